@@ -12,8 +12,8 @@ RUN npx prisma generate && npx graphql-codegen --config codegen.ts && npx vite b
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Without scripts and optional packages the npm package `node` and the embedded PostgreSQL stay empty: the image has
-# Node, and the database is elsewhere.
+# Install scripts and optional packages are left out, because the image already has Node, and the database runs
+# elsewhere. Without them, the npm package `node` and the embedded PostgreSQL stay empty.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/node node_modules/.bin/node
 
 FROM node:24-slim
@@ -30,5 +30,5 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4000}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Needs DATABASE_URL, AUTH_ISSUERS, SECRET_KEYS, NETWORK and FACILITATOR_URL, see docs/deployment.md.
+# Needs DATABASE_URL, AUTH_ISSUERS, SECRET_KEYS, NETWORK, and FACILITATOR_URL; see docs/deployment.md.
 CMD ["node", "src/main.ts"]

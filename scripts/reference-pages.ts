@@ -85,8 +85,8 @@ For all connectors:
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
 - If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every
-  secret again, or set it to \`null\`. Otherwise, the request fails with 422. This keeps someone who can edit a connector from
-  sending its secrets to their own server.
+  secret again, or set it to \`null\`. Otherwise, the request fails with 422. Without this rule, anyone who can edit a
+  connector could send its secrets to their own server.
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
   address that the process listens on. In production and in processes without the \`api\` role, messages then have no links.
 - Your [tier](../limits.md) limits how many connectors you can have.

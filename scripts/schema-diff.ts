@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
 
-/** The SQL from one schema to the other, and a summary. Undefined if nothing differs. */
+/** The SQL that changes one schema into the other, and a summary. Undefined if nothing differs. */
 export type SchemaDiff = { sql: string; summary: string } | undefined;
 
 type DiffTarget = DiffParams['from'];

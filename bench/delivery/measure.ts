@@ -17,7 +17,7 @@ export type Drain = {
  * Loads `count` deliveries, then starts the workers. Measures from the arrival of the first `warmUp` deliveries until
  * the last attempt is recorded, and fails unless all deliveries arrive.
  *
- * @param limit measuring stops after this many deliveries, for when only the rate with a backlog is wanted.
+ * @param limit measuring stops after this many deliveries. Set it to measure only the rate with a backlog.
  */
 export async function drain(
   bench: Bench,
@@ -54,7 +54,7 @@ export async function drain(
 }
 
 export type Latency = {
-  /** From the scheduled send to the receipt, in milliseconds, including the commit and the wait for it. */
+  /** From an event's scheduled time to its receipt, in milliseconds, including any delay before the commit. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
   /** Per delivery, for the process that publishes (its transaction) and the process that sends. */

@@ -54,7 +54,7 @@ try {
     'p99',
     'lost',
     'POST p50 idle',
-    'then',
+    'POST p50 under load',
     'CPU per frame',
     'transactions per event',
   ];
@@ -67,7 +67,7 @@ try {
   await postgres.stop();
 }
 
-/** Opens this many sockets, 50 to a project, and publishes events to all projects in turn. */
+/** Opens `count` sockets, 50 per project, and publishes events to all projects in turn. */
 async function measure(count: number, poster: Dashboard): Promise<string[]> {
   const accounts: Dashboard[] = [];
   for (let index = 0; index < Math.ceil(count / SOCKETS_PER_ACCOUNT); index++) {

@@ -8,7 +8,7 @@ export type DevIssuer = {
   /** For the token verifier, which treats it like any other issuer. */
   config: IssuerConfig;
   /**
-   * Creates a token. Without a tier or rate limit, the user keeps the stored one.
+   * Creates a token. If the tier or rate limit is omitted, the user keeps the stored value.
    *
    * @param requestsPerMinute rate limit of an enterprise user, or null for unlimited.
    * @param expiresInSeconds 8 hours by default.

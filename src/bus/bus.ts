@@ -23,7 +23,7 @@ const CHANNEL = 'tollgate';
 const FLUSH_MILLISECONDS = 5;
 const MAX_PAYLOAD_BYTES = 7000;
 const RECONNECT_MILLISECONDS = 500;
-// A connection that a proxy or a firewall has dropped silently looks open forever.
+// A connection that a proxy or a firewall has silently dropped looks open forever.
 const HEARTBEAT_MILLISECONDS = 5_000;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 /** Marks the line of a notification that contains its turn. */

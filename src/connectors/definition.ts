@@ -61,9 +61,9 @@ export type ConnectorEvent = {
 }[EventKind];
 
 /**
- * Small facts that a connector keeps between deliveries, such as the ID of an item that it looked up or a region that
- * worked. They are never secrets. An outcome's `remember` is merged in before the next step is classified. Changing the
- * config clears the memory.
+ * Small pieces of data that a connector keeps between deliveries, such as the ID of an item that it looked up or a
+ * region that worked. They are never secrets. An outcome's `remember` is merged in before the next step is classified.
+ * Changing the config clears the memory.
  */
 export type ConnectorMemory = Readonly<Record<string, string>>;
 
@@ -104,8 +104,8 @@ export type ConnectorRequest = {
   /** A name for this call, so that `classify` can tell the calls of a delivery apart. Defaults to `send`. */
   step?: string;
   /**
-   * Facts to save to memory before this request is sent, so that every process can see them. Used only for a delivery's
-   * first request.
+   * Entries to save to memory before this request is sent, so that every process can see them. Used only for a
+   * delivery's first request.
    */
   announce?: Record<string, string>;
 };

@@ -1,5 +1,6 @@
 /**
- * The numbers of all advisory locks, or the first of two, so that locks for different purposes never wait for each other:
+ * A distinct number for each kind of advisory lock, so that locks for different purposes never wait for each other. For
+ * locks that take two numbers, this is the first.
  * https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
  */
 export const ADVISORY_LOCKS = {

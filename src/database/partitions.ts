@@ -101,7 +101,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
       ends = next.ends;
     }
   }
-  // A failure for one table must not keep partitions of the other tables from being dropped.
+  // If this fails for one table, the other tables' partitions must still be dropped.
   const failures: unknown[] = [];
   for (const table of TABLES) await expire(table).catch((error) => failures.push(error));
   if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);

@@ -57,8 +57,8 @@ const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   EPROTO: 'tls_error',
 };
 
-// The codes of Node's TLS errors, OpenSSL's codes, and the codes in
-// https://nodejs.org/api/tls.html#x509-certificate-error-codes.
+// Error codes for TLS: Node's own, OpenSSL's, and those for certificates
+// (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
 const TLS_CODES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|ERROR_IN_C)/;
 

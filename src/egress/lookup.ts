@@ -2,13 +2,13 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { EgressError } from './egress-error.ts';
 import { isLocalHostname } from './url.ts';
 
-/** Resolves a name to all its IPv4 and IPv6 addresses, in the order to try them. */
+/** Resolves a name to all its IPv4 and IPv6 addresses, in the order in which to try them. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**
  * Resolves local names through the operating system (hosts file, search domains), and all other names over DNS with
  * c-ares. `getaddrinfo` blocks one of libuv's few threads until a name server responds, so a few hostile names would
- * keep the whole process from resolving names.
+ * block all name resolution in the process.
  *
  * @param servers DNS servers as `address:port`. Defaults to the machine's own.
  */
@@ -32,8 +32,7 @@ export function createLookup(servers?: string[]): Lookup {
  * Adds a timeout to a lookup, and shares its result among connections that are opened at the same time. Results are
  * never cached: later connections resolve the name again.
  *
- * @throws EgressError with the class `dns_error`, from the returned function, for every failure and for an empty
- * result.
+ * The returned function throws an EgressError with the class `dns_error` for every failure and for an empty result.
  */
 export function boundLookup(lookup: Lookup, timeoutMilliseconds: number): Lookup {
   const running = new Map<string, Promise<string[]>>();

@@ -148,7 +148,7 @@ function headersFor(request: FastifyRequest) {
   return headers;
 }
 
-/** Who may receive the response again; see `fingerprintOf`. */
+/** What identifies the client that may receive the response again; see `fingerprintOf`. */
 function holderOf(request: FastifyRequest): string {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;

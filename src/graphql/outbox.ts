@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws';
 import type { Backlog } from '../limits/backlog.ts';
 
 /**
- * How much is passed to the socket before the client reads. The rest waits here, where it can be withdrawn, so a close
+ * How much is passed to the socket before the client reads. The rest waits here, where it can be discarded, so a close
  * frame doesn't have to wait behind it.
  */
 const WINDOW_BYTES = 64 * 1024;
@@ -12,7 +12,7 @@ type Frame = { data: Buffer; settle: (error?: Error) => void };
 export type Outbox = {
   /** Resolves when the message has left this process. Rejects if it never will. */
   send(message: string): Promise<void>;
-  /** Withdraws what the socket doesn't have yet. Returns the number of bytes still waiting in the socket. */
+  /** Discards the messages that haven't been passed to the socket yet. Returns how many bytes wait in the socket. */
   discard(): number;
 };
 

@@ -43,7 +43,7 @@ export type WebSocketOptions = {
   streams: Streams;
   log: Logger;
   addressOf(request: IncomingMessage): string;
-  /** The path and query to route a request by. They may depend on the host. */
+  /** The path and query that are used to route a request. They may depend on the host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
   /** How often a socket's client must prove that it reads. */

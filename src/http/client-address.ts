@@ -5,14 +5,14 @@ import ipaddr from 'ipaddr.js';
 export type TrustsProxy = (address: string) => boolean;
 
 /**
- * Creates the check from a list of addresses and CIDRs.
+ * Creates the check from a list of addresses and CIDR blocks.
  *
  * @throws Error if an item is anything else.
  */
 export function trustProxies(proxies: readonly string[]): TrustsProxy {
   const networks = proxies.map((text) => {
     if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or CIDR`);
+    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or a CIDR block`);
     const address = ipaddr.process(text);
     return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
   });

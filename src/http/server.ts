@@ -33,7 +33,7 @@ export function createHttpServer(options: {
   corsOrigins: string[];
   /** False ignores all headers that a proxy could have set. */
   trustsProxy: TrustsProxy | false;
-  /** Returns the path to route a request by. */
+  /** Returns the path that is used to route a request. */
   rewriteUrl(request: IncomingMessage): string;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {

@@ -2,7 +2,10 @@ import ipaddr from 'ipaddr.js';
 import { AppError } from '../errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
-/** One check of a credential. It counts as a failure until it is released. Only the first method call has an effect. */
+/**
+ * One attempt to verify a credential. It counts as a failure until it is given back. Only the first method call has an
+ * effect.
+ */
 export type Attempt = {
   /** The credential was valid, or couldn't be checked. */
   giveBack(): void;
@@ -12,7 +15,8 @@ export type Attempt = {
 /** Slows down callers that try to guess credentials. */
 export type FailedCredentials = {
   /**
-   * Call this before verifying a credential. Waits while all remaining attempts are in use, because one may be released.
+   * Call this before verifying a credential. Waits while all remaining attempts are in use, because one may be given
+   * back.
    *
    * @param lane gives a caller at this address its own attempts.
    * @throws AppError `RATE_LIMITED` after too many failures from this address.
@@ -36,7 +40,7 @@ export type FailedCredentialsOptions = {
 /** An address's state in this process. */
 type Lane = {
   running: number;
-  /** Released attempts that are still counted. */
+  /** Attempts that were given back, but are still counted. */
   spare: number;
   waiting: { admit(): void; refuse(retryAfterSeconds: number): void }[];
   isTaking: boolean;
@@ -49,9 +53,9 @@ const MAX_REFUSED = 50_000;
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
- * Counts rejected credentials by IP address. Each attempt is counted before its credential is checked, and is released
- * if the credential was valid. Therefore, only as many credentials as the limit allows are checked, no matter how many
- * arrive at once or how many processes receive them.
+ * Counts rejected credentials by IP address. Each attempt is counted before its credential is checked, and is given
+ * back if the credential was valid. Therefore, only as many credentials as the limit allows are checked, no matter how
+ * many arrive at once or how many processes receive them.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
@@ -76,7 +80,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
         if (lane.spare === 0) {
           const { allowed, retryAfterSeconds } = await rateLimiter.take(key, failuresPerMinute);
           if (!allowed && lane.spare === 0) {
-            // Checks in progress may release their attempts.
+            // Checks in progress may give back their attempts.
             if (lane.running > 0) return;
             refuseWaiting(key, lane, retryAfterSeconds);
             return;

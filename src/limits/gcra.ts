@@ -7,7 +7,7 @@ export type RateLimitResult = {
   remaining: number;
   /** Seconds until the whole limit is available again. */
   resetSeconds: number;
-  /** Seconds until the rejected request would be allowed, or 0 if it was. */
+  /** Seconds until a rejected request would be allowed; 0 for a request that was allowed. */
   retryAfterSeconds: number;
 };
 

@@ -55,8 +55,8 @@ export async function* lookOnce<Row, Item>(
 type Moment = Pick<Look, 'horizon' | 'nowMilliseconds'>;
 
 /**
- * Selects the rows from a read to show next, so only these wait for a slow consumer. The next read finds the rest. If
- * there are more late rows, `nextLate` is where they start.
+ * Selects which rows of a read to show next, so that only these wait for a slow consumer. The next read finds the other
+ * rows again. If there are more late rows, `nextLate` is where they start.
  */
 function choose({ late: unordered, isLateFull, behind, isFull, ...seen }: Look, prefetch: Prefetch) {
   const late = unordered.sort((a, b) => Number(a.transaction - b.transaction));

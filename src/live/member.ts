@@ -21,8 +21,8 @@ export type MemberOptions<Row> = {
 /** One reader of a follower's rows. */
 export type Member<Item> = {
   /**
-   * Emits collected rows, and then new ones, except those that are shown already. Ends when more rows wait than the
-   * reader keeps up with.
+   * Emits collected rows, and then new ones, except those that have already been shown. Ends if the reader falls so far
+   * behind that too much is waiting.
    *
    * @returns the progress to continue from with other reads.
    */

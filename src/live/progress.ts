@@ -32,7 +32,7 @@ export type LookRequest = {
 
 /** The rows visible at one moment, in the table's order. */
 export type Look = {
-  /** A page of rows up to the position. If `isLateFull`, there may be more, all of later transactions than these. */
+  /** A page of rows up to the position. If `isLateFull`, there may be more, all from later transactions. */
   late: FoundRow[];
   isLateFull: boolean;
   /** A page of rows after the position. If `isFull`, there may be more after the last one. */

@@ -9,43 +9,43 @@ import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payme
 const READ_MILLISECONDS = 3_000;
 
 /**
- * Metrics read from the database, the same on every process. They are read on each scrape, but not while an earlier
- * query is still running, so a struggling database doesn't get more and more queries.
+ * Metrics read from the database, with the same values in every process. They are read on each scrape, but not while an
+ * earlier query is still running, so a struggling database doesn't get more and more queries.
  */
 export function createDatabaseMetrics(pool: pg.Pool) {
   const registry = new Registry();
   const registers = [registry];
   const queue = new Gauge({
     name: 'tollgate_deliveries',
-    help: `Unfinished deliveries by status, counted up to ${QUEUE_COUNT_LIMIT}. The same on every process. If PENDING keeps growing, start more workers.`,
+    help: `Unfinished deliveries by status, counted up to ${QUEUE_COUNT_LIMIT}. Every process reports the same value. If PENDING keeps growing, start more workers.`,
     labelNames: ['status'],
     registers,
   });
   const oldestDue = new Gauge({
     name: 'tollgate_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due but not claimed, not counting deliveries that wait for room at their destination. The same on every process. If it stays above a minute, workers are down or there are too few of them.',
+    help: 'Age of the oldest delivery that is due but not claimed, not counting deliveries that wait for room at their destination. Every process reports the same value. If it stays above a minute, workers are down or there are too few of them.',
     registers,
   });
   const payments = new Gauge({
     name: 'tollgate_payments_open',
-    help: 'Payments that are not final, by status. The same on every process. If UNKNOWN persists, check that gateways can reach RPC_URL.',
+    help: 'Payments that are not final, by status. Every process reports the same value. If UNKNOWN persists, check that gateways can reach RPC_URL.',
     labelNames: ['status'],
     registers,
   });
   const oldestUnknown = new Gauge({
     name: 'tollgate_payment_oldest_unknown_seconds',
-    help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. The same on every process. If it exceeds 10 minutes, check that gateways can reach RPC_URL.',
+    help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. Every process reports the same value. If it exceeds 10 minutes, check that gateways can reach RPC_URL.',
     registers,
   });
   const subscribers = new Gauge({
     name: 'tollgate_subscribers',
-    help: 'Webhooks and connectors with problems. The same on every process. failing: the last delivery failed; paused: a connector holds its deliveries until its owner fixes a problem, such as rejected credentials or five rejections in a row for the same reason; disabled: turned off by the service. If many have problems at the same time, check your own network.',
+    help: 'Webhooks and connectors with problems. Every process reports the same value. failing: the last delivery failed; paused: a connector holds its deliveries until its owner fixes a problem, such as rejected credentials or five rejections in a row for the same reason; disabled: turned off by the service. If many have problems at the same time, check your own network.',
     labelNames: ['kind', 'state'],
     registers,
   });
   const partitionsAhead = new Gauge({
     name: 'tollgate_partitions_ahead_seconds',
-    help: 'How far ahead partitions for events and deliveries exist, usually three weeks. The same on every process. If it drops below two weeks, no worker is creating new ones.',
+    help: 'How far ahead partitions for events and deliveries exist, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
     registers,
   });
   let running: Promise<string> | undefined;

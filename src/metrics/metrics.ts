@@ -13,23 +13,23 @@ export type Metrics = ReturnType<typeof createMetrics>;
 const WATCHED = {
   liveStreams: {
     name: 'tollgate_live_streams',
-    help: 'Open WebSockets and event streams in this process. Only on processes with the `api` role.',
+    help: 'Open WebSockets and event streams in this process. Reported only by processes with the `api` role.',
   },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions in this process. Each one reads the database when its project changes, and every 2 s. Only on processes with the `api` role.',
+    help: 'Live subscriptions in this process. Each one reads the database when its project changes, and every 2 s. Reported only by processes with the `api` role.',
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',
-    help: 'Bytes that clients of WebSockets and event streams have not read yet, at most about 64 MiB. Only on processes with the `api` role.',
+    help: 'Bytes that clients of WebSockets and event streams have not read yet, at most about 64 MiB. Reported only by processes with the `api` role.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',
-    help: 'Deliveries in progress in this worker, at most 2048. Only on processes with the `worker` role. If it stays at the maximum while deliveries are late, start more workers.',
+    help: 'Deliveries in progress in this worker, at most 2048. Reported only by processes with the `worker` role. If it stays at the maximum while deliveries are late, start more workers.',
   },
   failingDestinations: {
     name: 'tollgate_delivery_failing_destinations',
-    help: 'Destinations that this worker pauses for up to a minute at a time because 5 deliveries in a row failed. Only on processes with the `worker` role. If there are many at the same time, check your own network.',
+    help: 'Destinations that this worker pauses for up to a minute at a time because 5 deliveries in a row failed. Reported only by processes with the `worker` role. If there are many at the same time, check your own network.',
   },
 } as const;
 
@@ -53,7 +53,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
   }).set({ version: VERSION, node_version: process.versions.node }, 1);
   const partitionsKept = new Gauge({
     name: 'tollgate_retention_last_success_timestamp_seconds',
-    help: 'When this worker last created and dropped partitions, which it does every hour; 0 if it has not done so yet. If that was more than 3 hours ago on every worker, search the log for "could not maintain partitions".',
+    help: 'When this worker last created and dropped partitions, which it does every hour; 0 if it has not done so yet. If that was more than 3 hours ago for every worker, search the log for "could not maintain partitions".',
     registers,
   });
   const databaseUp = new Gauge({

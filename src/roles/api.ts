@@ -50,7 +50,7 @@ const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 export type ApiRoleOptions = {
   http: FastifyInstance;
-  /** The path that the server routes a request by. */
+  /** The path that the server uses to route a request. */
   rewriteUrl: (request: IncomingMessage) => string;
 };
 

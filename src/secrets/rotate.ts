@@ -9,8 +9,8 @@ export type RotationReport = {
   /** Cells that no key in the keyring can open. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
   /**
-   * Secrets that are still under another key, because they are unreadable, changed during the run, or were written by a
-   * process without the new key. If there are any, run the command again.
+   * Secrets that are still sealed under another key, because they are unreadable, changed during the run, or were
+   * written by a process without the new key. If there are any, run the command again.
    */
   remaining: number;
   /** Active API keys with a hash that was made with an older key. Each is rehashed on its next use. */
@@ -18,11 +18,11 @@ export type RotationReport = {
 };
 
 type SealedColumn = { table: string; column: string };
-/** How many secrets are stored under keys other than the current one. */
+/** How many secrets are sealed, or API keys hashed, with a key other than the current one. */
 export type OlderSecrets = {
-  /** Sealed secrets under a key in the keyring other than the current one. */
+  /** Secrets sealed under a key in the keyring other than the current one. */
   rotatable: number;
-  /** Sealed secrets under a key that isn't in the keyring. They can't be read. */
+  /** Secrets sealed under a key that isn't in the keyring. They can't be read. */
   lost: number;
   /** Active API keys with a hash that was made with an older key. */
   apiKeys: number;

@@ -81,7 +81,7 @@ describe('deliveries', () => {
     const shown = await runCli(['deliveries', 'show', id], env);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(/1\. +\d{4}-.* +422 +\d+ ms {2}manual\n +response: no such order/);
-    expect(shown.stdout).toMatch(/\n {2}why: {3}\S.*\n(.*\n)* {2}next: {2}\S.*\n {2}to do: \S/);
+    expect(shown.stdout).toMatch(/\n {2}why: {3}\S.*\n(.*\n)* {2}next: {2}\S.*\n {2}hint: {2}\S/);
     const curl = await runCli(['deliveries', 'show', id, '--curl'], env);
     expect(curl).toMatchObject({ code: 0, stderr: expect.stringMatching(/^WEBHOOK_SECRET: \S/) });
     expect(curl.stdout).toContain(`curl`);

@@ -386,7 +386,7 @@ describe('credentials that expire or are revoked', () => {
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test("close an API key's sockets with 4403 on every process when it is revoked", async () => {
+  test("close an API key's sockets with 4403 in every process when the key is revoked", async () => {
     const other = await startTestApp({
       databaseUrl: app.databaseUrl,
       dataDir: app.dataDir,

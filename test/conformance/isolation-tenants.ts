@@ -95,7 +95,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
     upstreamUrl: `https://api.example.com/${mark}`,
     description,
   });
-  // The endpoint caused an event for both destinations. Only a worker would write the rest.
+  // The endpoint caused an event with a delivery to each destination. No worker runs that would record results.
   const { rows } = await sql.query(
     `UPDATE "Delivery" SET reason = $3, "errorClass" = $3, status = 'FAILED', "nextAttemptAt" = NULL, "attemptCount" = 1
       WHERE "webhookId" = $1 OR "connectorId" = $2 RETURNING id, "eventId", "projectId", "webhookId",

@@ -225,7 +225,7 @@ describe('a settlement', () => {
 });
 
 describe('a price change', () => {
-  test('still accepts payments signed for the old price, on every process', async () => {
+  test('still accepts payments signed for the old price, in every process', async () => {
     const prices = await createShop(app, alice, { '/p': { upstreamUrl: `${upstream.url}/p`, priceUsd: '0.01' } });
     const urls = apps.map(({ url }) => `${url}/gateway/${prices.projectId}/p`);
     for (const url of urls) expect((await fetch(url)).status).toBe(402);

@@ -46,7 +46,7 @@ async function addProject(): Promise<void> {
   );
 }
 
-/** Adds an event with a delivery and an attempt, all from that many days ago. */
+/** Adds an event with a delivery and an attempt, all created `daysAgo` days ago. */
 async function addHistory(daysAgo: number, { status = 'SUCCEEDED', eventDaysAgo = daysAgo } = {}) {
   const eventId = idDaysAgo('Event', eventDaysAgo);
   const deliveryId = idDaysAgo('Delivery', daysAgo);
@@ -87,7 +87,7 @@ const idsOf = async (table: string, column = 'id'): Promise<string[]> =>
   (await pool.query(`SELECT "${column}" AS id FROM "${table}" ORDER BY 1`)).rows.map(({ id }) => id);
 const isEmpty = async (table: string) => (await pool.query(`SELECT FROM "${table}" LIMIT 1`)).rowCount === 0;
 
-/** Gives the database partitions for that many days of history. */
+/** Gives the database partitions for `days` days of history. */
 async function withPartitionsOf(days: number): Promise<void> {
   // The first partition ends this week. Shorten it so that older weeks get their own partitions.
   for (const parent of PARENTS) await pool.query(`DROP TABLE "${parent}_initial"`);
@@ -132,7 +132,7 @@ test('history older than the retention period is dropped a week at a time, and e
   expect(old).toHaveLength(2);
 });
 
-test('a partition that cannot be dropped does not keep partitions of other tables from being dropped', async () => {
+test('partitions of other tables are dropped even if one partition cannot be dropped', async () => {
   await withPartitionsOf(60);
   await addHistory(58);
   const { eventId } = await addHistory(1);

@@ -88,7 +88,7 @@ test('Prisma finds the history in order and applies later migrations on top of i
   });
 });
 
-test('migrations applied by Prisma are not applied again, and its history table has the same columns', async () => {
+test("migrations applied by Prisma are not applied again, and Prisma's history table has the same columns as ours", async () => {
   const { url } = databases[1]!;
   const deployment = { migrationsList: migrationList(MIGRATIONS), filters: FILTERS };
   await withEngine(url, (engine) => engine.applyMigrations(deployment));

@@ -111,7 +111,7 @@ describe('workers', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test('notify the live feed of a project that its deliveries changed', async () => {
+  test("tell a project's live feed when its deliveries change", async () => {
     const receiver = await receive();
     let hints = 0;
     cleanups.push(stage.bus.subscribe(topics.deliveries(stage.projectId), () => hints++));

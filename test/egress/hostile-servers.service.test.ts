@@ -82,7 +82,7 @@ describe('a request to a hostile or broken server', () => {
   test.each([
     ['headers of more than 16 KB', `HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(20_000)}\r\n\r\n`, 'protocol_error'],
     ["something that isn't HTTP", 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
-    ['a body shorter than announced', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
+    ['a body shorter than declared', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
     ['nothing', '', 'connection_reset'],
   ])('classifies the error when the server sends %s', async (_name, answer, errorClass) => {
     await using server = await startRawServer((socket) => void socket.end(answer));

@@ -35,7 +35,7 @@ test('the sandbox has a funded wallet whose payments its facilitator settles', a
   };
   expect(await facilitator.verify(request)).toEqual({ isValid: true });
   expect(await facilitator.settle(request)).toMatchObject({ kind: 'settled' });
-  // The nonce is used. Only the chain can tell whether this payment used it.
+  // The nonce has been used. Only the chain can tell whether this payment used it.
   expect(await facilitator.settle(request)).toMatchObject({ kind: 'ambiguous' });
   expect(await facilitator.supported()).toContainEqual({ x402Version: 2, scheme: 'exact', network: NETWORK.id });
 

@@ -37,7 +37,7 @@ async function pass(key: string, seconds: number): Promise<void> {
 }
 
 describe('rate limits in the database', () => {
-  test('allow a hundred of a thousand concurrent requests on three processes, plus what refills in the meantime', async () => {
+  test('allow a hundred out of a thousand concurrent requests to three processes, plus what refills in the meantime', async () => {
     const startedAt = performance.now();
     const results = await Promise.all(
       Array.from({ length: 1000 }, (_, index) => limiters[index % limiters.length]!.take('crowd', 100)),

@@ -110,7 +110,7 @@ describe('the rate limit', () => {
       { numRuns: 300 },
     ));
 
-  test('counts a cost as that many requests, and a cost above the limit as the limit', async () => {
+  test('counts a request by its cost, and a cost above the limit as the limit', async () => {
     const { take, takeMany, pass } = limiterWithClock();
     expect(await take('a', 60, 50)).toMatchObject({ allowed: true, remaining: 10 });
     expect(await take('a', 60, 11)).toMatchObject({ allowed: false, remaining: 10, retryAfterSeconds: 1 });

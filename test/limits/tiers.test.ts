@@ -15,7 +15,7 @@ test.each([
   },
 );
 
-test('tier names are accepted in any case, and other text is rejected', () => {
+test('tier names are accepted regardless of capitalization, and other text is rejected', () => {
   expect(['pro', 'Pro', 'PRO'].map(parseTier)).toEqual(['PRO', 'PRO', 'PRO']);
   expect(['', 'gold', 'toString', '__proto__'].map(parseTier)).toEqual(Array(4).fill(undefined));
 });

@@ -381,7 +381,7 @@ describe('the delivery feed', () => {
     expect((await take(items, 1))[0]!.delivery).toMatchObject({ id, status: 'FAILED' });
   });
 
-  test('shows both of two changes within the same millisecond', async () => {
+  test('shows both changes if a delivery changes twice within the same millisecond', async () => {
     const items = await deliveries();
     const id = await insertDelivery();
     const { delivery, cursor } = (await take(items, 1))[0]!;

@@ -102,7 +102,7 @@ describe('an equivalent request is accepted with', () => {
     ['whitespace around the body', { body: ` \r\n\t${good}\n` }],
     ['escapes', { body: good.replace('Shop', '\\u0053hop') }],
     ['a charset', { body: good, headers: { 'content-type': 'application/json; charset=utf-8' } }],
-    ['the media type in another letter case', { body: good, headers: { 'content-type': 'Application/JSON' } }],
+    ['the media type with different capitalization', { body: good, headers: { 'content-type': 'Application/JSON' } }],
     ['the identity encoding', { body: good, headers: { 'content-encoding': 'identity' } }],
   ])('%s', async (_name, request) => {
     expect(await post(request)).toMatchObject({ status: 201, body: { name: 'Shop' } });

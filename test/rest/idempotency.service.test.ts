@@ -119,7 +119,7 @@ describe('an Idempotency-Key is rejected with', () => {
 });
 
 describe('concurrent requests with the same Idempotency-Key', () => {
-  test.each([20])('create only once out of %i, and the others get 409 or the same response', async (times) => {
+  test.each([20])('create only once if %i are sent, and the others get 409 or the same response', async (times) => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
       const body = { ...GOOD.endpoint, path: `/round${round}` };
@@ -146,7 +146,7 @@ describe('concurrent requests with the same Idempotency-Key', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
   });
 
-  test('create only once on two processes', async () => {
+  test('create only once, even through two processes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const clients = [rest, await openRest(other)];

@@ -43,7 +43,7 @@ async function start(keys: string, inPlaceOf?: TestApp): Promise<TestApp> {
   return app;
 }
 
-/** Expects that API keys and webhooks created with any key work on a process. */
+/** Expects that API keys and webhooks created with any key work in a process. */
 async function expectToWork(app: TestApp, { base, keys, secrets }: Made, user: TestUser): Promise<void> {
   for (const key of keys) expect((await app.caller(key).rest('GET', base)).status).toBe(200);
   receiver.requests.length = 0;
@@ -62,7 +62,7 @@ async function expectToWork(app: TestApp, { base, keys, secrets }: Made, user: T
 
 type Made = { base: string; keys: string[]; secrets: string[] };
 
-test('the four steps of docs/operations.md replace the secret key on two processes without interruption', async () => {
+test('the four steps of docs/operations.md replace the secret key in two processes without interruption', async () => {
   let [first, second] = [await start(OLD), await start(OLD)];
   const user = await first.user('alice');
   const { base } = await createProject(user);

@@ -33,7 +33,7 @@ export function addDeliveries(program: Command): void {
 
   addServiceOptions(deliveries.command('show'))
     .argument('<id>', 'dlv_…')
-    .description('print a delivery, its attempts, why it has its status, and what to do about it')
+    .description('print a delivery, its attempts, the reason for its status, and what to do about it')
     .option('--curl', 'print only the curl commands that resend the request')
     .action((id: string, _options, command: Command) =>
       show(openSession(command), id, command.opts<{ curl?: boolean }>().curl === true),
@@ -84,7 +84,7 @@ function explanationLines(explanation: ShownDelivery['explanation']): string[] {
     `why:   ${summary}`,
     ...(isSlow ? [`slow:  ${phase} took ${slowestPhaseMs} ms in the last attempt`] : []),
     `next:  ${next}`,
-    ...(advice ? [`to do: ${advice}`] : []),
+    ...(advice ? [`hint:  ${advice}`] : []),
   ];
 }
 

@@ -21,7 +21,7 @@ const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
 ];
 
 export async function checkIssuers({ config, egress }: Surroundings): Promise<Finding[]> {
-  if (config.issuers.length === 0) return [findingsOf('issuer').ok('the local dev issuer in this DATA_DIR')];
+  if (config.issuers.length === 0) return [findingsOf('issuer').ok('the local dev issuer, with its keys in DATA_DIR')];
   const found = await Promise.all(
     config.issuers.map(async (issuer) => [await checkKeys(issuer, egress), await checkDiscovery(issuer, egress)]),
   );

@@ -39,7 +39,9 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
   if (statusCode === 404 || statusCode === 410) {
     return {
       kind: 'disable',
-      reason: because(`${service} can't find what this connector sends events to; check the connector's settings`),
+      reason: because(
+        `${service} can't find the resource that this connector sends events to; check the connector's settings`,
+      ),
     };
   }
   return { kind: 'drop', reason: because(`${service} rejected the event`) };

@@ -48,7 +48,7 @@ export const mixpanel = defineConnector({
             time: Date.parse(event.timestamp),
             distinct_id: actorOf(event) ?? '',
             $insert_id: derivedId(event.id, connectorId),
-            // Keeps Mixpanel from using this server's location as that of every payer.
+            // Otherwise, Mixpanel would use this server's location for every payer.
             ip: 0,
             ...eventProperties(event, MAX_TEXT_LENGTH),
             ...(amount === undefined ? {} : { amount, currency: 'USD' }),

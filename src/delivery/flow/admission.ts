@@ -197,7 +197,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     /** Returns a disabled or paused destination's waiting jobs to the queue. */
     putBackWaiting,
 
-    /** Stops all jobs from waiting. Returns their deliveries, which are no longer counted. */
+    /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
     close(): ClaimedDelivery[] {
       const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
       free(deliveries);

@@ -31,7 +31,7 @@ export function createGate(most: number) {
       return promise;
     },
 
-    /** Call this when a job's request has ended so that the next job can go. Ignored for a job that isn't inside. */
+    /** Call this when a job's request has ended so that the next can go. Does nothing for a job that isn't inside. */
     leave(job: Job): void {
       if (!inside.delete(job)) return;
       const { destination } = job.deliveries[0]!;
@@ -48,7 +48,7 @@ export function createGate(most: number) {
       else counts.delete(destination);
     },
 
-    /** Stops all jobs, or those for one destination, from waiting. Returns them. */
+    /** Ends the wait of all jobs, or of those for one destination, and returns them. */
     clear(turn: Exclude<Turn, 'go'>, destination?: string): Job[] {
       const cleared = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
       if (destination === undefined) waiting.clear();

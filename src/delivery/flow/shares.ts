@@ -5,7 +5,10 @@ type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 /** How many more deliveries each account or origin may have. `known` lists those with deliveries in flight. */
 export type Room = { known: ReadonlyMap<string, number>; others: number };
 
-/** An account may use this many times the free slots. For a single account, that is three-quarters of all slots. */
+/**
+ * An account may have up to this many times as many deliveries in flight as there are free slots. If only one account
+ * is busy, that lets it fill three-quarters of all slots.
+ */
 const TIMES_THE_FREE = 3;
 
 /** The largest share of all slots that a single account can have. */
@@ -28,7 +31,7 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
     /** How much may be claimed at once: only some of the free slots, so the rest are left for other accounts. */
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
-    /** The most an account can claim and still use at most three times the slots that are then free, rounded up. */
+    /** The most an account can claim without exceeding three times the slots that are then free, rounded up. */
     accountRoom(freeSlots: number): Room {
       const roomFor = (count: number) =>
         Math.max(Math.ceil((freeSlots * TIMES_THE_FREE - count) / (TIMES_THE_FREE + 1)), 0);

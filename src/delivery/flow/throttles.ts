@@ -1,4 +1,4 @@
-/** A destination that is back to this many requests at once is forgotten. */
+/** A destination is no longer throttled once it may get this many requests at once. */
 const RECOVERED_SLOTS = 64;
 /** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;
@@ -8,7 +8,7 @@ type Throttle = { slots: number; closedUntil: number };
 
 /**
  * Slows down for destinations that ask for fewer requests (429). Such a destination gets nothing for as long as it
- * asked for, then one request at a time. Each success doubles that number until the destination asks again.
+ * asked for, then one request at a time. Each success doubles that number until the destination asks for fewer again.
  *
  * @param now milliseconds of a monotonic clock.
  */

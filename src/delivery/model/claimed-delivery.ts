@@ -111,6 +111,6 @@ export type Verdict =
 export type SendResult = {
   attempts: AttemptRecord[];
   verdict: Verdict;
-  /** Facts to keep for the connector's next deliveries. An empty string removes a fact. */
+  /** Entries to keep in memory for the connector's next deliveries. An empty string removes an entry. */
   remember?: Record<string, string>;
 };

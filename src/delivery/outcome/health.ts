@@ -64,7 +64,7 @@ export function createHealth({
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
-    // Even if this process has already marked a destination, because its failures may have been cleared manually.
+    // Destinations that this process has already marked are included: their failures may have been cleared manually.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
@@ -116,7 +116,7 @@ export function createHealth({
 
   async function disable(kind: Kind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     const { table, address } = KINDS[kind];
-    // Not if the destination's address has changed, because the response came from the old one.
+    // If the destination's address has changed, nothing is disabled, because the response came from the old one.
     const { rowCount } = await db.query(
       `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
        WHERE "id" = $1 AND "isActive" AND ${address} = $3`,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** What to change in a connector's memory. A fact to forget stays if its stored value is no longer the known one. */
+/** What to change in a connector's memory. An entry to forget stays if its stored value is no longer the known one. */
 type Patch = {
   id: string;
   secretConfig: string;
@@ -18,7 +18,7 @@ const REMEMBER = `
   FROM json_to_recordset($1::json) AS patch("id" text, "secretConfig" text, kept jsonb, forgotten json)
   WHERE c."id" = patch."id" AND c."secretConfig" = patch."secretConfig"`;
 
-/** Stores the facts that connectors remember between deliveries, for a whole batch in one statement. */
+/** Stores the entries that connectors remember between deliveries, for a whole batch in one statement. */
 export async function remember(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promise<void> {
   const patches = new Map<string, Patch>();
   for (const outcome of outcomes) {

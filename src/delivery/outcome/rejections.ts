@@ -18,7 +18,7 @@ export function rejectionKey(statusCode: number | null, reason: string): string 
 }
 
 /**
- * The key of the reason why the vendor rejected a delivery, or `ACCEPTED`. Null if the result counts as neither. A
+ * The key for the vendor's reason for rejecting a delivery, or `ACCEPTED`. Null if the result counts as neither. A
  * rejected manual resend doesn't count, because someone is watching and may resend the same event several times.
  */
 export function rejectionOf(
@@ -33,7 +33,7 @@ export function rejectionOf(
 
 export type PausedConnector = { id: string; projectId: string; reason: string };
 
-/** One connector's run of equal results at the end of a batch. */
+/** One connector's run of identical results at the end of a batch. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
 /** The run of each connector in a batch. */

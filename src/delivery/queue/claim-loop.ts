@@ -160,10 +160,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /**
-     * Call this when this many requests have ended or, with 0, when results have been written. There may be room for
-     * more.
-     */
+    /** Call this when `count` requests have ended, or with 0 when results have been written. There may be room now. */
     onFreed(count: number): void {
       freed += count;
       if (!isHungry) return;

@@ -131,7 +131,7 @@ const markOf = (lane: string, marks: string) => `to_timestamp((${marks}::float8[
 const queuedIn = (lane: string) => `
   ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$14')} AND ${DESTINATION} <> ALL($13::text[])`;
 
-/** If fewer than one in this many due deliveries have room, the rest are in the way of other deliveries. */
+/** If fewer than one in this many due deliveries have room, those without room are in the way of other deliveries. */
 const MUCH_LEFT_OUT = 8;
 
 /**

@@ -2,17 +2,17 @@ import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 
 /** Almost every transaction that stores an event commits within this time after the due time that it stores. */
 const MARGIN_MILLISECONDS = 500;
-/** While the queue is full of deliveries that must be parked, claims look only at those that fell due this recently. */
+/** While the queue is full of deliveries that must be parked, claims look only at what fell due within this time. */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
-/** Complete scans take at most one millisecond in this many, or one in 10 after a hint that led to nothing. */
+/** Complete scans take up at most one millisecond in this many. After a hint that led to nothing, it is one in 10. */
 const MIN_PAUSES = 50;
 const MIN_PAUSES_AFTER_HINT = 10;
 
 /**
  * Where claims start in the queue: one mark for first attempts and one for retries. Before a mark, there are only
  * deliveries that are being sent, and index entries of finished deliveries, which PostgreSQL keeps while an older
- * transaction is open. A mark is the earliest due time that a claim has found, but at least a margin before now,
+ * transaction is open. A mark is the earliest due time that a claim has found, or a short time ago if that is earlier,
  * because some transactions may not have committed yet. A complete scan every few seconds finds deliveries that are
  * committed even later and deliveries whose lease has expired.
  *

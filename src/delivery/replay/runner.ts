@@ -12,7 +12,7 @@ const MAX_JOBS = 8;
 const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
-/** While this many deliveries are waiting, no more are queued, so a new event never waits behind more than these. */
+/** While this many deliveries are waiting, no more are queued, so that they never hold up new events for long. */
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 

@@ -119,7 +119,7 @@ async function sendGroup(
       const built = definition.build(events, config, context);
       if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
-      // These facts are recorded with this claim's result so that every process knows them for the next delivery.
+      // These entries are recorded with this claim's result so that every process has them for the next delivery.
       if (unknown.length > 0) {
         return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
       }
@@ -213,7 +213,7 @@ function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): Co
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
 
-/** The facts to remember are stored once per batch. */
+/** The entries to remember are stored once per batch. */
 function forMember(result: SendResult, index: number): SendResult {
   return index === 0 ? result : { ...result, remember: {} };
 }

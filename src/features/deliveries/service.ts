@@ -29,7 +29,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
   const explain = createExplainer(options);
 
   return {
-    /** Explains why a delivery has its status, and what happens next. */
+    /** Explains a delivery's current status, and what happens next. */
     async explain(viewer: Viewer, id: string): Promise<DeliveryExplanation> {
       const delivery = await db.prisma.delivery.findFirst({ where: visibleItem(viewer, 'Delivery', id) });
       if (!delivery) throw notFound();

@@ -46,7 +46,7 @@ export type EndpointService = ReturnType<typeof createEndpointService>;
 // The official clients refuse to pay more for one request unless their user raises the limit.
 const CLIENT_LIMIT_ATOMIC = 1_000_000n;
 
-/** Problems that a seller should know about, even though they don't keep the endpoint from being accepted. */
+/** Problems that a seller should know about, even though the endpoint is accepted. */
 export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
   if (BigInt(endpoint.priceAtomic.toFixed(0)) <= CLIENT_LIMIT_ATOMIC) return [];
   return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
@@ -135,7 +135,7 @@ export function createEndpointService(options: {
           if (!visible) throw notFound();
           // Lock the project first, as project deletion does, to avoid a deadlock.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
-          // Of two concurrent price changes, each must report the price it actually replaced.
+          // If two price changes are concurrent, each must report the price it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
           const before = await tx.endpoint.findUnique({ where: { id } });
           if (!before) throw notFound();

@@ -30,8 +30,8 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
   const none = Prisma.sql`false`;
   const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : none) : subscribes;
   const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : none) : subscribes;
-  // The locks keep destinations from being deleted before their deliveries are written. The project is locked first, as
-  // project deletion does, to avoid a deadlock. A single statement saves round trips for every event.
+  // With the locks, no destination can be deleted before its deliveries are written. To avoid a deadlock, this locks
+  // the project first, as project deletion does. A single statement saves round trips for every event.
   const found = await tx.$queryRaw<(WebhookRow | ConnectorRow)[]>`
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE

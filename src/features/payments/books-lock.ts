@@ -3,8 +3,8 @@ import type { Transaction } from '../../database/client.ts';
 
 /**
  * Starts an entry in the books for the payment's project. Entries don't wait for each other. They wait only for a day
- * that is being closed, so everything booked on a day is in its summary. The project is locked first, as project
- * deletion does, to avoid a deadlock.
+ * that is being closed, so everything booked on a day is in its summary. To avoid a deadlock, this locks the project
+ * first, as project deletion does.
  *
  * @returns the project's milestones, or an empty list if the payment no longer exists.
  */
@@ -16,7 +16,7 @@ export async function enterBooks(tx: Transaction, paymentId: string): Promise<bi
   return (row?.milestones ?? []).map(BigInt);
 }
 
-/** Keeps a project from being deleted until the transaction ends. Take this lock before all others. */
+/** Locks a project so that it can't be deleted until the transaction ends. Take this lock before all others. */
 export async function keepProject(tx: Transaction, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE`;
 }

@@ -7,8 +7,8 @@ import type { EventService } from '../events/service.ts';
 import { atomicOf, paymentPayload } from './payload.ts';
 
 /**
- * The time to book a payment under, as SQL to evaluate after `enterBooks`: when it happened, if that was today (UTC),
- * or else now, because finished days aren't reopened.
+ * The time used to book a payment, as SQL to evaluate after `enterBooks`: the time when it happened if that was today
+ * (UTC), otherwise now, because finished days aren't reopened.
  */
 export function bookingTime(happenedAt: Date | undefined, clock: (() => Date) | undefined): Prisma.Sql {
   const now = clock ? Prisma.sql`${clock().toISOString()}::timestamptz` : Prisma.sql`clock_timestamp()`;

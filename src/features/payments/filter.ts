@@ -20,7 +20,7 @@ export type PaymentFilter = {
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
 
 /**
- * Translates a filter to table columns: null for unset fields, values in stored form, and times as bounds on the ID,
+ * Translates a filter into table columns: null for unset fields, values in stored form, and times as bounds on the ID,
  * which contains the time when a payment was presented.
  *
  * @throws AppError `NOT_FOUND` for malformed IDs, or `VALIDATION_FAILED` for malformed addresses and hashes.

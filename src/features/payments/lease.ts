@@ -21,7 +21,7 @@ export class PaymentGone extends LeaseLost {}
 /** Extends leases, and takes over payments whose leases have ended. */
 export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLeaseSeconds: number) {
   return {
-    /** Extends a lease to that many seconds from now. @throws LeaseLost if another process has the payment. */
+    /** Extends a lease so that it ends `seconds` from now. @throws LeaseLost if another process has the payment. */
     async extend(lease: PaymentLease, seconds: number): Promise<void> {
       const count = await prisma.$executeRaw`
         UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => ${seconds}::float8)

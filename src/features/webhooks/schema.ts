@@ -164,7 +164,7 @@ builder.relayMutationField(
 builder.relayMutationField(
   'rotateWebhookSecret',
   {
-    description: 'The webhook whose signing secret to rotate.',
+    description: 'The webhook that gets a new signing secret, and how long the old one stays in use.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

@@ -33,7 +33,7 @@ export type ChainOutcome =
   | { kind: 'unused'; isExpired: boolean };
 
 export type Chain = {
-  /** @throws Error if no node responds, or the node knows about the use but hasn't indexed the transaction yet. */
+  /** @throws Error if no node responds, or if the node reports the use but hasn't indexed the transaction yet. */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
   /**
    * A wallet's balance and which of the authorizations have been used, both read at the same block.
@@ -109,7 +109,9 @@ export function createChain({ network, transport }: { network: Network; transpor
     if (first > 0n && (await isUsedAt(sought, first - 1n))) {
       return { kind: 'voided', reason: 'authorization_used_elsewhere' };
     }
-    throw new Error(`The ${network.title} node says that an authorization is used, but can't find the transaction yet`);
+    throw new Error(
+      `The ${network.title} node reports that the authorization has been used, but can't find the transaction yet`,
+    );
   }
 
   /** What marked the nonce as used within a range of blocks: a transfer, or a cancellation by the payer. */

@@ -6,7 +6,7 @@ export type FingerprintParts = {
   method: string;
   /** The canonical path, and the query as it arrived. */
   target: string;
-  /** Who may retry the request: the value of its Idempotency-Key, or else its client address. */
+  /** What identifies the client that may retry the request: its Idempotency-Key, or else its address. */
   holder: string;
   payment: PresentedPayment;
 };

@@ -77,5 +77,5 @@ export const GONE: [ConnectorType, Answer, RegExp][] = [
     json(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' }),
     /removed from the chat/,
   ],
-  ['ga4', text(404, ''), /can't find what this connector sends events to/],
+  ['ga4', text(404, ''), /can't find the resource that this connector sends events to/],
 ];

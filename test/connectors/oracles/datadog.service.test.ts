@@ -42,7 +42,7 @@ test('posts the same event as Datadog’s library', async () => {
   expect(JSON.parse(String(theirs?.body))).toEqual(expected);
 });
 
-test('validates the key like the library', async () => {
+test('validates the key the way the library does', async () => {
   const ours = datadog.probe?.build(config);
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

@@ -59,7 +59,7 @@ test('creates the same table as the library, with column types from the library'
   for (const { type } of table.schema) expect(Object.values(ColumnType)).toContain(type);
 });
 
-test('lists uploads like the library', async () => {
+test('lists uploads the way the library does', async () => {
   const receiver = await startDune();
   await uploads.list({ limit: 1 });
   expectSame((await receiver.waitFor(1))[0], dune.probe!.build(config));

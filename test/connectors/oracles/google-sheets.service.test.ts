@@ -48,7 +48,7 @@ test.each(EVENT_KINDS)('appends the same row for %s as Google’s library', asyn
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('reads IDs back as the library reads a range', async () => {
+test('reads IDs back the way the library reads a range', async () => {
   const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
   const context = sampleContext({ previousAttemptAmbiguous: true, memory });
   const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));

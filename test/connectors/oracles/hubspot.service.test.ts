@@ -48,7 +48,7 @@ test('sends the same request to the dated path as the library’s generic reques
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('creates the properties like the library', async () => {
+test('creates the properties the way the library does', async () => {
   const unknown = vendorResponse(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
   const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => unknown);
   const ours = requests[1]!;

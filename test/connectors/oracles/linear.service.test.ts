@@ -34,7 +34,7 @@ test.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] a
   },
 );
 
-test('sends an OAuth token like the library', async () => {
+test('sends an OAuth token the way the library does', async () => {
   const ours = requestOf(
     linear.build([sampleEvent('payment.failed')], { ...config, apiKey: 'lin_oauth_x' }, sampleContext()),
   );

@@ -37,7 +37,7 @@ test('creates the same alert as Opsgenie’s library', async () => {
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('closes the alert like the library', async () => {
+test('closes the alert the way the library does', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory })));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });

@@ -82,7 +82,7 @@ test('reads the preferences and the company from the same URLs as the library', 
   expectSame(company, quickbooks.probe!.build(config));
 });
 
-test('requests the exchange rate for a day like the library', async () => {
+test('requests the exchange rate for a day the way the library does', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
@@ -91,7 +91,7 @@ test('requests the exchange rate for a day like the library', async () => {
   expectSame(theirs, ourRequests('revenue.daily_summary').rate!);
 });
 
-test('sends queries like the library', async () => {
+test('sends queries the way the library does', async () => {
   const ours = ourRequests('revenue.daily_summary').item!;
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;

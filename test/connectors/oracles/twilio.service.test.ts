@@ -56,7 +56,7 @@ test('calls the same regional host as the library', async () => {
   expect(httpClient.hosts).toEqual([new URL(ours.url).origin]);
 });
 
-test('looks up sent messages like the library', async () => {
+test('looks up sent messages the way the library does', async () => {
   const context = classifyContext(config, sampleEvent('payment.settled'), { previousAttemptAmbiguous: true });
   const ours = requestOf(twilio.build([sampleEvent('payment.settled')], config, context));
   await using receiver = await startReceiver(() => ({ body: '{"messages":[],"next_page_uri":null}' }));

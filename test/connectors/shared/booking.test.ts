@@ -66,7 +66,7 @@ describe('an accounting entry', () => {
     expect(number('payment.settled')).toBe(numbers[0]);
   });
 
-  test('rounds to the nearest cent and is skipped if that is zero', () => {
+  test('is rounded to the nearest cent, and skipped if the result is zero', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (atomic) => {
         const booking = bookingOf(sampleEvent('revenue.daily_summary', { totalUsd: formatUsd(atomic) }));

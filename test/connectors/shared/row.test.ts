@@ -61,7 +61,7 @@ describe('a row', () => {
     expect(withAmount).toEqual(['payment.verified', 'payment.settled', 'payment.failed']);
   });
 
-  test('of a test event has no amount and a kind of its own', () => {
+  test('of a test event has its own kind and no amount', () => {
     expect(eventRow(testEvent('payment.settled'))).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,

@@ -115,7 +115,7 @@ describe('BigQuery responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('waits for a new table and then gives up', () => {
+  test('about a missing table cause three retries, in case it is new, and then disable the connector', () => {
     const missing = googleError(404, 'notFound', 'Not found: Table my-project-123:payments.events');
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',

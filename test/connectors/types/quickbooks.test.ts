@@ -312,7 +312,7 @@ describe('QuickBooks responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('classifies the lookups that precede an entry like the entry itself', () => {
+  test('classifies the lookups before an entry the way it classifies the entry', () => {
     for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
       expect(classify(vendorResponse(401), step).kind).toBe('pause');
       expect(classify(vendorResponse(503), step).kind).toBe('retry');

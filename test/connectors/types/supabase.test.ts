@@ -114,7 +114,7 @@ describe('Supabase responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('waits for a new table and then gives up', () => {
+  test('about a missing table cause three retries, in case it is new, and then disable the connector', () => {
     const missing = refusal(404, 'PGRST205', "Could not find the table 'public.payment_events' in the schema cache");
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',

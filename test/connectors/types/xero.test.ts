@@ -209,7 +209,7 @@ describe('Xero responses', () => {
     expect(limited({ 'x-rate-limit-problem': 'day', 'retry-after': '30000' })).toMatchObject({ afterSeconds: 30_000 });
   });
 
-  test('classifies the lookups that precede an entry like the entry itself, and never reveals the token', () => {
+  test('classifies the lookups before an entry the way it classifies the entry, and never reveals the token', () => {
     expect(classify(vendorResponse(401), 'check').kind).toBe('pause');
     expect(classify(vendorResponse(503), 'check').kind).toBe('retry');
     expect(classify(vendorResponse(204), 'check').kind).toBe('drop');

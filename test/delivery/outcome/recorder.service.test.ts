@@ -61,7 +61,7 @@ test('while a project is being deleted, results of other projects are still writ
   await until(() => worker?.stats().inFlight === 0);
 });
 
-test('while a project with leases to extend is being deleted, deliveries of other projects are claimed', async () => {
+test("other projects' deliveries are claimed while a project with leases to extend is being deleted", async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
   const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();

@@ -28,7 +28,7 @@ function start(milliseconds = 1) {
   };
 }
 
-test('claims start at the beginning once, then at the earliest due time of each lane, less a margin', async () => {
+test('claims start at the beginning once, then at the earliest due time of each lane, at least half a second back', async () => {
   const { claim, starts } = start();
   await claim([900_000, null]);
   await claim([NOW - 10, NOW - 10]);
@@ -36,7 +36,7 @@ test('claims start at the beginning once, then at the earliest due time of each 
   expect(starts).toEqual([FROM_THE_BEGINNING, [900_000, NOW - 500], [NOW - 500, NOW - 500]]);
 });
 
-test('every two seconds, a claim starts at the beginning, or less often if that takes long', async () => {
+test('a claim starts at the beginning every two seconds, or less often if that takes long', async () => {
   const fast = start();
   await fast.claim([null, null]);
   for (const pause of [1_000, 1_000, 1_000]) {

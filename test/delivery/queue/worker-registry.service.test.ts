@@ -39,7 +39,7 @@ test('exactly one of several workers takes each turn, each has its share of them
   expect(registries.every(({ isOwnTurn }) => isOwnTurn(undefined))).toBe(true);
 });
 
-test('the turns of a worker that leaves or is killed go to the others', async () => {
+test('when a worker leaves or is killed, the others take over its turns', async () => {
   const [stays, leaves, isKilled] = [create(), create(), create()];
   await beat([stays, leaves, isKilled]);
   await beat([stays]);

@@ -75,7 +75,7 @@ describe('a replay', () => {
     await worker.stop();
   }, 90_000);
 
-  test('runs on one of two processes and sends everything once', async () => {
+  test('runs in only one of two processes and sends everything once', async () => {
     const worker = stage.startWorker();
     const { id } = await prepare(60, 100);
     await Promise.all([startProcess(), startProcess()]);

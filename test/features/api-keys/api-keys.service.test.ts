@@ -107,7 +107,7 @@ describe('the environment of an API key', () => {
 });
 
 describe('revoking an API key', () => {
-  test('takes effect with the next request, on all processes', async () => {
+  test('takes effect with the next request, in all processes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const nodes = [rest, await openRest(other)];

@@ -112,7 +112,7 @@ test('a page of customers continues after the previous one, even if its last cus
   ]);
 });
 
-test('customers can be found by wallet address in any letter case', async () => {
+test('customers can be found by wallet address, regardless of its capitalization', async () => {
   const { wallet } = paid[2]!;
   for (const spelled of [wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`])
     expect((await list(`walletAddress=${spelled}`)).data.map(({ walletAddress }) => walletAddress)).toEqual([wallet]);

@@ -56,7 +56,7 @@ describe('the delivery history', () => {
     expect(list.body.data).toEqual([row]);
   });
 
-  test('shows when a failed delivery is retried', async () => {
+  test('shows when a failed delivery will be retried', async () => {
     receiver.handle(() => ({ statusCode: 500, body: 'broken' }));
     const { id } = await deliver();
     await expect.poll(() => read(id), { timeout: 20_000 }).toMatchObject({ status: 'PENDING', statusCode: 500 });

@@ -52,7 +52,7 @@ describe('claiming a payment', () => {
     expect(new Set(claims.map(({ payment }) => payment.id)).size).toBe(1);
   });
 
-  test('recognizes an authorization in any letter case', async () => {
+  test('recognizes an authorization regardless of capitalization', async () => {
     const input = newPayment((await one.project()).id);
     await claimed(one.ledger, input);
     const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
@@ -250,7 +250,7 @@ describe('a payment', () => {
 });
 
 describe('a payment lease', () => {
-  test('keeps a process from writing to a payment that another has taken over', async () => {
+  test('lets no process write to a payment that another one has taken over', async () => {
     const payment = await claimed(one.ledger, newPayment((await one.project()).id));
     const old = leaseOf(payment);
     await one.ledger.verified(old);

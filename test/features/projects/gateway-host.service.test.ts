@@ -89,7 +89,7 @@ describe('a gateway host', () => {
     }
   });
 
-  test('can belong to only one project, in any letter case, even if several projects claim it at once', async () => {
+  test('can belong to only one project, even if several claim it at once with different capitalization', async () => {
     const bob = await app.user('bob');
     const answers = await Promise.all(
       ['one.example', 'ONE.example', 'one.Example'].map((gatewayHost, index) =>

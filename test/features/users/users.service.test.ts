@@ -106,7 +106,7 @@ describe('an account', () => {
     expect((await viewerOf(await app.user('newcomer'))).user).toEqual(first.user);
   });
 
-  test('is created once if many first requests arrive at once', async () => {
+  test("is created only once, even if a new user's first requests arrive simultaneously", async () => {
     const user = await app.user('twins');
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await viewerOf(user)).user.id));
     expect(new Set(ids).size).toBe(1);

@@ -113,7 +113,7 @@ describe('a payment header', () => {
     expect(refused.status).toBe(400);
   });
 
-  test('in a different x402 version or letter case is the same payment, served and charged once', async () => {
+  test('in a different x402 version or with different capitalization is the same payment, served and charged once', async () => {
     const poor = await rails.wallet(20_000n);
     const signed = await sign(poor);
     const { nonce, from, to } = signed.authorization;

@@ -263,7 +263,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('in a different letter case is the same payment', async () => {
+  test('with different capitalization is the same payment', async () => {
     const { signature, authorization } = await sign(await rails.wallet(20_000n));
     const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
     const shouted = {

@@ -76,8 +76,8 @@ describe('an upstream', () => {
   const paid = { status: 200, isCharged: true };
 
   test.each<[string, string, object]>([
-    ['more than it announced', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\nx', paid],
-    ['less than it announced', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab', free],
+    ['more than it declared', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\nx', paid],
+    ['less than it declared', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab', free],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc', free],
     [
       'a length and chunks',

@@ -43,7 +43,7 @@ afterAll(async () => {
 const pay = async () => v2Headers(await sign(buyer));
 const paymentLine = async () => `PAYMENT-SIGNATURE: ${(await pay())['payment-signature']}`;
 
-/** Sends raw bytes and reads until the server closes the connection or has sent this many responses. */
+/** Sends raw bytes and reads until the server closes the connection or has sent `answers` responses. */
 function exchange(text: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
@@ -348,7 +348,7 @@ describe('the response for the buyer', () => {
 });
 
 describe('request body limits', () => {
-  test('a body with an announced length over the limit gets 413 before the payment is claimed', async () => {
+  test('a body with a declared length over the limit gets 413 before the payment is claimed', async () => {
     const headers = await pay();
     const length = 10 * 1024 * 1024 + 1;
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -102,7 +102,7 @@ function useRequestsLeft(): string | undefined {
 /** Reads the header `RateLimit: "default";r=299;t=1`, which is missing from responses for tiers without a limit. */
 async function readRequestsLeft(api: Api): Promise<string> {
   const response = await api.request('/api/projects?limit=1');
-  // Otherwise, the connection stays open until the body is read.
+  // An unread body would keep the connection open.
   await response.text();
   const [, left] = /;r=(\d+)/.exec(response.headers.get('RateLimit') ?? '') ?? [];
   return left === undefined ? 'Unlimited' : formatCount(Number(left));

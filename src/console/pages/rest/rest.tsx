@@ -120,7 +120,7 @@ function Introduction({ isUnknown }: { isUnknown: boolean }) {
         <Anchor component={Link} href={`/projects/${id}/keys`} underline="always">
           API key
         </Anchor>
-        , set it as an environment variable, and request this project:
+        , set it as an environment variable, and fetch this project:
       </Text>
       <Command>{start}</Command>
       <List size="sm" spacing={6}>

@@ -67,7 +67,7 @@ const CurlVariable = builder.simpleObject('CurlVariable', {
 });
 
 const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
-  description: 'Why a delivery has its status, and what happens next.',
+  description: 'An explanation of the current status of a delivery, and what happens next.',
   fields: (t) => ({
     deliveryId: t.id({ description: 'The delivery.' }),
     status: t.field({ type: DeliveryStatusEnum, description: 'The status of the delivery.' }),
@@ -102,7 +102,7 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
 builder.objectField(Delivery, 'explanation', (t) =>
   t.field({
     type: DeliveryExplanation,
-    description: 'Why it has its status, what happens next, and a command that sends the request again.',
+    description: 'The reason for its current status, what happens next, and a command that sends the request again.',
     // Explaining a delivery takes several queries.
     complexity: { field: 50, multiplier: 1 },
     resolve: async ({ id }, _args, { services, viewer }) => {

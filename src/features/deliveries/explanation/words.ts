@@ -173,7 +173,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
   advice: null,
 });
 
-/** Explains in plain words why a delivery has its status, what happens next, and what the seller can do. */
+/** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */
 export function explainInWords(facts: DeliveryFacts): Sentences & { next: string } {
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
