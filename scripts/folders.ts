@@ -38,6 +38,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['features/events', ''],
   ['features/api-keys', ''],
   ['features/projects', ''],
+  ['features/deletions', 'what happens to deleted projects, webhooks, and connectors'],
   ['features/users', ''],
   ['features/idempotency', ''],
   ['features/urls', 'URLs that sellers enter and see'],

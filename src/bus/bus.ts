@@ -161,6 +161,8 @@ export const topics = {
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   /** There is a replay to run. */
   replaysDue: 'replays',
+  /** Something deleted has history to clear. */
+  deletions: 'deletions',
   replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,

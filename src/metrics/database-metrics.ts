@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { readPartitionsAhead } from '../database/partitions.ts';
 import { readDestinationCounts } from '../delivery/outcome/destination-counts.ts';
 import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
+import { countDeletions } from '../features/deletions/clear-history.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 
 /** By default, a scrape times out after 10 s, and it must include the process's own metrics. */
@@ -48,14 +49,20 @@ export function createDatabaseMetrics(pool: pg.Pool) {
     help: 'How far ahead partitions for events and deliveries exist, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
     registers,
   });
+  const deletions = new Gauge({
+    name: 'tollgate_deletions',
+    help: 'Deleted projects, webhooks, and connectors whose history is still being deleted. Every process reports the same value. If it stays above 0, start a worker, or wait: a million deliveries take several minutes.',
+    registers,
+  });
   let running: Promise<string> | undefined;
 
   async function query(): Promise<string> {
-    const [deliveries, open, troubled, ahead] = await Promise.all([
+    const [deliveries, open, troubled, ahead, unfinished] = await Promise.all([
       readQueueStats(pool),
       readOpenPayments(pool),
       readDestinationCounts(pool),
       readPartitionsAhead(pool),
+      countDeletions(pool),
     ]);
     queue.set({ status: 'PENDING' }, deliveries.pending);
     queue.set({ status: 'RUNNING' }, deliveries.running);
@@ -64,6 +71,7 @@ export function createDatabaseMetrics(pool: pg.Pool) {
     oldestUnknown.set(open.oldestUnknownSeconds);
     for (const { kind, state, count } of troubled) subscribers.set({ kind, state }, count);
     partitionsAhead.set(ahead);
+    deletions.set(unfinished);
     return registry.metrics();
   }
 

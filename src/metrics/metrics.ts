@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
 import { VERSION } from '../version.ts';
 import { createDatabaseMetrics } from './database-metrics.ts';
@@ -56,6 +56,11 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
     help: 'When this worker last created and dropped partitions, which it does every hour; 0 if it has not done so yet. If that was more than 3 hours ago for every worker, search the log for "could not maintain partitions".',
     registers,
   });
+  const historyCleared = new Counter({
+    name: 'tollgate_deleted_history_rows_total',
+    help: 'Rows deleted from the history of deleted projects, webhooks, and connectors. If tollgate_deletions is above 0 and this does not grow, search the log for "could not delete history".',
+    registers,
+  });
   const databaseUp = new Gauge({
     name: 'tollgate_database_up',
     help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics that are read from it are missing; see the log and /readyz.',
@@ -68,6 +73,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
     ...createPaymentMetrics(registry),
     delivery: createDeliveryMetrics(registry),
     watchPool: pools.watchPool,
+    onHistoryCleared: (rows: number) => historyCleared.inc(rows),
     onPartitionsKept: () => partitionsKept.setToCurrentTime(),
     /** Connects `count` to one of the gauges above. */
     watch(gauge: keyof typeof WATCHED, count: () => number): void {

@@ -3,6 +3,7 @@ import { type Database, openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
+import { createHistoryClearing } from '../features/deletions/clear-history.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
@@ -42,7 +43,13 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);
   const { retentionDays } = config;
   const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays, onKept: metrics.onPartitionsKept });
-  const loops = [worker, createReplayRunner({ db, bus, log }), createDailySummaries({ db, events, log }), partitions];
+  const loops = [
+    worker,
+    createReplayRunner({ db, bus, log }),
+    createDailySummaries({ db, events, log }),
+    createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
+    partitions,
+  ];
   for (const loop of loops) {
     loop.start();
     onClose(() => loop.stop());

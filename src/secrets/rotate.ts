@@ -30,6 +30,7 @@ export type OlderSecrets = {
 
 type SealedRow = { id: string; projectId: string; sealed: string };
 
+/** Empty in what was deleted. */
 const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'secret' },
   { table: 'Webhook', column: 'previousSecret' },
@@ -74,7 +75,7 @@ export async function rotateSecrets(options: {
   async function readBatch({ table, column }: SealedColumn, cursor: string): Promise<SealedRow[]> {
     const { rows } = await db.pool.query<SealedRow>(
       `SELECT id, "projectId", "${column}" AS sealed FROM "${table}"
-        WHERE id > $1 AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`,
+        WHERE id > $1 AND "${column}" <> '' AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`,
       [cursor, prefix, batchSize],
     );
     return rows;
@@ -115,7 +116,11 @@ export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Key
 
 /** @param prefixes the prefixes, as patterns for LIKE. */
 async function countNotUnder(db: Pick<Database, 'pool'>, { table, column }: SealedColumn, prefixes: string[]) {
-  return count(db, `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" NOT LIKE ALL ($1)`, prefixes);
+  return count(
+    db,
+    `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" <> '' AND "${column}" NOT LIKE ALL ($1)`,
+    prefixes,
+  );
 }
 
 async function countOlderApiKeys(db: Pick<Database, 'pool'>, { current }: Keyring): Promise<number> {

@@ -9,7 +9,6 @@ import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '.
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/types/registry.ts';
 import type { Database } from '../../database/client.ts';
-import { clearHistory } from '../../delivery/queue/clear-history.ts';
 import { releaseHeld } from '../../delivery/queue/queue.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -20,6 +19,7 @@ import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
+import { buryConnectors } from '../deletions/bury.ts';
 import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
@@ -159,13 +159,12 @@ export function createConnectorService(options: {
       const where = visibleItem(viewer, 'Connector', id, projectId);
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
-      await clearHistory(db.pool, 'connectorId', id);
       await db.prisma.$transaction(async (tx) => {
-        const { count } = await tx.connector.deleteMany({ where });
-        if (count === 0) throw notFound();
+        if ((await buryConnectors(tx, where)) === 0) throw notFound();
         const changes = { type: connector.type };
         await recordAudit(tx, viewer, { action: 'connector.deleted', ...targetOf(connector), changes });
       });
+      bus.publish(topics.deletions);
     },
 
     /**

@@ -8,11 +8,11 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
-import { clearHistory } from '../../delivery/queue/clear-history.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
+import { buryProject } from '../deletions/bury.ts';
 import { gatewayHostInput } from './gateway-host.ts';
 import { lockHost, queueForHosts, releaseHost, takeHost } from './host-names.ts';
 import { milestonesInput, milestonesUsdOf } from './milestones.ts';
@@ -137,17 +137,17 @@ export function createProjectService(options: {
       const where = visibleProject(viewer, id);
       const project = await db.prisma.project.findFirst({ where, select: { id: true, name: true } });
       if (!project) throw notFound();
-      await clearHistory(db.pool, 'projectId', id);
       await db.prisma.$transaction(async (tx) => {
         const host = await lockHost(tx, id);
-        const { count } = await tx.project.deleteMany({ where });
-        if (count === 0) throw notFound();
+        if ((await tx.project.count({ where })) === 0) throw notFound();
+        await buryProject(tx, id);
         if (host) await releaseHost(tx, host, viewer.userId);
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
       });
       bus.publish(topics.routes(id));
       bus.publish(topics.gatewayHosts);
+      bus.publish(topics.deletions);
     },
   };
 }

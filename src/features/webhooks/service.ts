@@ -8,7 +8,6 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
-import { clearHistory } from '../../delivery/queue/clear-history.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -19,6 +18,7 @@ import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { buryWebhooks } from '../deletions/bury.ts';
 import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
 import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
@@ -154,16 +154,15 @@ export function createWebhookService(options: {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const webhook = await db.prisma.webhook.findFirst({ where });
       if (!webhook) throw notFound();
-      await clearHistory(db.pool, 'webhookId', id);
       await db.prisma.$transaction(async (tx) => {
-        const { count } = await tx.webhook.deleteMany({ where });
-        if (count === 0) throw notFound();
+        if ((await buryWebhooks(tx, where)) === 0) throw notFound();
         await recordAudit(tx, viewer, {
           action: 'webhook.deleted',
           ...targetOf(webhook),
           changes: { url: webhook.url },
         });
       });
+      bus.publish(topics.deletions);
     },
 
     /** Creates a new signing secret. For `overlapHours` (default 24), requests are also signed with the old one. */

@@ -1,0 +1,61 @@
+import type { Transaction } from '../../database/client.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+
+/**
+ * The reserved account and project that own what was deleted, so that nobody can see it while its history is being
+ * cleared. The migration "deletions" creates them.
+ */
+export const DELETED_USER_ID = 'usr_00000000000000000000000000';
+export const DELETED_PROJECT_ID = 'proj_00000000000000000000000000';
+
+/**
+ * Deletes webhooks: they disappear, send nothing more, and lose their secrets. Their deliveries are deleted in the
+ * background.
+ *
+ * @returns how many there were.
+ */
+export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereInput): Promise<number> {
+  const data: Prisma.WebhookUncheckedUpdateManyInput = {
+    ...BURIED,
+    ...{ url: '', origin: null, description: null, secret: '', previousSecret: null, previousSecretExpiresAt: null },
+  };
+  return (await tx.webhook.updateMany({ where, data })).count;
+}
+
+/** Deletes connectors, like `buryWebhooks`. */
+export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhereInput): Promise<number> {
+  const data: Prisma.ConnectorUncheckedUpdateManyInput = {
+    ...BURIED,
+    ...{ config: {}, secretConfig: '', memory: {}, pausedReason: null, pausedAt: null },
+  };
+  return (await tx.connector.updateMany({ where, data })).count;
+}
+
+/**
+ * Deletes a project: it disappears with its resources, and its keys stop working. Its events, deliveries, and payments
+ * are deleted in the background. Lock the project's row first.
+ */
+export async function buryProject(tx: Transaction, projectId: string): Promise<void> {
+  const where = { projectId };
+  await tx.apiKey.deleteMany({ where });
+  await tx.endpoint.deleteMany({ where });
+  await tx.replay.deleteMany({ where });
+  await buryWebhooks(tx, where);
+  await buryConnectors(tx, where);
+  await tx.project.update({
+    where: { id: projectId },
+    data: { userId: DELETED_USER_ID, name: '', gatewayHost: null },
+  });
+}
+
+const BURIED = {
+  projectId: DELETED_PROJECT_ID,
+  isActive: false,
+  eventTypes: [],
+  filter: Prisma.DbNull,
+  disabledReason: null,
+  disabledAt: null,
+  failingSince: null,
+  circuitOpenUntil: null,
+  maxPerSecond: null,
+};

@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { type Bus, topics } from '../../bus/bus.ts';
+import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
+
+/** What is deleted, and the tables with its history, children before their parents. */
+const KINDS = [
+  { table: 'Webhook', owner: ['projectId', DELETED_PROJECT_ID], column: 'webhookId', history: ['Delivery'] },
+  { table: 'Connector', owner: ['projectId', DELETED_PROJECT_ID], column: 'connectorId', history: ['Delivery'] },
+  {
+    table: 'Project',
+    owner: ['userId', DELETED_USER_ID],
+    column: 'projectId',
+    history: ['Delivery', 'Event', 'Payment', 'Customer'],
+  },
+] as const;
+type Kind = (typeof KINDS)[number];
+
+const PORTION = 5_000;
+/** How often to look without a hint: while something is in use or another process works on it, and otherwise. */
+const RETRY_MILLISECONDS = 1_000;
+const LOOK_MILLISECONDS = 60_000;
+
+/** How many deleted projects, webhooks, and connectors still have history. */
+export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number> {
+  const counts = KINDS.map(
+    ({ table, owner: [column, id] }) => `(SELECT count(*) FROM "${table}" WHERE "${column}" = '${id}')`,
+  );
+  // Without the reserved project itself.
+  const { rows } = await db.query<{ count: number }>(`SELECT (${counts.join(' + ')} - 1)::int AS count`);
+  return rows[0]!.count;
+}
+
+/**
+ * Deletes the history of deleted projects, webhooks, and connectors in portions, and then their rows. Any number of
+ * processes can do this at once: each takes another one.
+ */
+export function createHistoryClearing({
+  pool,
+  bus,
+  log,
+  onCleared,
+}: {
+  pool: pg.Pool;
+  bus: Bus;
+  log: Logger;
+  /** Called with the number of deleted rows. */
+  onCleared?: (rows: number) => void;
+}) {
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+  let hint = Promise.withResolvers<void>();
+  let unsubscribe = () => {};
+  const pause = (milliseconds: number) =>
+    sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+
+  /** Deletes one portion. Returns how many rows it had, or undefined if there is nothing to delete. */
+  async function clearPortion(kind: Kind): Promise<number | undefined> {
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN');
+      const id = await lockNext(client, kind);
+      const count = id === undefined ? undefined : await deletePortion(client, kind, id);
+      await client.query('COMMIT');
+      return count;
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {});
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  async function deletePortion(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
+    for (const child of history) {
+      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 LIMIT ${PORTION}`;
+      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${portion}))`, [id]);
+      if (rowCount) return rowCount;
+    }
+    await client.query(`DELETE FROM "${table}" WHERE "id" = $1`, [id]);
+    log.info({ [column]: id }, 'deleted with its whole history');
+    return 1;
+  }
+
+  async function clearAll(kind: Kind): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const startedAt = performance.now();
+      const count = await clearPortion(kind);
+      if (count === undefined) return;
+      onCleared?.(count);
+      // Other statements come first.
+      await pause(performance.now() - startedAt);
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      hint = Promise.withResolvers();
+      for (const kind of KINDS) {
+        await clearAll(kind).catch((error) => {
+          log.warn({ err: error, table: kind.table }, 'could not delete history; the next round will retry');
+        });
+      }
+      const isFinished = await countDeletions(pool).then(
+        (count) => count === 0,
+        () => true,
+      );
+      const next = isFinished ? LOOK_MILLISECONDS : RETRY_MILLISECONDS;
+      await Promise.race([hint.promise, pause(next * (0.75 + Math.random() / 2))]);
+    }
+  }
+
+  return {
+    start(): void {
+      unsubscribe = bus.subscribe(topics.deletions, () => hint.resolve());
+      loop = run();
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      unsubscribe();
+      hint.resolve();
+      await loop;
+    },
+  };
+}
+
+/** Locks something deleted that no other process is working on. */
+async function lockNext(client: pg.PoolClient, { table, owner: [column, owner] }: Kind): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT "id" FROM "${table}" WHERE "${column}" = $1 AND "id" <> $2 ORDER BY "id" LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    [owner, DELETED_PROJECT_ID],
+  );
+  return rows[0]?.id;
+}
