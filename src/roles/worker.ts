@@ -1,26 +1,13 @@
 import { findConnector } from '../connectors/types/registry.ts';
-import { type Database, openQueuePool } from '../database/client.ts';
+import { openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
-import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
-import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
-import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
-import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
-import { sweepRateLimits } from '../limits/rate-limit.ts';
 import { VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
-
-const SWEEP_MILLISECONDS = 10 * 60_000;
-const SWEEPS: readonly ((pool: Database['pool']) => Promise<unknown>)[] = [
-  sweepRateLimits,
-  sweepIdempotencyKeys,
-  sweepKeptResponses,
-  sweepRefusedPayments,
-  sweepReleasedHosts,
-];
+import { startSweeps } from './sweeps.ts';
 
 /** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, retention, and sweeps. */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
@@ -54,10 +41,5 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     loop.start();
     onClose(() => loop.stop());
   }
-  const sweepTimer = setInterval(() => {
-    Promise.all(SWEEPS.map((sweep) => sweep(db.pool))).catch((error) =>
-      log.warn({ err: error }, 'sweep failed; the next one will retry'),
-    );
-  }, SWEEP_MILLISECONDS).unref();
-  onClose(() => clearInterval(sweepTimer));
+  onClose(startSweeps(db.pool, log));
 }

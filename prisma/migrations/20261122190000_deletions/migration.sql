@@ -20,3 +20,4 @@ CREATE TRIGGER "ApiKey_project" BEFORE INSERT ON "ApiKey" FOR EACH ROW EXECUTE F
 CREATE TRIGGER "Webhook_project" BEFORE INSERT ON "Webhook" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
 CREATE TRIGGER "Connector_project" BEFORE INSERT ON "Connector" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
 CREATE TRIGGER "Replay_project" BEFORE INSERT ON "Replay" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
+CREATE TRIGGER "Payment_project" BEFORE INSERT ON "Payment" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();

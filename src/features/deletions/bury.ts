@@ -40,6 +40,8 @@ export async function buryProject(tx: Transaction, projectId: string): Promise<v
   await tx.apiKey.deleteMany({ where });
   await tx.endpoint.deleteMany({ where });
   await tx.replay.deleteMany({ where });
+  // Payments in progress end, and nobody is charged. They have an index.
+  await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null } } });
   await buryWebhooks(tx, where);
   await buryConnectors(tx, where);
   await tx.project.update({
