@@ -143,21 +143,21 @@ const ROWS: readonly Row[] = [
   },
   {
     when: ({ delivery }) => delivery.attemptCount === 0 || delivery.trigger === 'MANUAL',
-    say: ({ delivery: { attemptCount, nextAttemptAt, reason }, now, destination }) => ({
+    say: ({ delivery, delivery: { attemptCount, nextAttemptAt, reason }, now, destination }) => ({
       summary: attemptCount === 0 ? `It has not been sent yet${WAITS[reason ?? ''] ?? ''}.` : 'It was resent manually.',
       next: isDue(nextAttemptAt!, now)
-        ? `It is due and will be sent as soon as a worker is free.${slowness(destination)}`
+        ? `It is due and will be sent ${whenThereIsRoom(delivery)}.${slowness(destination)}`
         : `It will be sent ${at(nextAttemptAt!, now)}${reason ? '' : ', batched with other events'}.`,
       advice: null,
     }),
   },
   {
     when: ({ lastAttempt }) => lastAttempt !== null,
-    say: ({ delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
+    say: ({ delivery, delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
       // An interrupted attempt has no row. Only the delivery's own row shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
       const { summary, advice } = failureOf(attempt);
-      const when = isDue(nextAttemptAt!, now) ? 'as soon as a worker is free' : at(nextAttemptAt!, now);
+      const when = isDue(nextAttemptAt!, now) ? whenThereIsRoom(delivery) : at(nextAttemptAt!, now);
       return {
         summary: `The last attempt failed: ${summary}`,
         next: `It will be retried ${when}.${slowness(destination)}`,
@@ -172,6 +172,12 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
   next: 'It will be sent as soon as a worker is free.',
   advice: null,
 });
+
+/** What a due delivery waits for. */
+const whenThereIsRoom = ({ isParked }: Delivery) =>
+  isParked
+    ? 'as soon as there is room: the destination, its server, or your account already has as many deliveries in progress as it can have'
+    : 'as soon as a worker is free';
 
 /** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */
 export function explainInWords(facts: DeliveryFacts): Sentences & { next: string } {
