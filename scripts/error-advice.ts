@@ -39,7 +39,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'A released host name stays reserved for its account for 30 days, because buyers may still use it. ' +
     '`detail` says when the reservation ends. The account that released it can set it again at any time.',
   IDEMPOTENCY_IN_FLIGHT:
-    'Wait as long as `Retry-After` says, then retry the same request to get the original response.',
+    'Wait as long as `Retry-After` says, then retry the same request to get the original response. If the first request ' +
+    'failed with a 5xx status, its key stays in use for a minute, and then the request runs again.',
   PAYMENT_IN_PROGRESS:
     'Wait as long as `Retry-After` says, then retry the same request with the same payment to get the original ' +
     'response.',

@@ -53,7 +53,8 @@ export const ERRORS = {
   },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
-    message: 'The first request with this `Idempotency-Key` is still running. Wait, then retry.',
+    message:
+      'The first request with this `Idempotency-Key` is still running, or ended less than a minute ago without a known result. Wait, then retry.',
   },
   PAYMENT_IN_PROGRESS: {
     status: 409,

@@ -44,7 +44,10 @@ const PaymentStageEnum = builder.enumType('PaymentStage', {
       value: PaymentStage.VERIFY,
       description: 'The signature was invalid, the terms were not met, or the gateway was interrupted.',
     },
-    UPSTREAM: { value: PaymentStage.UPSTREAM, description: 'The upstream failed or returned an error.' },
+    UPSTREAM: {
+      value: PaymentStage.UPSTREAM,
+      description: 'There was no usable response from the upstream, or the buyer disconnected too early.',
+    },
     SETTLE: { value: PaymentStage.SETTLE, description: 'The payment could not be settled.' },
   },
 });
