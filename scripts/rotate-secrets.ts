@@ -26,14 +26,14 @@ async function run(): Promise<void> {
   const embedded = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   try {
     const url = config.databaseUrl ?? embedded!.url;
-    await rotate(url, keyring);
+    await rotate({ url, directUrl: config.databaseDirectUrl }, keyring);
   } finally {
     await embedded?.stop();
   }
 }
 
-async function rotate(url: string, keyring: Keyring): Promise<void> {
-  const db = await openDatabase({ url, poolSize: CONNECTIONS, log, applicationName: 'tollgate-rotate-secrets' });
+async function rotate(urls: { url: string; directUrl: string | undefined }, keyring: Keyring): Promise<void> {
+  const db = await openDatabase({ ...urls, poolSize: CONNECTIONS, log, applicationName: 'tollgate-rotate-secrets' });
   try {
     const report = await rotateSecrets({ db, keyring, secretBox: createSecretBox(keyring), log });
     process.stdout.write(`${JSON.stringify({ currentKey: keyring.current.id, ...report }, null, 2)}\n`);

@@ -109,14 +109,17 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 
   async function openGround(): Promise<Ground> {
-    const db = await openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize, log });
+    const db = await openDatabase({
+      ...{ url: databaseUrl, directUrl: config.databaseDirectUrl },
+      ...{ poolSize: config.databasePoolSize, log },
+    });
     onClose(() => db.close());
     const clock = await openDatabaseClock(db.pool, log);
     onClose(clock.close);
     followClock(clock.now);
-    await applyMigrations(db.pool, MIGRATIONS, log);
+    await applyMigrations(db.directUrl, MIGRATIONS, log);
     const metrics = createMetrics({ pool: db.pool });
-    const bus = await openBus({ url: databaseUrl, pool: db.pool, log });
+    const bus = await openBus({ url: db.directUrl, pool: db.pool, log });
     onClose(() => bus.close());
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const egress = createEgress({

@@ -30,10 +30,11 @@ const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const TURN_MARK = '#';
 
 /**
- * Opens the bus on PostgreSQL LISTEN/NOTIFY. It listens on its own connection, which must not go through a pooler in
- * transaction mode, and publishes through the shared pool.
+ * Opens the bus on PostgreSQL LISTEN/NOTIFY. It listens on its own connection, straight to the server, because
+ * listening needs a session, and publishes through the shared pool.
  */
 export async function openBus(options: {
+  /** Leads to the server itself. */
   url: string;
   pool: pg.Pool;
   log: Logger;

@@ -28,6 +28,7 @@ export type Config = {
   host: string;
   dataDir: string;
   databaseUrl: string | undefined;
+  databaseDirectUrl: string | undefined;
   databasePoolSize: number;
   roles: ReadonlySet<Role>;
   publicUrl: string | undefined;
@@ -93,6 +94,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     host: variables.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
     dataDir: variables.DATA_DIR,
     databaseUrl: variables.DATABASE_URL,
+    databaseDirectUrl: variables.DATABASE_DIRECT_URL,
     databasePoolSize: variables.DATABASE_POOL_SIZE,
     roles: new Set(variables.ROLES),
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
@@ -116,6 +118,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
   config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(variables, config.issuers), undefined);
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
+  if (variables.DATABASE_DIRECT_URL && !env.DATABASE_URL)
+    problems.push('DATABASE_DIRECT_URL: must be set together with DATABASE_URL');
   const named = new Set(problems.map(variableOf));
   if (production) {
     problems.push(...unsafeInProduction(config, variables).filter((problem) => !named.has(variableOf(problem))));

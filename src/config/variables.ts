@@ -31,6 +31,8 @@ const wholeNumber = (min: number, max: number) =>
 
 export const TEST_NETWORK = 'eip155:84532';
 
+const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional();
+
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
 /** The environment variables: how to read each one, and its description in `docs/configuration.md`. */
@@ -49,8 +51,12 @@ export const VARIABLES = {
     help: 'Folder for the embedded database and for keys that are generated on first start.',
   },
   DATABASE_URL: {
-    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+    schema: databaseUrl,
     help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL runs in `DATA_DIR`.',
+  },
+  DATABASE_DIRECT_URL: {
+    schema: databaseUrl,
+    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may lead to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this one. Default: `DATABASE_URL`.',
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),

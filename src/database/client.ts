@@ -4,12 +4,15 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
+import { forgetNames, requireSessionDefaults } from './pooler.ts';
+import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 export type Database = {
   /** Frequent statements use the pool directly, and Prisma uses its connections too. */
   pool: pg.Pool;
   prisma: PrismaClient;
-  url: string;
+  /** Leads to the server itself, for what needs a session of its own. */
+  directUrl: string;
   close(): Promise<void>;
 };
 
@@ -21,6 +24,8 @@ export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
   url: string;
+  /** Leads to the server itself. If it differs from `url`, `url` leads to a pooler in transaction mode. */
+  directUrl?: string | undefined;
   /** The maximum number of connections from this process. */
   poolSize: number;
   log: Logger;
@@ -28,30 +33,24 @@ export type OpenDatabaseOptions = {
   applicationName?: string;
 };
 
-// A session that exceeds these no longer has a caller, because requests end within 15 s.
-const STATEMENT_TIMEOUT_MILLISECONDS = 15_000;
-const LOCK_TIMEOUT_MILLISECONDS = 10_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS = 15_000;
-// Statements instead of connection parameters, because poolers reject parameters or silently drop them. Prisma's
-// adapter reads and writes times without their offset, so the session must use UTC.
-const SESSION_SETTINGS = `SET TimeZone = 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
-  SET lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
-  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MILLISECONDS}`;
 // Planning a statement over all partitions takes as long as running it, so each is planned once per connection. Plans
 // use indexes no matter what the statistics say, because a plan may have been made while a partition was still empty.
 //
 // Deleting a project locks its rows until the deletion is done. The queue retries instead of waiting for that. The
 // timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
-const QUEUE_LOCK_TIMEOUT_MILLISECONDS = 500;
-const QUEUE_SETTINGS = `${SESSION_SETTINGS}; SET lock_timeout = ${QUEUE_LOCK_TIMEOUT_MILLISECONDS};
-  SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off`;
+const QUEUE_SETTINGS = {
+  ...SESSION_SETTINGS,
+  lock_timeout: '500ms',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+};
 /**
  * A connection without a response for this long is closed, because its server may have lost power, which the network
  * reports only after 15 minutes. This is longer than any statement may take.
  */
 const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 /** For the worker: one connection to claim, one to record, one to extend leases, and one spare. */
-const QUEUE_POOL_SIZE = 4;
+export const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
@@ -63,10 +62,13 @@ const MAX_STATEMENT_NAMES = 500;
  * request.
  *
  * @throws the driver's error if the server can't be reached or rejects the credentials
+ * @throws PoolerSettingsError if `url` leads to a pooler whose sessions lack our settings
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
-  const { url, poolSize, log, applicationName = 'tollgate' } = options;
-  const pool = openPool({ url, poolSize, log, applicationName }, SESSION_SETTINGS);
+  const { url, directUrl = url, poolSize, log, applicationName = 'tollgate' } = options;
+  const isPooled = directUrl !== url;
+  const onConnect = isPooled ? forgetNames : applySettings(SESSION_SETTINGS);
+  const pool = openPool({ url, poolSize, log, applicationName, onConnect });
 
   const adapter = new PrismaPg(pool, { statementNameGenerator: boundedStatementNames() });
   const prisma = new PrismaClient({
@@ -82,7 +84,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   };
 
   try {
-    await pool.query('SELECT 1');
+    await (isPooled ? requireSessionDefaults(pool) : pool.query('SELECT 1'));
   } catch (error) {
     await close();
     throw error;
@@ -90,7 +92,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   return {
     pool,
     prisma,
-    url,
+    directUrl,
     close() {
       closing ??= close();
       return closing;
@@ -98,33 +100,55 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   };
 }
 
-/** Opens connections for the queue, which runs a few fixed statements all the time. */
-export function openQueuePool({
-  url,
-  log,
-  answerTimeoutMilliseconds = QUEUE_ANSWER_TIMEOUT_MILLISECONDS,
-}: Pick<OpenDatabaseOptions, 'url' | 'log'> & { answerTimeoutMilliseconds?: number }): pg.Pool {
-  const options = { url, poolSize: QUEUE_POOL_SIZE, log, applicationName: 'tollgate-queue' };
-  return openPool(options, QUEUE_SETTINGS, { query_timeout: answerTimeoutMilliseconds });
+/** Opens connections for the queue, which runs a few fixed statements all the time. Their settings need sessions. */
+export function openQueuePool(options: {
+  /** Leads to the server itself. */
+  url: string;
+  log: Logger;
+  answerTimeoutMilliseconds?: number;
+}): pg.Pool {
+  const { url, log, answerTimeoutMilliseconds = QUEUE_ANSWER_TIMEOUT_MILLISECONDS } = options;
+  return openPool({
+    url,
+    poolSize: QUEUE_POOL_SIZE,
+    log,
+    applicationName: 'tollgate-queue',
+    onConnect: applySettings(QUEUE_SETTINGS),
+    query_timeout: answerTimeoutMilliseconds,
+  });
 }
 
-function openPool(
-  { url, poolSize, log, applicationName }: Required<OpenDatabaseOptions>,
-  settings: string,
-  timeouts: Pick<pg.PoolConfig, 'query_timeout'> = {},
-): pg.Pool {
+type PoolOptions = Pick<pg.PoolConfig, 'query_timeout' | 'connectionTimeoutMillis'> & {
+  url: string;
+  poolSize: number;
+  log: Logger;
+  applicationName: string;
+  /** Prepares a new connection. */
+  onConnect: (client: pg.ClientBase) => void | Promise<void>;
+};
+
+export function openPool({ url, poolSize, log, applicationName, onConnect, ...timeouts }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     ...timeouts,
     connectionString: url,
     max: poolSize,
     application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
     keepAlive: true,
-    onConnect: async (client) => void (await client.query(settings)),
+    onConnect,
   });
   surviveLostConnections(pool, log);
   return pool;
+}
+
+/**
+ * Applies settings to a new connection with a statement instead of connection parameters, because poolers in session
+ * mode reject parameters or silently drop them.
+ */
+export function applySettings(settings: Readonly<Record<string, string>>): (client: pg.ClientBase) => Promise<void> {
+  const statement = setForSession(settings);
+  return async (client) => void (await client.query(statement));
 }
 
 /**

@@ -1,12 +1,22 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 /** This version's migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+
+const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
+/** A migration takes as long as it needs. */
+const SETTINGS = {
+  ...SESSION_SETTINGS,
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
 
 type Migration = { name: string; sql: string; checksum: string };
 type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
@@ -41,14 +51,27 @@ const CREATE_HISTORY = `
  * order of their names, each in its own transaction. Several processes can call it at once: one does the work, and the
  * others wait and find nothing left to do.
  *
+ * @param directUrl leads to the server itself, because the lock lasts as long as the session
  * @returns the names of the migrations that this call applied
  * @throws if an applied migration was edited, if one is recorded as failed, or if one fails now (and is rolled back)
  */
-export async function applyMigrations(pool: pg.Pool, directory: string, log: Logger): Promise<{ applied: string[] }> {
+export async function applyMigrations(
+  directUrl: string,
+  directory: string,
+  log: Logger,
+): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
-  const client = await pool.connect();
+  const client = new pg.Client({
+    connectionString: directUrl,
+    application_name: 'tollgate-migrations',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
+    keepAlive: true,
+  });
+  // The statement that is running fails too. Without a listener, the event would end the process.
+  client.on('error', () => {});
+  await client.connect();
   try {
-    await client.query('SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0');
+    await client.query(setForSession(SETTINGS));
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
     await client.query(CREATE_HISTORY);
     const recorded = await readHistory(client);
@@ -63,8 +86,8 @@ export async function applyMigrations(pool: pg.Pool, directory: string, log: Log
     }
     return { applied };
   } finally {
-    // Closes the connection instead of returning it, which always releases the lock and the settings.
-    client.release(true);
+    // Releases the lock.
+    await client.end();
   }
 }
 
@@ -88,7 +111,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   );
 }
 
-async function readHistory(client: pg.Pool | pg.PoolClient): Promise<Map<string, RecordedMigration>> {
+async function readHistory(client: pg.Pool | pg.Client): Promise<Map<string, RecordedMigration>> {
   const { rows } = await client.query<RecordedMigration>(
     `SELECT "migration_name" AS "name", "checksum", "finished_at" IS NOT NULL AS "isFinished"
      FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "started_at"`,
@@ -125,7 +148,7 @@ function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logg
   }
 }
 
-async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
+async function applyMigration(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN');
   try {
     // Without parameters, the driver sends the whole script and the server splits it, including `$$ … $$` bodies.

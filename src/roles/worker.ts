@@ -17,7 +17,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     const origin = consoleOrigin();
     return origin && `${origin}/console/projects/${projectId}/events/${id}`;
   };
-  const queuePool = openQueuePool({ url: db.url, log });
+  const queuePool = openQueuePool({ url: db.directUrl, log });
   onClose(() => queuePool.end());
   metrics.watchPool('queue', queuePool);
   const worker = createDeliveryWorker({

@@ -140,6 +140,17 @@ describe('a variable', () => {
     expect(problems.join()).not.toMatch(/expected|Invalid (input|option|string|URL)|Too small/);
   });
 
+  test('that leads to the database another way requires DATABASE_URL', () => {
+    const url = 'postgres://db/x';
+    expect(problemsOf({ DATABASE_DIRECT_URL: url })).toEqual([
+      'DATABASE_DIRECT_URL: must be set together with DATABASE_URL',
+    ]);
+    expect(problemsOf({ DATABASE_DIRECT_URL: url, DATABASE_URL: 'db' })).toEqual([
+      'DATABASE_URL: must be a postgres:// URL',
+    ]);
+    expect(problemsOf({ DATABASE_DIRECT_URL: url, DATABASE_URL: 'postgres://pooler/x' })).toEqual([]);
+  });
+
   test('with a secret is not repeated in the error', () => {
     const secret = randomBytes(20).toString('base64');
     expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);

@@ -23,7 +23,7 @@ const settings = {
 };
 const postgres = await startEmbeddedPostgres({ dataDir, log, settings });
 const db = await openDatabase({ url: postgres.url, poolSize: 2, log });
-await applyMigrations(db.pool, MIGRATIONS, log);
+await applyMigrations(postgres.url, MIGRATIONS, log);
 
 const outcome = (promise: Promise<unknown>) =>
   promise.then(

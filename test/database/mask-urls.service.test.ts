@@ -104,15 +104,13 @@ beforeAll(async () => {
   database = await createEmptyDatabase();
   sql = new pg.Client({ connectionString: database.url });
   await sql.connect();
-  const pool = new pg.Pool({ connectionString: database.url });
   const before = await mkdtemp(join(tmpdir(), 'tollgate-mask-urls-'));
   const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{14}_/.test(name)).sort();
   const mine = names.findIndex((name) => MIGRATION.test(name));
   for (const name of names.slice(0, mine)) await cp(join(MIGRATIONS, name), join(before, name), { recursive: true });
-  await applyMigrations(pool, before, log);
+  await applyMigrations(database.url, before, log);
   await fill();
-  await applyMigrations(pool, MIGRATIONS, log);
-  await pool.end();
+  await applyMigrations(database.url, MIGRATIONS, log);
   await rm(before, { recursive: true });
 });
 afterAll(async () => {

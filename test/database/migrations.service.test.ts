@@ -50,7 +50,7 @@ async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
   return (await pool.query(sql)).rows;
 }
 
-const apply = () => applyMigrations(pool, directory, log);
+const apply = () => applyMigrations(database.url, directory, log);
 
 test('migrations, including those with function bodies, are applied once each, in the order of their names', async () => {
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
@@ -130,11 +130,11 @@ test('a database that is newer than this version is left unchanged, with a warni
   await apply();
   await rm(join(directory, SECOND), { recursive: true });
   const write = vi.fn();
-  expect(await applyMigrations(pool, directory, pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
+  expect(await applyMigrations(database.url, directory, pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
   expect(write.mock.calls.join()).toContain(SECOND);
 });
 
-test('the lock and the settings of a run do not stay on pooled connections', async () => {
+test('the lock of a run is released when it ends', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   const locks = () =>
@@ -143,5 +143,4 @@ test('the lock and the settings of a run do not stay on pooled connections', asy
     );
   // The server notices a moment later that the connection has ended.
   await expect.poll(locks).toEqual([]);
-  expect(pool.totalCount).toBe(1);
 });

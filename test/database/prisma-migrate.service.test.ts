@@ -40,8 +40,8 @@ afterAll(async () => {
 });
 
 async function applyHere(url: string): Promise<{ applied: string[]; columns: pg.QueryResultRow[] }> {
+  const { applied } = await applyMigrations(url, directory, pino({ level: 'silent' }));
   const pool = new pg.Pool({ connectionString: url });
-  const { applied } = await applyMigrations(pool, directory, pino({ level: 'silent' }));
   const { rows } = await pool.query(HISTORY_COLUMNS);
   await pool.end();
   return { applied, columns: rows };

@@ -108,14 +108,12 @@ async function connect(url: string): Promise<pg.Client> {
 /** Applies the migrations up to and including that version. */
 async function migrateTo(url: string, version: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-upgrade-'));
-  const pool = new pg.Pool({ connectionString: url });
   try {
     await cp(join(MIGRATIONS, 'migration_lock.toml'), join(folder, 'migration_lock.toml'));
     for (const name of names.slice(0, names.indexOf(version) + 1))
       await cp(join(MIGRATIONS, name), join(folder, name), { recursive: true });
-    await applyMigrations(pool, folder, log);
+    await applyMigrations(url, folder, log);
   } finally {
-    await pool.end();
     await rm(folder, { recursive: true });
   }
 }

@@ -5,7 +5,10 @@ import { VARIABLES } from '../../src/config/variables.ts';
 import { ROOT } from './pages.ts';
 
 /** Settings that compose.yaml sets itself or leaves at their defaults. */
-const OF_THE_PROCESS = ['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'DATABASE_URL', 'ROLES', 'SANDBOX'];
+const OF_THE_PROCESS = [
+  ...['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'ROLES', 'SANDBOX'],
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL'],
+];
 
 test('every setting in .env reaches the containers', async () => {
   const compose = await readFile(join(ROOT, 'compose.yaml'), 'utf8');

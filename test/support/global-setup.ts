@@ -53,7 +53,6 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await admin.query('CREATE DATABASE tollgate_template');
   await admin.end();
 
-  const pool = new pg.Pool({ connectionString: databaseUrl(serverUrl, 'tollgate_template') });
-  await applyMigrations(pool, resolve(import.meta.dirname, '../../prisma/migrations'), pino({ level: 'silent' }));
-  await pool.end();
+  const migrations = resolve(import.meta.dirname, '../../prisma/migrations');
+  await applyMigrations(databaseUrl(serverUrl, 'tollgate_template'), migrations, pino({ level: 'silent' }));
 }

@@ -30,6 +30,11 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
   },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {
+    files: /^test\/docs\/pgbouncer\./,
+    needs: 'PgBouncer',
+    how: 'Install it (on Debian: apt-get install pgbouncer).',
+  },
+  {
     files: /^test\/docs\/observability\./,
     needs: 'promtool',
     how: 'Install it (on Debian: apt-get install prometheus).',

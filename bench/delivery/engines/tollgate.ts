@@ -72,7 +72,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
 
   return {
     async prepare() {
-      await applyMigrations(db.pool, MIGRATIONS, log);
+      await applyMigrations(databaseUrl, MIGRATIONS, log);
       await createAccount('b', urls);
       if (otherUrls.length > 0) await createAccount('c', otherUrls);
     },

@@ -1,0 +1,62 @@
+import type pg from 'pg';
+import { SESSION_SETTINGS } from './session-settings.ts';
+
+/** A pooler's sessions lack settings that the service needs. `advice` says how to give them to new sessions. */
+export class PoolerSettingsError extends Error {
+  override readonly name = 'PoolerSettingsError';
+  readonly problem: string;
+  readonly advice: string;
+  constructor(problem: string, advice: string) {
+    super(`${problem} ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
+  }
+}
+
+/**
+ * Makes a client fit for a pooler in transaction mode, where the next statement may run in another session: that session
+ * doesn't know the names of earlier statements, and with older poolers, it may have a different one under the same name.
+ */
+export function forgetNames(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const unnamed = (statement: unknown, ...rest: unknown[]) =>
+    query(isNamed(statement) ? { ...statement, name: undefined } : statement, ...rest);
+  Object.assign(client, { query: unnamed });
+}
+
+const isNamed = (statement: unknown): statement is { name: string } =>
+  typeof statement === 'object' && statement !== null && 'name' in statement;
+
+/**
+ * Checks that a pooler's sessions have our settings by default. The service can't set them, because a setting stays
+ * with one of the pooler's sessions, whoever uses it next.
+ *
+ * @throws PoolerSettingsError if a time zone other than UTC would make times wrong, or if a timeout is missing
+ */
+export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string; value: string }>(
+    'SELECT "name", "reset_val" AS "value" FROM pg_settings WHERE "name" = ANY($1)',
+    [Object.keys(SESSION_SETTINGS)],
+  );
+  const missing = rows.filter(({ name, value }) => (name === 'TimeZone' ? !IS_UTC.test(value) : value === '0'));
+  if (missing.length === 0) return;
+  const [place] = (
+    await pool.query<{ user: string; database: string }>(
+      `SELECT quote_ident(current_user) AS "user", quote_ident(current_database()) AS "database"`,
+    )
+  ).rows;
+  const found = missing.map(({ name, value }) => `${name} is ${value}`).join(', ');
+  throw new PoolerSettingsError(
+    `Settings are missing in the sessions of the pooler at DATABASE_URL: ${found}.`,
+    `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
+  );
+}
+
+const IS_UTC = /^(Etc\/)?(UTC|GMT)$/;
+
+/** The statements that give all new sessions of a user in a database our settings. */
+export function defaultsFor(user: string, database: string): string[] {
+  return Object.entries(SESSION_SETTINGS).map(
+    ([name, value]) => `ALTER ROLE ${user} IN DATABASE ${database} SET ${name} = '${value}';`,
+  );
+}
