@@ -58,9 +58,13 @@ export const VARIABLES = {
     schema: databaseUrl,
     help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may lead to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this one. Default: `DATABASE_URL`.',
   },
+  DATABASE_READ_URL: {
+    schema: databaseUrl,
+    help: 'URL of a [read replica](deployment.md#a-read-replica) for statistics. It must not lead to a pooler in transaction mode. Default: statistics are read from `DATABASE_URL`.',
+  },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, and the `worker` role uses four more for the queue.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `worker` role uses four more for the queue, and the `api` role uses up to five to the read replica.',
   },
   ROLES: {
     schema: z

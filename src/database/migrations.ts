@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { withConnection } from './connection.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 /** This version's migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
-const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 /** A migration takes as long as it needs. */
 const SETTINGS = {
   ...SESSION_SETTINGS,
@@ -61,16 +61,8 @@ export async function applyMigrations(
   log: Logger,
 ): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
-  const client = new pg.Client({
-    connectionString: directUrl,
-    application_name: 'tollgate-migrations',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
-    keepAlive: true,
-  });
-  // The statement that is running fails too. Without a listener, the event would end the process.
-  client.on('error', () => {});
-  await client.connect();
-  try {
+  // Closing the connection releases the lock.
+  return withConnection(directUrl, 'tollgate-migrations', async (client) => {
     await client.query(setForSession(SETTINGS));
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
     await client.query(CREATE_HISTORY);
@@ -85,10 +77,7 @@ export async function applyMigrations(
       applied.push(migration.name);
     }
     return { applied };
-  } finally {
-    // Releases the lock.
-    await client.end();
-  }
+  });
 }
 
 /** Compares the migrations in `directory` with a database's. Doesn't change anything. */

@@ -8,6 +8,7 @@ import { createKnownCredentials } from '../auth/known-credentials.ts';
 import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
 import type { Config } from '../config/config.ts';
 import { findConnector } from '../connectors/types/registry.ts';
+import { openReplica, type StatisticsSource } from '../database/replica.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../delivery/send/retry-policy.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
@@ -59,7 +60,7 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
-  const services = createServices(ground);
+  const services = createServices(ground, openStatistics(ground));
 
   const backlogs = createBacklogs({ onDrop: metrics.onStreamDropped });
   const streams = createStreams(admission, backlogs);
@@ -113,7 +114,7 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   }
 }
 
-function createServices(ground: Ground): Services {
+function createServices(ground: Ground, statistics: StatisticsSource): Services {
   const { config, db, bus, keyring, secretBox, egress, events, overrides } = ground;
   const { egressAllow, production } = config;
   const { payloadVersions } = overrides;
@@ -133,14 +134,23 @@ function createServices(ground: Ground): Services {
       connectors: findConnector,
       retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
     }),
-    deliveryStats: createDeliveryStatsService({ db }),
+    deliveryStats: createDeliveryStatsService({ db, statistics }),
     replays: createReplayService({ db, bus }),
     payments: createPaymentService({ db }),
     customers: createCustomerService({ db }),
-    revenue: createRevenueService({ db }),
+    revenue: createRevenueService({ db, statistics }),
     audit: createAuditService({ db }),
     feed: createLiveFeed({ db, bus }),
   };
+}
+
+/** Statistics come from the read replica if there is one. */
+function openStatistics({ config, db, log, metrics, onClose }: Ground): StatisticsSource {
+  if (!config.databaseReadUrl) return db.prisma;
+  const replica = openReplica({ db, url: config.databaseReadUrl, log });
+  onClose(replica.close);
+  metrics.watchPool('replica', replica.pool);
+  return replica;
 }
 
 /**

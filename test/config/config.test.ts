@@ -140,15 +140,11 @@ describe('a variable', () => {
     expect(problems.join()).not.toMatch(/expected|Invalid (input|option|string|URL)|Too small/);
   });
 
-  test('that leads to the database another way requires DATABASE_URL', () => {
+  test.each(['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'])('%s requires DATABASE_URL', (name) => {
     const url = 'postgres://db/x';
-    expect(problemsOf({ DATABASE_DIRECT_URL: url })).toEqual([
-      'DATABASE_DIRECT_URL: must be set together with DATABASE_URL',
-    ]);
-    expect(problemsOf({ DATABASE_DIRECT_URL: url, DATABASE_URL: 'db' })).toEqual([
-      'DATABASE_URL: must be a postgres:// URL',
-    ]);
-    expect(problemsOf({ DATABASE_DIRECT_URL: url, DATABASE_URL: 'postgres://pooler/x' })).toEqual([]);
+    expect(problemsOf({ [name]: url })).toEqual([`${name}: must be set together with DATABASE_URL`]);
+    expect(problemsOf({ [name]: url, DATABASE_URL: 'db' })).toEqual(['DATABASE_URL: must be a postgres:// URL']);
+    expect(problemsOf({ [name]: url, DATABASE_URL: 'postgres://other/x' })).toEqual([]);
   });
 
   test('with a secret is not repeated in the error', () => {

@@ -7,7 +7,7 @@ import { ROOT } from './pages.ts';
 /** Settings that compose.yaml sets itself or leaves at their defaults. */
 const OF_THE_PROCESS = [
   ...['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'ROLES', 'SANDBOX'],
-  ...['DATABASE_URL', 'DATABASE_DIRECT_URL'],
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'],
 ];
 
 test('every setting in .env reaches the containers', async () => {

@@ -1,6 +1,7 @@
 import { visibleProject } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
+import type { StatisticsSource } from '../../database/replica.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 
@@ -36,8 +37,13 @@ const NOTHING: DeliveryFigures = {
 };
 
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
-export function createDeliveryStatsService(options: { db: Database; now?: () => Date; maxCounted?: number }) {
-  const { db, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
+export function createDeliveryStatsService(options: {
+  db: Database;
+  statistics: StatisticsSource;
+  now?: () => Date;
+  maxCounted?: number;
+}) {
+  const { db, statistics, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
   return {
     /**
      * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.
@@ -54,7 +60,7 @@ export function createDeliveryStatsService(options: { db: Database; now?: () => 
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
       // `updatedAt` is when a delivery finished, since finished deliveries don't change. It is indexed per project.
-      const rows = await db.prisma.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
+      const rows = await statistics.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
         WITH counted AS (
           SELECT date_trunc(${interval.toLowerCase()}, "updatedAt", 'UTC') AS "start", "status", "attemptCount", "responseTimeMs"
           FROM "Delivery"

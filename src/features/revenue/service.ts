@@ -1,6 +1,7 @@
 import { visibleProject } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database, Transaction } from '../../database/client.ts';
+import type { Database } from '../../database/client.ts';
+import type { StatisticsSource } from '../../database/replica.ts';
 import { invalidField, notFound } from '../../errors.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from './period.ts';
@@ -17,7 +18,8 @@ type Span = Pick<Period, 'from' | 'to'>;
 type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 
 /** A project's revenue by time, endpoint, and customer. Methods throw AppError `VALIDATION_FAILED`. */
-export function createRevenueService({ db, now = () => new Date() }: { db: Database; now?: () => Date }) {
+export function createRevenueService(options: { db: Database; statistics: StatisticsSource; now?: () => Date }) {
+  const { db, statistics, now = () => new Date() } = options;
   return {
     /**
      * Revenue for every interval in a period, including intervals without payments. Payments count toward the interval
@@ -33,7 +35,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
       const period = toPeriod(query, now());
       const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
-      const rows = await db.prisma.$queryRaw<({ start: Date } & Sums)[]>(
+      const rows = await statistics.$queryRaw<({ start: Date } & Sums)[]>(
         period.interval === 'HOUR' ? hours(projectId, period) : daysOrMonths(projectId, period),
       );
       const found = new Map(rows.map(({ start, ...sums }) => [start.getTime(), sums]));
@@ -46,19 +48,19 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
 
     /** The number of customers with a payment that settled in the period. */
     async customerCount({ projectId, from, to }: Revenue): Promise<number> {
-      const [row] = await db.prisma.$queryRaw<[{ count: number }]>`
+      const [row] = await statistics.$queryRaw<[{ count: number }]>`
         SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment" WHERE ${settledIn(projectId, { from, to })}`;
       return row.count;
     },
 
     /** The endpoints with the most revenue in the period, each with its current or last path. */
     async topEndpoints(revenue: Revenue, first: number): Promise<TopEndpoint[]> {
-      return topEndpoints(db.prisma, revenue, checkTop(first));
+      return topEndpoints(statistics, revenue, checkTop(first));
     },
 
     /** The customers who paid the most in the period. */
     async topCustomers({ projectId, from, to }: Revenue, first: number): Promise<TopCustomer[]> {
-      const rows = await db.prisma.$queryRaw<(Omit<TopCustomer, 'totalAtomic'> & { totalAtomic: string })[]>`
+      const rows = await statistics.$queryRaw<(Omit<TopCustomer, 'totalAtomic'> & { totalAtomic: string })[]>`
         SELECT c."id" AS "customerId", c."walletAddress", top."total"::text AS "totalAtomic", top."count" AS "paymentCount"
         FROM (
           SELECT "customerId", sum("amountAtomic") AS "total", count(*)::int AS "count"
@@ -73,7 +75,7 @@ export function createRevenueService({ db, now = () => new Date() }: { db: Datab
 
 /** The endpoints with the most revenue. Whole days come from the books, and hours from the payments. */
 export async function topEndpoints(
-  db: Pick<Transaction, '$queryRaw'>,
+  source: StatisticsSource,
   period: Span & { projectId: string; interval: RevenueInterval },
   limit: number,
 ): Promise<TopEndpoint[]> {
@@ -84,7 +86,7 @@ export async function topEndpoints(
           WHERE ${settledIn(projectId, period)}`
       : Prisma.sql`SELECT "endpointId", "totalAtomic" AS "total", "paymentCount" AS "count" FROM "RevenueDay"
           WHERE ${daysIn(projectId, period)} AND "paymentCount" > 0`;
-  const rows = await db.$queryRaw<(Omit<TopEndpoint, 'totalAtomic'> & { totalAtomic: string })[]>`
+  const rows = await source.$queryRaw<(Omit<TopEndpoint, 'totalAtomic'> & { totalAtomic: string })[]>`
     SELECT top.*, coalesce(
       (SELECT "path" FROM "Endpoint" WHERE "id" = top."endpointId"),
       (SELECT "endpointPath" FROM "Payment" WHERE "endpointId" = top."endpointId" ORDER BY "id" DESC LIMIT 1), ''

@@ -1,0 +1,29 @@
+import pg from 'pg';
+
+const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
+
+/**
+ * Runs work on a connection of its own and closes it.
+ *
+ * @throws the driver's error if the server can't be reached, and whatever the work throws
+ */
+export async function withConnection<T>(
+  url: string,
+  applicationName: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
+    keepAlive: true,
+  });
+  // The statement that is running fails too. Without a listener, the event would end the process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
