@@ -30,7 +30,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
   },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {
-    files: /^test\/docs\/pgbouncer\./,
+    files: /^test\/(docs\/pgbouncer|cli\/doctor-ways)\./,
     needs: 'PgBouncer',
     how: 'Install it (on Debian: apt-get install pgbouncer).',
   },

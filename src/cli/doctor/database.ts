@@ -1,9 +1,9 @@
+import { QUEUE_POOL_SIZE } from '../../database/client.ts';
 import { MIGRATIONS, readMigrationState } from '../../database/migrations.ts';
 import { type Finding, findingsOf, type Patient } from './finding.ts';
 
 const MIN_VERSION = 150_000;
 const MAX_CLOCK_SECONDS = { ok: 2, warning: 60 };
-const NOTIFY_MILLISECONDS = 3_000;
 
 export async function checkVersion({ db }: Patient): Promise<Finding> {
   const { ok, failed } = findingsOf('database version');
@@ -52,27 +52,6 @@ export async function checkClock({ db }: Patient): Promise<Finding> {
   return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 
-export async function checkNotifications({ db }: Patient): Promise<Finding> {
-  const { ok, failed } = findingsOf('database LISTEN');
-  const channel = `tollgate_doctor_${process.pid}`;
-  const client = await db.pool.connect();
-  const arrived = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => arrived.resolve(false), NOTIFY_MILLISECONDS);
-  try {
-    client.on('notification', () => arrived.resolve(true));
-    await client.query(`LISTEN ${channel}`);
-    await db.pool.query('SELECT pg_notify($1, $2)', [channel, '']);
-    if (await arrived.promise) return ok('notifications arrive');
-    return failed(
-      `No notification arrived within ${NOTIFY_MILLISECONDS / 1000} s.`,
-      'Point DATABASE_URL at the primary server, not a pooler in transaction mode. Otherwise, deliveries start late.',
-    );
-  } finally {
-    clearTimeout(timer);
-    client.release(true);
-  }
-}
-
 export async function checkConnections({ db, config }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database connections');
   const [row] = await rowsOf<{ limit: number; used: number }>(
@@ -82,9 +61,11 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
               WHERE backend_type = 'client backend' AND application_name <> current_setting('application_name')) AS used`,
   );
   const { limit, used } = row!;
-  const needed = config.databasePoolSize + 1;
+  const isPooled = config.databaseDirectUrl !== undefined && config.databaseDirectUrl !== config.databaseUrl;
+  const needed = (isPooled ? 0 : config.databasePoolSize) + 1 + (config.roles.has('worker') ? QUEUE_POOL_SIZE : 0);
   const advice =
-    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool plus one connection for LISTEN.';
+    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool, one connection for LISTEN, and, with ' +
+    `the worker role, ${QUEUE_POOL_SIZE} more for the queue.`;
   if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
   if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);

@@ -2,11 +2,13 @@ import pino from 'pino';
 import { type Config, ConfigError, readConfig } from '../../config/config.ts';
 import { type Database, openDatabase } from '../../database/client.ts';
 import { startEmbeddedPostgres } from '../../database/embedded/embedded-postgres.ts';
+import { PoolerSettingsError } from '../../database/pooler.ts';
 import { createEgress } from '../../egress/egress.ts';
-import { checkClock, checkConnections, checkMigrations, checkNotifications, checkVersion } from './database.ts';
+import { checkClock, checkConnections, checkMigrations, checkVersion } from './database.ts';
 import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
 import { checkChain, checkFacilitator, checkIssuers, checkWayOut } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
+import { checkDirectUrl, checkNotifications, checkReplica } from './ways.ts';
 
 type Check<Subject> = (subject: Subject) => Promise<Finding | Finding[]>;
 
@@ -15,7 +17,9 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
   checkVersion,
   checkMigrations,
   checkClock,
+  checkDirectUrl,
   checkNotifications,
+  checkReplica,
   checkConnections,
 ];
 const quiet = pino({ level: 'silent' });
@@ -62,7 +66,7 @@ async function* inOrder<Subject>(checks: readonly Check<Subject>[], subject: Sub
 }
 
 async function* withDatabase(
-  { databaseUrl, dataDir }: Config,
+  { databaseUrl, databaseDirectUrl: directUrl, dataDir }: Config,
   look: (db: Database) => AsyncGenerator<Finding>,
 ): AsyncGenerator<Finding> {
   const { ok, failed } = findingsOf('database');
@@ -71,8 +75,13 @@ async function* withDatabase(
     const url = databaseUrl ?? embedded!.url;
     let db: Database;
     try {
-      db = await openDatabase({ url, poolSize: CONNECTIONS, log: quiet, applicationName: 'tollgate-doctor' });
+      const applicationName = 'tollgate-doctor';
+      db = await openDatabase({ url, directUrl, poolSize: CONNECTIONS, log: quiet, applicationName });
     } catch (error) {
+      if (error instanceof PoolerSettingsError) {
+        yield failed(error.problem, error.advice);
+        return;
+      }
       const { hostname, port, pathname } = new URL(url);
       yield failed(
         `${hostname}:${port || 5432}${pathname}: ${(error as Error).message || (error as { code?: string }).code}`,
