@@ -7,6 +7,7 @@ export const ADVISORY_LOCKS = {
   /** Prisma's own number (schema-engine, sql-schema-connector), so `prisma migrate deploy` waits too. */
   migrations: 72_707_369,
   partitions: 72_707_370,
+  deliveryRollups: 72_707_371,
   /** With the hash of a project's ID. */
   books: 402,
   /** With the hash of a network, an asset, and a wallet. */

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { noteDroppedHours, notingHours } from './changed-hours.ts';
 
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
@@ -117,7 +118,8 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
       log.info({ partition: name, unfinished }, 'partition dropped');
     }
     const oldest = firstIdAt(table.type, firstKept);
-    await inTurn((client) => client.query(`DELETE FROM "${table.name}_default" WHERE "${table.key}" < $1`, [oldest]));
+    const deletion = `DELETE FROM "${table.name}_default" WHERE "${table.key}" < '${oldest}'`;
+    await inTurn((client) => client.query(table.name === 'Delivery' ? notingHours(deletion) : deletion));
   }
 }
 
@@ -198,6 +200,7 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
   if (table.name === 'Delivery') {
     const { rows } = await client.query(`SELECT count(*)::int AS "unfinished" FROM "${name}" WHERE "outcome" IS NULL`);
     unfinished = rows[0].unfinished;
+    await noteDroppedHours(client, name);
   }
   await client.query(`DROP TABLE "${name}"`);
   return unfinished;

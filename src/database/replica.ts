@@ -9,6 +9,8 @@ import { SESSION_SETTINGS } from './session-settings.ts';
 /** Where statistics are read: the primary server, or a replica that may be a few seconds behind it. */
 export type StatisticsSource = {
   $queryRaw<T>(query: TemplateStringsArray | Prisma.Sql, ...values: unknown[]): Promise<T>;
+  /** For constant statements. */
+  $queryRawUnsafe<T>(statement: string, ...values: unknown[]): Promise<T>;
 };
 
 /** How far behind the primary server statistics may be. */
@@ -81,18 +83,25 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
     problem = found;
   }
 
+  async function read<T>(run: (source: PrismaClient) => Promise<T>): Promise<T> {
+    if (isFresh()) {
+      try {
+        return await run(prisma);
+      } catch (error) {
+        log.debug({ err: error }, 'the replica failed to return statistics');
+      }
+    }
+    // Not after the deadline: what takes the replica too long must not end up on the primary server too.
+    return beforeTimeIsUp(() => run(db.prisma));
+  }
+
   return {
     pool,
-    async $queryRaw<T>(query: TemplateStringsArray | Prisma.Sql, ...values: unknown[]): Promise<T> {
-      if (isFresh()) {
-        try {
-          return await prisma.$queryRaw<T>(query, ...values);
-        } catch (error) {
-          log.debug({ err: error }, 'the replica failed to return statistics');
-        }
-      }
-      // Not after the deadline: what takes the replica too long must not end up on the primary server too.
-      return beforeTimeIsUp(() => db.prisma.$queryRaw<T>(query, ...values));
+    $queryRaw<T>(query: TemplateStringsArray | Prisma.Sql, ...values: unknown[]): Promise<T> {
+      return read((source) => source.$queryRaw<T>(query, ...values));
+    },
+    $queryRawUnsafe<T>(statement: string, ...values: unknown[]): Promise<T> {
+      return read((source) => source.$queryRawUnsafe<T>(statement, ...values));
     },
     async close(): Promise<void> {
       await measuring;

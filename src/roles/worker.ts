@@ -4,12 +4,13 @@ import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
+import { createDeliveryRollups } from '../features/delivery-stats/rollups.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
 import { startSweeps } from './sweeps.ts';
 
-/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, retention, and sweeps. */
+/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, rollups, retention, and sweeps. */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
   const { payloadVersions } = overrides;
@@ -34,6 +35,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     worker,
     createReplayRunner({ db, bus, log }),
     createDailySummaries({ db, events, log }),
+    createDeliveryRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
     partitions,
   ];

@@ -19,7 +19,11 @@ const HAND_WRITTEN = [
   '"Delivery" is partitioned by RANGE (id)',
   '"Event" is partitioned by RANGE (id)',
   'Delivery_delete_attempts',
+  'Delivery_note_changed',
+  'Delivery_note_deleted',
   'delete_attempts()',
+  'note_changed_delivery()',
+  'note_deleted_deliveries()',
   'DailySummary_due',
   'Delivery_by_hand',
   'Delivery_connector',
@@ -61,7 +65,7 @@ const DESCRIPTIONS = [
   `SELECT format('enum %I (%s)', t.typname, string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder))
      FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.typnamespace = 'public'::regnamespace GROUP BY t.typname`,
   `SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
-  'SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal',
+  'SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal AND tgparentid = 0',
   `SELECT format('policy %I on %I', policyname, tablename) FROM pg_policies WHERE schemaname = 'public'`,
 ];
 

@@ -53,7 +53,8 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     }),
     totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
     isPartial: t.exposeBoolean('isPartial', {
-      description: 'Whether there were more than 200,000 deliveries. If so, only the newest are counted.',
+      description:
+        'Whether deliveries are missing. More than 200,000 have not been added up yet, and only the newest of them are included.',
     }),
   }),
 });

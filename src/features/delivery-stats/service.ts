@@ -4,6 +4,7 @@ import type { Database } from '../../database/client.ts';
 import type { StatisticsSource } from '../../database/replica.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
+import { addEntries, deliveryEntries, rollupEntries } from './entries.ts';
 
 /** Delivery counts and the response times of the last attempts. Response times are null if nothing was sent. */
 export type DeliveryFigures = {
@@ -22,10 +23,10 @@ export type DeliveryStats = Period & {
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * Reading every delivery in a busy project would take several seconds. If there are more than this, only the newest are
- * counted.
+ * How many deliveries are read that aren't in the rollups. There are more only before a long history has been counted for
+ * the first time, or while a transaction stays open for long.
  */
-const MAX_COUNTED = 200_000;
+const MAX_READ = 200_000;
 
 const NOTHING: DeliveryFigures = {
   succeededCount: 0,
@@ -36,14 +37,66 @@ const NOTHING: DeliveryFigures = {
   responseTimeP95Ms: null,
 };
 
+/** The first response time by which this share of the responses had arrived, like `percentile_disc`. */
+const percentile = (share: number) =>
+  `min(ms) FILTER (WHERE responses > 0 AND "rank" >= ceil(${share}::float8 * "all"))`;
+
+const inPeriod = (interval: string) =>
+  `r."projectId" = $1 AND r."interval" = ${interval} AND r."start" >= $2 AND r."start" < $3`;
+
+/**
+ * A project's ($1) figures from $2 to $3 by $4, from rollups by $5, with at most $6 deliveries read. Adds the deliveries
+ * that the rollups don't contain yet. Replaces hours in which finished deliveries were resent or deleted.
+ */
+const READ = `
+  WITH progress AS (
+    SELECT coalesce((SELECT "countedUntil" FROM "DeliveryRollupProgress" WHERE "projectId" = $1), '-infinity') AS until
+  ),
+  changed AS MATERIALIZED (
+    SELECT DISTINCT c."hour", until FROM "ChangedDeliveryHour" c, progress
+    WHERE c."projectId" = $1 AND c."hour" >= $2 AND c."hour" < $3 AND c."hour" < until
+  ),
+  span AS (
+    SELECT greatest(until, $2) AS "from", $3::timestamptz AS "to" FROM progress
+    UNION ALL SELECT "hour", least("hour" + interval '1 hour', until) FROM changed
+  ),
+  delivery AS MATERIALIZED (
+    SELECT d.* FROM span CROSS JOIN LATERAL (
+      SELECT d."updatedAt", d."outcome", d."attemptCount", d."responseTimeMs" FROM "Delivery" d
+      WHERE d."projectId" = $1 AND d."updatedAt" >= span."from" AND d."updatedAt" < span."to" AND d."outcome" IS NOT NULL
+      ORDER BY d."updatedAt" DESC LIMIT $6
+    ) AS d
+    ORDER BY d."updatedAt" DESC LIMIT $6
+  ),
+  added AS (
+    ${addEntries(
+      `${rollupEntries(inPeriod('$5::"DeliveryRollupInterval"'))}
+       UNION ALL
+       ${rollupEntries(`${inPeriod(`'HOUR'`)} AND r."start" IN (SELECT "hour" FROM changed)`, '-')}
+       UNION ALL
+       ${deliveryEntries(`date_trunc($4, d."updatedAt", 'UTC')`, 'delivery d')}`,
+      `date_trunc($4, entry."start", 'UTC')`,
+      'GROUPING SETS ((1, ms), (ms))',
+    )}
+  ),
+  ranked AS (
+    SELECT *, sum(responses) OVER (PARTITION BY "start" ORDER BY ms) AS "rank", sum(responses) OVER (PARTITION BY "start") AS "all"
+    FROM added
+  )
+  SELECT "start", sum(succeeded)::int AS "succeededCount", sum(failed)::int AS "failedCount",
+    sum(skipped)::int AS "skippedCount", sum(retried)::int AS "retriedCount",
+    ${percentile(0.5)} AS "responseTimeP50Ms", ${percentile(0.95)} AS "responseTimeP95Ms",
+    (SELECT count(*) FROM delivery) = $6 AS "isPartial"
+  FROM ranked GROUP BY "start"`;
+
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: {
   db: Database;
   statistics: StatisticsSource;
   now?: () => Date;
-  maxCounted?: number;
+  maxRead?: number;
 }) {
-  const { db, statistics, now = () => new Date(), maxCounted = MAX_COUNTED } = options;
+  const { db, statistics, now = () => new Date(), maxRead = MAX_READ } = options;
   return {
     /**
      * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.
@@ -59,30 +112,17 @@ export function createDeliveryStatsService(options: {
       const where = visibleProject(viewer, projectId);
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
-      // `updatedAt` is when a delivery finished, since finished deliveries don't change. It is indexed per project.
-      const rows = await statistics.$queryRaw<({ start: Date | null; count: number } & DeliveryFigures)[]>`
-        WITH counted AS (
-          SELECT date_trunc(${interval.toLowerCase()}, "updatedAt", 'UTC') AS "start", "status", "attemptCount", "responseTimeMs"
-          FROM "Delivery"
-          WHERE "projectId" = ${projectId} AND "updatedAt" >= ${from.toISOString()}::timestamptz
-            AND "updatedAt" < ${to.toISOString()}::timestamptz AND "status" IN ('SUCCEEDED', 'FAILED', 'SKIPPED')
-          ORDER BY "updatedAt" DESC LIMIT ${maxCounted + 1}
-        )
-        SELECT "start", count(*)::int AS "count",
-          count(*) FILTER (WHERE "status" = 'SUCCEEDED')::int AS "succeededCount",
-          count(*) FILTER (WHERE "status" = 'FAILED')::int AS "failedCount",
-          count(*) FILTER (WHERE "status" = 'SKIPPED')::int AS "skippedCount",
-          count(*) FILTER (WHERE "attemptCount" > 1)::int AS "retriedCount",
-          percentile_disc(0.5) WITHIN GROUP (ORDER BY "responseTimeMs") AS "responseTimeP50Ms",
-          percentile_disc(0.95) WITHIN GROUP (ORDER BY "responseTimeMs") AS "responseTimeP95Ms"
-        FROM counted GROUP BY GROUPING SETS (("start"), ())`;
-      const found = new Map(rows.map(({ start, count, ...figures }) => [start?.getTime(), { count, figures }]));
-      const all = found.get(undefined);
+      const rollups = interval === 'HOUR' ? 'HOUR' : 'DAY';
+      const rows = await statistics.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
+        READ,
+        ...[projectId, from.toISOString(), to.toISOString(), interval.toLowerCase(), rollups, maxRead + 1],
+      );
+      const found = new Map(rows.map(({ start, isPartial, ...figures }) => [start?.getTime(), figures]));
       return {
         ...period,
-        buckets: bucketStarts(period).map((start) => ({ start, ...(found.get(start.getTime())?.figures ?? NOTHING) })),
-        totals: all?.figures ?? NOTHING,
-        isPartial: (all?.count ?? 0) > maxCounted,
+        buckets: bucketStarts(period).map((start) => ({ start, ...(found.get(start.getTime()) ?? NOTHING) })),
+        totals: found.get(undefined) ?? NOTHING,
+        isPartial: rows.some(({ isPartial }) => isPartial),
       };
     },
   };

@@ -1,5 +1,9 @@
 import pg from 'pg';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Viewer } from '../../../src/auth/viewer.ts';
+import { openDatabase } from '../../../src/database/client.ts';
+import { createDeliveryStatsService } from '../../../src/features/delivery-stats/service.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, createWebhook, type Resource } from '../../support/resources.ts';
@@ -101,13 +105,34 @@ test('delivery statistics use an index to read only the deliveries in the period
   await sql.query('SET enable_seqscan = off');
   const { rows } = await sql.query(
     `EXPLAIN SELECT * FROM "Delivery" WHERE "projectId" = $1 AND "updatedAt" >= now() - interval '1 day'
-     AND "updatedAt" < now() AND "status" IN ('SUCCEEDED', 'FAILED') ORDER BY "updatedAt" DESC LIMIT 10`,
+     AND "updatedAt" < now() AND "outcome" IS NOT NULL ORDER BY "updatedAt" DESC LIMIT 10`,
     [shop.id],
   );
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   // One index scan per partition.
   expect(plan).toMatch(/Index Scan.* using "Delivery_\w*projectId_updatedAt_id_idx"/);
   expect(plan).not.toContain('Seq Scan');
+});
+
+test('delivery statistics that would read too many deliveries include only the newest', async () => {
+  const db = await openDatabase({ url: app.databaseUrl, poolSize: 1, log: pino({ level: 'silent' }) });
+  try {
+    const { rows } = await sql.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [shop.id]);
+    const viewer: Viewer = {
+      ...{ kind: 'user', userId: rows[0].userId, tier: 'STARTER' },
+      ...{ requestsPerMinute: null, expiresAt: new Date() },
+    };
+    const read = (maxRead: number) => {
+      const query = { from: new Date('2026-02-03T10:00:00Z'), to: new Date('2026-02-03T13:00:00Z') };
+      return createDeliveryStatsService({ db, maxRead }).read(viewer, shop.id, { ...query, interval: 'HOUR' });
+    };
+    expect(await read(8)).toMatchObject({ isPartial: false, totals: { succeededCount: 6, failedCount: 1 } });
+    const { isPartial, totals } = await read(2);
+    expect(isPartial).toBe(true);
+    expect(totals).toMatchObject({ succeededCount: 1, failedCount: 1, skippedCount: 1 });
+  } finally {
+    await db.close();
+  }
 });
 
 test("delivery statistics reject other users' projects and excessive periods", async () => {

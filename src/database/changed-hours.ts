@@ -1,0 +1,28 @@
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import type { Queryable } from './client.ts';
+
+/**
+ * Notes the hours in which a partition's deliveries finished, because dropping it runs no triggers. Call it in the
+ * transaction that drops the partition. Until that ends, nothing is counted, so deliveries that finish in the meantime aren't
+ * either. Goes from hour to hour by index, so it reads only one delivery of each.
+ */
+export async function noteDroppedHours(client: Queryable, partition: string): Promise<void> {
+  await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.deliveryRollups]);
+  const hour = `"projectId", date_trunc('hour', "updatedAt", 'UTC') AS "hour" FROM "${partition}"`;
+  const first = 'ORDER BY "projectId", "updatedAt" LIMIT 1';
+  await client.query(`
+    WITH RECURSIVE found AS (
+      (SELECT ${hour} ${first})
+      UNION ALL
+      SELECT next.* FROM found CROSS JOIN LATERAL (
+        SELECT ${hour} WHERE ("projectId", "updatedAt") >= (found."projectId", found."hour" + interval '1 hour') ${first}
+      ) AS next
+    )
+    INSERT INTO "ChangedDeliveryHour" ("projectId", "hour") SELECT "projectId", "hour" FROM found`);
+}
+
+/** A deletion from one partition that also notes the hours. The triggers of the partitioned table don't run for it. */
+export const notingHours = (deletion: string) => `
+  WITH deleted AS (${deletion} RETURNING "projectId", "updatedAt", "outcome")
+  INSERT INTO "ChangedDeliveryHour" ("projectId", "hour")
+  SELECT DISTINCT "projectId", date_trunc('hour', "updatedAt", 'UTC') FROM deleted WHERE "outcome" IS NOT NULL`;

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
+import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
+
+export type DeliveryRollups = {
+  start(): void;
+  stop(): Promise<void>;
+  /** Counts everything that isn't counted yet. `start` does this periodically. */
+  run(): Promise<void>;
+};
+
+const ROUND_MILLISECONDS = 60_000;
+const PROJECT_PAGE = 1_000;
+/** An hour of a very busy project may have many deliveries, and a step counts at most one hour. */
+const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
+
+/** As for the queue, planning over all partitions would take as long as counting. */
+const STEP = `
+  BEGIN;
+  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
+  SET LOCAL plan_cache_mode = force_generic_plan;
+  SET LOCAL enable_seqscan = off`;
+
+/**
+ * The time before which no delivery can finish anymore. A delivery's time is the start of the transaction that finishes it,
+ * or later. So it is before the start of every open transaction, and in the past by a margin for transactions that aren't
+ * listed yet and for clock corrections. Whole seconds, because stored times are rounded to milliseconds.
+ */
+const CLOSED = `
+  SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
+  WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+
+/** When the first delivery of a project finished that isn't in the rollups yet. The LIMIT makes it an index lookup. */
+const firstNew = (projectId: string, until: string, closed: string) => `(
+  SELECT d."updatedAt" FROM "Delivery" d
+  WHERE d."projectId" = ${projectId} AND d."updatedAt" >= ${until} AND d."updatedAt" < ${closed} AND d."outcome" IS NOT NULL
+  ORDER BY d."updatedAt" LIMIT 1
+)`;
+
+/** The last of the next projects by ID, and which of them have deliveries to count. */
+const FIND_PROJECTS = `
+  SELECT p."id", found."updatedAt" IS NOT NULL AS "isDue"
+  FROM (SELECT "id" FROM "Project" WHERE "id" > $1 ORDER BY "id" LIMIT ${PROJECT_PAGE}) AS p
+  LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."id"
+  LEFT JOIN LATERAL ${firstNew('p."id"', `coalesce(progress."countedUntil", '-infinity')`, '$2')} AS found ON true
+  ORDER BY p."id"`;
+
+/**
+ * Counts a project's ($1) next hour up to the closed time ($2): one with changes, or the first with new deliveries. A changed
+ * hour is counted from scratch, and new deliveries are added to what is counted. It is one statement, and so one snapshot:
+ * a change that isn't visible isn't counted, and its note stays.
+ */
+const COUNT_HOUR = `
+  WITH progress AS (
+    SELECT coalesce((SELECT "countedUntil" FROM "DeliveryRollupProgress" WHERE "projectId" = $1), '-infinity') AS until
+  ),
+  next AS (
+    SELECT until, least(
+      (SELECT min("hour") FROM "ChangedDeliveryHour" WHERE "projectId" = $1),
+      date_trunc('hour', ${firstNew('$1', 'until', '$2')}, 'UTC')
+    ) AS hour FROM progress
+  ),
+  noted AS (
+    DELETE FROM "ChangedDeliveryHour" c USING next WHERE c."projectId" = $1 AND c."hour" = next.hour RETURNING c."id"
+  ),
+  span AS (
+    SELECT hour, until, hour < until AND NOT EXISTS (SELECT FROM noted) AS "isAdding",
+      greatest(until, least(hour + interval '1 hour', $2::timestamptz)) AS "countedUntil"
+    FROM next WHERE hour IS NOT NULL
+  ),
+  moved AS (
+    INSERT INTO "DeliveryRollupProgress" ("projectId", "countedUntil") SELECT $1, "countedUntil" FROM span
+    ON CONFLICT ("projectId") DO UPDATE SET "countedUntil" = EXCLUDED."countedUntil"
+  ),
+  written AS (
+    ${writeRollup(
+      'HOUR',
+      `SELECT hour AS "start", NULL::int AS ms, 0 AS responses, 0 AS succeeded, 0 AS failed, 0 AS skipped, 0 AS retried FROM span
+       UNION ALL
+       ${rollupEntries(`r."projectId" = $1 AND r."interval" = 'HOUR' AND r."start" = (SELECT hour FROM span WHERE "isAdding")`)}
+       UNION ALL
+       ${deliveryEntries(
+         'span.hour',
+         `span JOIN "Delivery" d ON d."projectId" = $1 AND d."outcome" IS NOT NULL
+            AND d."updatedAt" >= CASE WHEN "isAdding" THEN until ELSE hour END
+            AND d."updatedAt" < least(hour + interval '1 hour', "countedUntil")`,
+       )}`,
+    )}
+  )
+  SELECT hour FROM span`;
+
+const COUNT_DAY = writeRollup(
+  'DAY',
+  `SELECT date_trunc('day', entry."start", 'UTC') AS "start", ms, responses, succeeded, failed, skipped, retried
+   FROM (${rollupEntries(`r."projectId" = $1 AND r."interval" = 'HOUR'
+     AND r."start" >= date_trunc('day', $2::timestamptz, 'UTC')
+     AND r."start" < date_trunc('day', $2::timestamptz, 'UTC') + interval '24 hours'`)}) AS entry`,
+);
+
+const DELETE_EMPTY = `
+  DELETE FROM "DeliveryRollup" WHERE "projectId" = $1 AND "start" IN ($2, date_trunc('day', $2::timestamptz, 'UTC'))
+    AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`;
+
+/**
+ * Keeps the rollups that statistics are read from: counts deliveries that finished, and counts hours again in which
+ * finished deliveries were resent or deleted. One process at a time. Until something is counted, statistics read the
+ * deliveries themselves, so they are exact even if this is late.
+ */
+export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    const { rows } = await pool.query<{ closed: Date }>(CLOSED);
+    const { closed } = rows[0]!;
+    for await (const projectId of dueProjects(closed)) {
+      let isCounting = true;
+      while (isCounting) {
+        if (stopping.signal.aborted) return;
+        isCounting = await countNextHour(pool, projectId, closed);
+      }
+    }
+  }
+
+  async function* dueProjects(closed: Date): AsyncGenerator<string> {
+    const changed = await pool.query<{ id: string }>('SELECT DISTINCT "projectId" AS "id" FROM "ChangedDeliveryHour"');
+    for (const { id } of changed.rows) yield id;
+    for (let last = ''; ; ) {
+      const { rows } = await pool.query<{ id: string; isDue: boolean }>(FIND_PROJECTS, [last, closed]);
+      for (const { id, isDue } of rows) if (isDue) yield id;
+      if (rows.length < PROJECT_PAGE) return;
+      last = rows.at(-1)!.id;
+    }
+  }
+
+  async function repeat(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await run().catch((error) => log.warn({ err: error }, 'could not count deliveries; the next round will retry'));
+      const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
+      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    run,
+    start() {
+      loop = repeat();
+    },
+    async stop() {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+/** @returns false if nothing is left to count, or if another process or the project's deletion is in the way. */
+async function countNextHour(pool: pg.Pool, projectId: string, closed: Date): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query(STEP);
+    const isCounted = (await lockProject(client, projectId)) && (await count(client, projectId, closed));
+    await client.query('COMMIT');
+    client.release();
+    return isCounted;
+  } catch (error) {
+    // Closes the connection, which ends the transaction.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function lockProject(client: pg.PoolClient, projectId: string): Promise<boolean> {
+  const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
+    ADVISORY_LOCKS.deliveryRollups,
+  ]);
+  if (!rows[0]!.isOurs) return false;
+  const project = 'SELECT FROM "Project" WHERE "id" = $1';
+  if ((await client.query(`${project} FOR KEY SHARE SKIP LOCKED`, [projectId])).rowCount === 1) return true;
+  const isDeleted = (await client.query(project, [projectId])).rowCount === 0;
+  if (isDeleted) await client.query('DELETE FROM "ChangedDeliveryHour" WHERE "projectId" = $1', [projectId]);
+  return false;
+}
+
+async function count(client: pg.PoolClient, projectId: string, closed: Date): Promise<boolean> {
+  const values = [projectId, closed];
+  const { rows } = await client.query<{ hour: Date }>({ name: 'delivery_count_hour', text: COUNT_HOUR, values });
+  const hour = rows[0]?.hour;
+  if (!hour) return false;
+  await client.query({ name: 'delivery_count_day', text: COUNT_DAY, values: [projectId, hour] });
+  await client.query(DELETE_EMPTY, [projectId, hour]);
+  return true;
+}
