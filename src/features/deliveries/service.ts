@@ -50,6 +50,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
             // These conditions are redundant, but make the indexes of finished and unfinished deliveries usable.
             status?.every(isFinal) ? { outcome: { in: status } } : {},
             status && !status.some(isFinal) ? { outcome: null } : {},
+            status?.some(isFinal) ? { OR: [{ outcome: { in: status.filter(isFinal) } }, { outcome: null }] } : {},
             eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
             since ? { createdAt: { gte: since }, id: { gte: idBefore(since) } } : {},
           ],
