@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { firstIdAt, newId } from '../../src/ids.ts';
+import { fillBusiness } from './fill-business.ts';
 
 export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
 
@@ -7,7 +8,10 @@ const WEEK_MILLISECONDS = 7 * 24 * 60 * 60_000;
 /** One in eight deliveries took three attempts, and the others took one. Each event went to two webhooks. */
 const ATTEMPTS_A_DELIVERY = 10 / 8;
 const DELIVERIES_AN_EVENT = 2;
-const WEBHOOKS = 8;
+const PAYMENTS_AN_EVENT = 1 / 4;
+/** Each project has this many webhooks, and the busy one also has a connector. */
+const WEBHOOKS = 7;
+const DESTINATIONS = WEBHOOKS + 1;
 
 /** In order of reference, so each table comes after the one it refers to. */
 const TABLES = [
@@ -27,12 +31,13 @@ const ID_FUNCTION = `
   $$`;
 
 /**
- * Fills the history with weekly partitions. Nine in ten events belong to one busy project. Each table is filled before
+ * Fills the history with weekly partitions, and the busy project's payments. Nine in ten events belong to that project. Each table is filled before
  * it is attached as a partition, so its indexes are built in one go.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
   const { attempts, weeks, projectId, otherProjectId } = options;
   const webhookIds = await createWebhooks(pool, projectId);
+  const connectorId = await createConnector(pool, projectId);
   const [otherWebhookId] = await createWebhooks(pool, otherProjectId);
   await pool.query(ID_FUNCTION);
   const firstEnd = await dropInitial(pool);
@@ -50,7 +55,7 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
     const until = Math.min(to, Date.now() - 60_000);
     const values = [week * events, events, from, (until - from) / events];
     await pool.query({ text: eventsOf(week), values: [...values, projectId, otherProjectId] });
-    const receivers = [webhookIds, otherWebhookId];
+    const receivers = [webhookIds, otherWebhookId, connectorId];
     await pool.query({ text: deliveriesOf(week), values: [...values, projectId, otherProjectId, ...receivers] });
     await pool.query({ text: attemptsOf(week), values: [] });
     for (const { name, type } of TABLES) {
@@ -60,6 +65,10 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
     }
     say(`week ${week + 1} of ${weeks}`);
   }
+  const payments = Math.ceil(events * weeks * PAYMENTS_AN_EVENT);
+  await fillBusiness(pool, {
+    ...{ payments, projectId, from: firstEnd - weeks * WEEK_MILLISECONDS, until: Date.now() - 60_000 },
+  });
   await pool.query('DROP FUNCTION bench_id');
   await pool.query('VACUUM (ANALYZE)');
 }
@@ -72,6 +81,16 @@ async function createWebhooks(pool: pg.Pool, projectId: string): Promise<string[
     [ids, projectId],
   );
   return ids;
+}
+
+async function createConnector(pool: pg.Pool, projectId: string): Promise<string> {
+  const id = newId('Connector');
+  await pool.query(
+    `INSERT INTO "Connector" ("id", "projectId", "type", "config", "secretConfig", "eventTypes")
+     VALUES ($1, $2, 'slack', '{}', '', '{*}')`,
+    [id, projectId],
+  );
+  return id;
 }
 
 /** Drops the initial partitions, which cover all of the past and are empty. Returns where they ended. */
@@ -95,14 +114,15 @@ const eventsOf = (week: number) => `
   FROM ${NUMBERED}`;
 
 const deliveriesOf = (week: number) => `
-  INSERT INTO "Delivery_week_${week}" ("id", "projectId", "eventId", "eventType", "webhookId", "status", "attemptCount",
+  INSERT INTO "Delivery_week_${week}" ("id", "projectId", "eventId", "eventType", "webhookId", "connectorId", "status", "attemptCount",
     "nextAttemptAt", "statusCode", "responseTimeMs", "createdAt", "updatedAt", "completedAt")
   SELECT bench_id('dlv', ms, number * ${DELIVERIES_AN_EVENT} + copy), CASE WHEN "isBusy" THEN $5 ELSE $6 END,
     bench_id('evt', ms, number),
     CASE WHEN number % 50000 = 1 THEN 'customer.milestone' WHEN number % 3 = 0 THEN 'payment.verified' ELSE 'payment.settled' END,
-    CASE WHEN "isBusy" THEN ($7::text[])[(number * ${DELIVERIES_AN_EVENT} + copy) % ${WEBHOOKS} + 1] ELSE $8 END,
+    CASE WHEN "isBusy" THEN ($7::text[])[(number * ${DELIVERIES_AN_EVENT} + copy) % ${DESTINATIONS} + 1] ELSE $8 END,
+    CASE WHEN "isBusy" AND (number * ${DELIVERIES_AN_EVENT} + copy) % ${DESTINATIONS} = ${WEBHOOKS} THEN $9 END,
     CASE WHEN number % 20000 = 7 THEN 'FAILED' ELSE 'SUCCEEDED' END::"DeliveryStatus",
-    CASE WHEN (number * ${DELIVERIES_AN_EVENT} + copy) % 8 = 0 THEN 3 ELSE 1 END,
+    CASE WHEN (number * ${DELIVERIES_AN_EVENT} + copy) / ${DESTINATIONS} % 8 = 0 THEN 3 ELSE 1 END,
     NULL, 200, (10 + number % 90)::int, to_timestamp(ms / 1000.0), to_timestamp((ms + 120) / 1000.0), to_timestamp((ms + 120) / 1000.0)
   FROM ${NUMBERED}, generate_series(0, ${DELIVERIES_AN_EVENT - 1}) AS copy`;
 

@@ -4,6 +4,8 @@
  *   npm run bench:history                          10 million attempts in 13 weeks
  *   npm run bench:history -- --attempts 1000000    fewer attempts
  *   npm run bench:history -- --plans               with the plan of each query's slowest statement
+ *
+ * Exits with 1 if a query reads a large table or a partition sequentially, except those that are known to.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,10 +17,11 @@ import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { createDeliveryRollups } from '../../src/features/delivery-stats/rollups.ts';
 import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
 import { explain, statementsOf } from './plans.ts';
-import { type Ask, questionsAbout } from './questions.ts';
+import { type Ask, liveQuestions, questionsAbout } from './questions.ts';
 
 const RUNS = 15;
 
@@ -42,17 +45,9 @@ const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
 
 try {
   const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'bench', tier: 'ENTERPRISE' });
-  const ask: Ask = async (query, variables = {}) => {
-    const answer = await fetch(`${app.url}/graphql`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-    });
-    const { data, errors } = (await answer.json()) as { data?: Record<string, unknown>; errors?: unknown[] };
-    if (errors) throw new Error(JSON.stringify(errors));
-    return data;
-  };
+  const ask = askWith(token);
   const [projectId, otherProjectId] = [await createProject(ask), await createProject(ask)] as const;
+  const askWithKey = askWith(await createKey(ask, projectId));
 
   const startedAt = performance.now();
   const sizes = { attempts: Number(values.attempts), weeks: Number(values.weeks) };
@@ -60,11 +55,21 @@ try {
   const { rows } = await pool.query(`SELECT pg_size_pretty(pg_database_size(current_database())) AS size,
     (SELECT sum(reltuples) FROM pg_class WHERE relname LIKE 'Attempt\\_week%' AND relkind = 'r') AS attempts`);
   const took = Math.round((performance.now() - startedAt) / 1000);
-  console.log(`${rate(Number(rows[0].attempts))} attempts, ${rows[0].size}, filled in ${took} s\n`);
+  console.log(`${rate(Number(rows[0].attempts))} attempts, ${rows[0].size}, filled in ${took} s`);
+  const countingSince = performance.now();
+  await createDeliveryRollups({ pool, log }).run();
+  console.log(`deliveries counted in ${Math.round((performance.now() - countingSince) / 1000)} s\n`);
+  await pool.query('VACUUM (ANALYZE)');
 
   const lines: string[][] = [];
   const plans: string[] = [];
-  for (const { name, run } of await questionsAbout(pool, projectId, ask)) {
+  const failures: string[] = [];
+  const questions = [
+    ...(await questionsAbout(pool, projectId, ask, '')),
+    ...liveQuestions(pool, projectId),
+    ...(await questionsAbout(pool, projectId, askWithKey, ' (API key)')),
+  ];
+  for (const { name, run, readsAll = false } of questions) {
     const times: number[] = [];
     for (let index = 0; index < RUNS; index++) {
       const before = performance.now();
@@ -73,6 +78,10 @@ try {
     }
     const found = [];
     for (const statement of await statementsOf(run)) found.push(await explain(pool, statement));
+    for (const { sequential, text } of found) {
+      if (sequential.length > 0 && !readsAll)
+        failures.push(`${name}: sequential scan of ${sequential.join(', ')}\n\n${text}\n`);
+    }
     const slowest = found.toSorted((a, b) => b.ms - a.ms)[0]!;
     const [first] = times;
     const median = times.toSorted((a, b) => a - b)[RUNS >> 1]!;
@@ -92,10 +101,34 @@ try {
   const columns = ['Question', 'First', 'Median', 'Tables read', 'Rows read', 'Pages', 'Indexes'];
   console.log(print({ columns, rows: lines }));
   if (values.plans) console.log(`\n${plans.join('\n')}`);
+  if (failures.length > 0) {
+    console.error(failures.join('\n'));
+    process.exitCode = 1;
+  }
 } finally {
   await pool.end();
   await app.stop();
   await postgres.stop();
+}
+
+function askWith(credential: string): Ask {
+  return async (query, variables = {}) => {
+    const response = await fetch(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = (await response.json()) as { data?: Record<string, unknown>; errors?: unknown[] };
+    if (errors) throw new Error(JSON.stringify(errors));
+    return data;
+  };
+}
+
+async function createKey(ask: Ask, projectId: string): Promise<string> {
+  const created = (await ask('mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { key } }', {
+    input: { projectId, name: 'Bench' },
+  })) as { createApiKey: { key: string } };
+  return created.createApiKey.key;
 }
 
 async function createProject(ask: Ask): Promise<string> {

@@ -5,12 +5,20 @@ export type Plan = {
   text: string;
   partitions: number;
   indexes: string[];
+  /** Partitions and large tables that it reads from beginning to end. */
+  sequential: string[];
   rowsRead: number;
   buffers: number;
   ms: number;
 };
 
-/** Records the statements that `run` sends to PostgreSQL. */
+const PARTITION = /^(Event|Delivery|Attempt)_/;
+/** The tables that grow with time. */
+const GROWING = /^(DeliveryRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|AuditEntry)$/;
+/** PostgreSQL rightly reads a table sequentially if it has few rows. */
+const FEW_ROWS = 10_000;
+
+/** Records the queries that `run` sends to PostgreSQL. */
 export async function statementsOf(run: () => Promise<unknown>): Promise<Statement[]> {
   const seen: Statement[] = [];
   const { query } = pg.Client.prototype;
@@ -25,10 +33,11 @@ export async function statementsOf(run: () => Promise<unknown>): Promise<Stateme
   } finally {
     pg.Client.prototype.query = query;
   }
-  return seen.filter(({ text }) => /"(Event|Delivery|Attempt)"/.test(text));
+  return seen.filter(({ text }) => /^\s*(SELECT|WITH)\b/.test(text));
 }
 
 type Node = {
+  'Node Type'?: string;
   'Relation Name'?: string;
   'Index Name'?: string;
   'Actual Rows'?: number;
@@ -42,9 +51,9 @@ export async function explain(pool: pg.Pool, { text, values }: Statement): Promi
   const run = (format: string) => pool.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT ${format}) ${text}`, values });
   const [{ Plan: plan, 'Execution Time': ms }] = (await run('JSON')).rows[0]['QUERY PLAN'];
   const lines = (await run('TEXT')).rows.map((row) => row['QUERY PLAN']);
-  const scans = nodesOf(plan).filter(
-    (node) => /^(Event|Delivery|Attempt)_/.test(node['Relation Name'] ?? '') && node['Actual Loops']! > 0,
-  );
+  const scans = nodesOf(plan).filter(({ 'Relation Name': name = '', 'Actual Loops': loops }) => {
+    return (PARTITION.test(name) || GROWING.test(name)) && loops! > 0;
+  });
   const read = (node: Node) => (node['Actual Rows']! + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']!;
   return {
     text: lines.join('\n'),
@@ -53,14 +62,24 @@ export async function explain(pool: pg.Pool, { text, values }: Statement): Promi
     indexes: [
       ...new Set(
         scans
-          .filter((node) => node['Index Name'] || read(node) > 0)
-          .map((node) => (node['Index Name'] ?? 'none').replace(/_(week_\d+|default)/, '')),
+          .filter((node) => indexesOf(node).length > 0 || read(node) > 0)
+          .flatMap((node) => (indexesOf(node).length > 0 ? indexesOf(node) : ['none']))
+          .map((name) => name.replace(/_(week_\d+|default)/, '')),
       ),
     ],
+    sequential: scans
+      .filter((node) => node['Node Type'] === 'Seq Scan')
+      .filter((node) => read(node) > (PARTITION.test(node['Relation Name']!) ? 0 : FEW_ROWS))
+      .map((node) => node['Relation Name']!),
     rowsRead: scans.reduce((sum, node) => sum + read(node), 0),
     buffers: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
     ms,
   };
+}
+
+/** The indexes of a scan. A bitmap scan has them in the nodes below it. */
+function indexesOf(scan: Node): string[] {
+  return nodesOf(scan).flatMap((node) => node['Index Name'] ?? []);
 }
 
 function nodesOf(node: Node): Node[] {
