@@ -54,7 +54,7 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
-        'Whether deliveries are missing. More than 200,000 have not been added up yet, and only the newest of them are included.',
+        'Whether deliveries are missing, because more than 200,000 have not been added up yet and only the newest of them are read.',
     }),
   }),
 });
