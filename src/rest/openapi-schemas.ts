@@ -15,6 +15,7 @@ const SCALARS: Record<string, Json> = {
   String: { type: 'string' },
   Boolean: { type: 'boolean' },
   Int: { type: 'integer' },
+  Float: { type: 'number' },
   DateTime: { type: 'string', format: 'date-time' },
   JSON: {},
 };

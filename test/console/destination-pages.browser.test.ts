@@ -74,7 +74,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await page.getByRole('option', { name: /^By payment/ }).click();
     await page.getByLabel('Failed attempts before skipping ahead').fill('101');
     await page.getByLabel('Payload version').fill('1');
-    await page.getByLabel('Rate limit (requests per second)').fill('20');
+    await page.getByLabel('Rate limit (requests per second)').fill('0.5');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await expect
       .poll(() => page.getByLabel('Failed attempts before skipping ahead').getAttribute('aria-invalid'))
@@ -90,7 +90,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
       ordering: 'PAYMENT',
       orderingEscapeAfterAttempts: 7,
       payloadVersion: 1,
-      maxPerSecond: 20,
+      maxPerSecond: 0.5,
     });
 
     await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();

@@ -3,6 +3,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import type { DestinationValues } from './destination-values.ts';
 import { EventTypesField } from './event-types-field.tsx';
 
+const MIN_PER_SECOND = 0.01;
 const MAX_PER_SECOND = 1_000;
 
 /** The fields that both forms share: which events a webhook or connector gets, and how fast. */
@@ -25,12 +26,12 @@ export function DestinationFields<Values extends DestinationValues>({ form }: { 
       />
       <NumberInput
         label="Rate limit (requests per second)"
-        description="Leave empty for no limit. Deliveries over the limit wait; waiting doesn’t count as a retry."
+        description="For example, 0.5. Leave empty for no limit. Deliveries over the limit wait; waiting doesn’t count as a retry."
         placeholder="No limit"
-        min={1}
+        min={MIN_PER_SECOND}
         max={MAX_PER_SECOND}
         clampBehavior="none"
-        allowDecimal={false}
+        decimalScale={2}
         {...form.getInputProps('maxPerSecond')}
       />
     </>

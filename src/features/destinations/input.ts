@@ -13,7 +13,12 @@ export const eventTypesInput = z
   .transform((types) => [...new Set(types)]);
 
 /** Requests per second. Null or undefined means no limit. */
-const maxPerSecondInput = z.int().min(1, 'Must be at least 1.').max(1000, 'Must be at most 1000.').nullish();
+const maxPerSecondInput = z
+  .number()
+  .min(0.01, 'Must be at least 0.01.')
+  .max(1000, 'Must be at most 1000.')
+  .multipleOf(0.01, 'Must have at most two decimal places.')
+  .nullish();
 
 /** Checks the fields of `SubscriptionInput`, as part of a webhook's or connector's input. */
 export const subscriptionShape = {

@@ -25,9 +25,9 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
         '`SKIPPED` and reason `filtered`.',
       resolve: ({ filter }) => filter,
     }),
-    maxPerSecond: t.exposeInt('maxPerSecond', {
+    maxPerSecond: t.exposeFloat('maxPerSecond', {
       nullable: true,
-      description: 'Rate limit in requests per second; null for no limit.',
+      description: 'Rate limit in requests per second, for example, 0.5; null for no limit.',
     }),
     isActive: t.exposeBoolean('isActive', {
       description: 'Whether events are sent. While this is false, they are skipped.',
@@ -66,6 +66,8 @@ export function asDestination(ref: ObjectRef<SchemaTypes, Destination>) {
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject'>;
 
+const RATE_LIMIT =
+  'Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5.';
 const FILTER_EXAMPLE = '`{"data.amountUsd": {"gte": "1.00"}}`';
 
 /** The inputs shared by creating a webhook and creating a connector. */
@@ -80,7 +82,7 @@ export function subscriptionInputs(t: InputFields) {
       type: 'JSON',
       description: `A filter on the contents of events, for example, ${FILTER_EXAMPLE}. Omit it to send all events.`,
     }),
-    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Omit it for no limit.' }),
+    maxPerSecond: t.float({ description: `${RATE_LIMIT} Omit it for no limit.` }),
   };
 }
 
@@ -92,7 +94,7 @@ export function subscriptionChanges(t: InputFields) {
       type: 'JSON',
       description: `A filter on the contents of events, for example, ${FILTER_EXAMPLE}. Null sends all events.`,
     }),
-    maxPerSecond: t.int({ description: 'Rate limit in requests per second, 1 to 1,000. Null removes the limit.' }),
+    maxPerSecond: t.float({ description: `${RATE_LIMIT} Null removes it.` }),
     isActive: t.boolean({
       description:
         'Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting it to true also ' +
