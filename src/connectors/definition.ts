@@ -139,6 +139,21 @@ export type ClassifyContext<Config> = BuildContext & {
   step: string;
 };
 
+/**
+ * A rate limit that a vendor documents: at most `count` requests in any `perSeconds` seconds. If a type has several, the
+ * one that a single connector reaches first.
+ */
+export type VendorLimit = {
+  count: number;
+  perSeconds: number;
+  /** How many requests may start at once after a pause, if the vendor counts over a longer time. Defaults to 1. */
+  burst?: number;
+  /** How many requests a delivery usually takes. Defaults to 1. */
+  requestsPerDelivery?: number;
+  /** The vendor's page that documents the limit. */
+  documentationUrl: string;
+};
+
 /** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
@@ -160,6 +175,8 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
   /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events go out in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
+  /** Deliveries are paced to stay within this limit. Omitted if the vendor documents none that one connector can reach. */
+  vendorLimit?: VendorLimit;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
   /** What to look up for `context.history`, if anything. */

@@ -62,6 +62,12 @@ export const discord = defineConnector({
   documentationUrl: 'https://support.discord.com/hc/en-us/articles/228383668-Intro-to-Webhooks',
   config,
   carries: () => true,
+  // Discord sets limits for each webhook in its response headers. This is the usual one.
+  vendorLimit: {
+    count: 5,
+    perSeconds: 2,
+    documentationUrl: 'https://discord.com/developers/docs/topics/rate-limits',
+  },
   build: ([event], settings, context) => ({
     ...webhookRequest(settings, 'POST', true),
     body: JSON.stringify(renderMessage(describeEvent(event, context))),

@@ -68,6 +68,12 @@ export const dune = defineConnector<Config>({
   carries: () => true,
   // Every insert costs at least one credit, and the free plan allows 15 per minute.
   batch: { maxEvents: 1000, windowSeconds: 300 },
+  // The limit of the free plan for inserts.
+  vendorLimit: {
+    count: 15,
+    perSeconds: 60,
+    documentationUrl: 'https://docs.dune.com/api-reference/overview/rate-limits',
+  },
   timeoutSeconds: 30,
 
   build(events, config, { memory }) {

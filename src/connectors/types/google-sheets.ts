@@ -56,6 +56,12 @@ export const googleSheets = defineConnector<Config>({
   carries: () => true,
   // Google allows 60 writes per minute per user, so rows are collected for a few seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
+  // The limit on writes for each user.
+  vendorLimit: {
+    count: 60,
+    perSeconds: 60,
+    documentationUrl: 'https://developers.google.com/workspace/sheets/api/limits',
+  },
   timeoutSeconds: 30,
 
   build(events, config, context) {

@@ -46,6 +46,13 @@ export const hubspot = defineConnector<Config>({
     'https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/account-service-keys',
   config,
   carries: (kind) => kind === 'customer.first_payment' || kind === 'customer.milestone',
+  // The limit of the smallest plan.
+  vendorLimit: {
+    count: 100,
+    perSeconds: 10,
+    burst: 10,
+    documentationUrl: 'https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines',
+  },
 
   build([event], config) {
     if (event.test) return { skip: "Test events don't create contacts. Use the connection test to check the token." };

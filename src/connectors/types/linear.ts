@@ -57,6 +57,12 @@ export const linear = defineConnector<Config>({
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
   carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone' || kind === 'endpoint.pricing_changed',
+  vendorLimit: {
+    count: 2500,
+    perSeconds: 3600,
+    burst: 10,
+    documentationUrl: 'https://linear.app/developers/rate-limiting',
+  },
 
   build([event], config, context) {
     const input = {

@@ -30,6 +30,12 @@ export const make = defineConnector({
   documentationUrl: 'https://apps.make.com/gateway',
   config,
   carries: () => true,
+  vendorLimit: {
+    count: 300,
+    perSeconds: 10,
+    burst: 10,
+    documentationUrl: 'https://help.make.com/webhooks',
+  },
   // A scenario with a Webhook response module keeps the connection open until that module responds.
   timeoutSeconds: 30,
 

@@ -58,6 +58,13 @@ export const pagerduty = defineConnector<Config>({
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
   carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
+  // The limit for an integration key.
+  vendorLimit: {
+    count: 120,
+    perSeconds: 60,
+    burst: 10,
+    documentationUrl: 'https://developer.pagerduty.com/docs/events-api-v2-overview',
+  },
 
   lookBack: alertLookBack,
 

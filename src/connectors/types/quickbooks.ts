@@ -56,6 +56,14 @@ export const quickbooks = defineConnector<Config>({
   documentationUrl: 'https://developer.intuit.com/app/developer/qbo/docs/develop/authentication-and-authorization',
   config,
   carries: booksKind,
+  // A receipt takes a lookup and a write. At most ten requests may run at once.
+  vendorLimit: {
+    count: 500,
+    perSeconds: 60,
+    burst: 5,
+    requestsPerDelivery: 2,
+    documentationUrl: 'https://developer.intuit.com/app/developer/qbo/docs/learn/limits-and-throttles',
+  },
 
   build([event], config) {
     const booking = bookingOf(event);

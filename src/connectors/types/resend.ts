@@ -83,6 +83,12 @@ export const resend = defineConnector({
   documentationUrl: 'https://resend.com/docs/dashboard/api-keys/introduction',
   config,
   carries: () => true,
+  // The limit applies to the whole team.
+  vendorLimit: {
+    count: 5,
+    perSeconds: 1,
+    documentationUrl: 'https://resend.com/docs/api-reference/rate-limit',
+  },
   build: ([event], { apiKey, from, to }, context) => {
     const mail = renderMail(describeEvent(event, context));
     return {

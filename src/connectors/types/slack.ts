@@ -57,6 +57,11 @@ export const slack = defineConnector({
   documentationUrl: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
   config,
   carries: () => true,
+  vendorLimit: {
+    count: 1,
+    perSeconds: 1,
+    documentationUrl: 'https://docs.slack.dev/apis/web-api/rate-limits#incoming-webhooks',
+  },
   build: ([event], { webhookUrl }, context) => ({
     method: 'POST',
     url: webhookUrl,

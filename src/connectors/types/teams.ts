@@ -57,6 +57,12 @@ export const teams = defineConnector({
     'https://support.microsoft.com/en-us/office/create-incoming-webhooks-with-workflows-for-microsoft-teams-8ae491c7-0394-4861-ba59-055e33f75498',
   config,
   carries: () => true,
+  vendorLimit: {
+    count: 4,
+    perSeconds: 1,
+    documentationUrl:
+      'https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using',
+  },
   build: ([event], { webhookUrl, envelope = 'message' }, context) => {
     const card = renderCard(describeEvent(event, context));
     return {

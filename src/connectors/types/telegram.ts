@@ -62,6 +62,13 @@ export const telegram = defineConnector({
   documentationUrl: 'https://core.telegram.org/bots/features#botfather',
   config,
   carries: () => true,
+  // The limit for groups. In a private chat, Telegram accepts one message per second, and short bursts.
+  vendorLimit: {
+    count: 20,
+    perSeconds: 60,
+    burst: 3,
+    documentationUrl: 'https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this',
+  },
   build: ([event], settings, context) =>
     sendMessage(
       settings.botToken,

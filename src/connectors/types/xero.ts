@@ -48,6 +48,13 @@ export const xero = defineConnector<Config>({
   documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/overview/',
   config,
   carries: booksKind,
+  // At most five requests may run at once.
+  vendorLimit: {
+    count: 60,
+    perSeconds: 60,
+    burst: 3,
+    documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/limits/',
+  },
 
   build([event], config, { connectorId, now }) {
     const booking = bookingOf(event);

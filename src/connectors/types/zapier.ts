@@ -28,6 +28,12 @@ export const zapier = defineConnector({
   documentationUrl: 'https://help.zapier.com/hc/en-us/articles/8496288690317-Trigger-Zaps-from-webhooks',
   config,
   carries: () => true,
+  // The limit for a hook. All of a user's hooks together may get 10,000 requests every five minutes.
+  vendorLimit: {
+    count: 30,
+    perSeconds: 1,
+    documentationUrl: 'https://zapier.com/help/rate-limiting/',
+  },
 
   build([event], { webhookUrl }) {
     return {

@@ -7,6 +7,7 @@ import type { Job } from '../send/jobs.ts';
 import { createCircuits } from './circuits.ts';
 import { createDestinationRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
+import { type Pace, paceOf } from './pace.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
 import { createThrottles } from './throttles.ts';
@@ -61,6 +62,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   );
   const shares = createShares(limits);
   const gate = createGate(maxPerDestination);
+  /** Jobs that have a slot within their destination's rate limit. */
+  const paced = new WeakSet<Job>();
 
   const freeSlots = () => maxInFlight - slotsInUse();
 
@@ -92,7 +95,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   }
 
   function admit(jobs: readonly Job[]): Promise<Admission>[] {
-    const slots = reserveSlots(jobs.filter((job) => !job.verdict && maxPerSecondOf(job) !== null && !isBroken(job)));
+    const slots = reserveSlots(jobs.filter((job) => !job.verdict && paceOfJob(job) && !isBroken(job)));
     return jobs.map((job) => admitOne(job, slots.get(job)));
   }
 
@@ -103,6 +106,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     if (slot) {
       const { isGranted, delaySeconds } = await slot;
       if (!isGranted) return { kind: 'wait', afterSeconds: delaySeconds, reason: 'rate_limited' };
+      paced.add(job);
       await sleep(delaySeconds * 1000);
     } else {
       pacing.forget(destinationOf(job));
@@ -136,7 +140,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
     const slots = new Map<Job, Promise<Slot>>();
     for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
-      const reserved = pacing.reserve(destination, maxPerSecondOf(group[0]!)!, group.length);
+      const reserved = pacing.reserve(destination, paceOfJob(group[0]!)!, group.length);
       void reserved.then(({ reopensInSeconds }) => {
         if (reopensInSeconds > 0) signal.notifyIn(reopensInSeconds * 1000);
       });
@@ -154,6 +158,9 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
     const destination = destinationOf(job);
     free(job.deliveries);
+    if (paced.has(job) && outcomes.every(({ attempts }) => attempts.length === 0)) {
+      void pacing.giveBack(destination, paceOfJob(job)!);
+    }
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
     // A batch counts as one request, because its members succeed and fail together.
@@ -189,7 +196,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     admit,
 
     /** Whether a job may be retried immediately. False if it is rate limited or its destination is broken. */
-    mayRetry: (job: Job): boolean => maxPerSecondOf(job) === null && !circuits.isBroken(destinationOf(job)),
+    mayRetry: (job: Job): boolean => paceOfJob(job) === null && !circuits.isBroken(destinationOf(job)),
 
     /** Call this with a job's outcomes when it is finished so that the next job gets its turn. */
     leave,
@@ -213,5 +220,5 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
 type Slot = { isGranted: boolean; delaySeconds: number };
 
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
-const maxPerSecondOf = ({ deliveries }: Job) => deliveries[0]!.maxPerSecond;
+const paceOfJob = ({ deliveries, definition }: Job): Pace | null => paceOf(deliveries[0]!.maxPerSecond, definition);
 const isManual = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;

@@ -26,7 +26,7 @@ export type ClaimedDelivery = {
   account: string;
   /** The destination's scheme, host, and port, or its id if these aren't known before a request is built. */
   origin: string;
-  /** The destination's rate limit in requests per second. */
+  /** The destination's own rate limit in requests per second, which may be a fraction. */
   maxPerSecond: number | null;
   /** How many more seconds the destination's stored circuit stays open; 0 or less when it is closed. */
   circuitOpenSeconds: number;

@@ -5,8 +5,11 @@ import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../
 import type { ConnectorGroup, createConnectorSender } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
-/** Deliveries that share a request, and their plan: either a verdict without sending, or a way to send them. */
-export type Job = { deliveries: readonly ClaimedDelivery[] } & (
+/**
+ * Deliveries that share a request, and their plan: either a verdict without sending, or a way to send them. `definition`
+ * is the connector's type, if it is known.
+ */
+export type Job = { deliveries: readonly ClaimedDelivery[]; definition?: ConnectorDefinition } & (
   | { verdict: Verdict; send?: undefined }
   | { verdict?: undefined; send: (control: SendControl) => Promise<SendResult[]> }
 );
@@ -62,7 +65,11 @@ function planConnector(
     return [...jobs, { deliveries: toSend, verdict: { kind: 'wait', afterSeconds: secondsToWait } }];
   }
   for (const group of chunks(toSend, definition.batch?.maxEvents ?? 1)) {
-    jobs.push({ deliveries: group, send: (control) => sendToConnector(group, connector, definition, control) });
+    jobs.push({
+      deliveries: group,
+      definition,
+      send: (control) => sendToConnector(group, connector, definition, control),
+    });
   }
   return jobs;
 }

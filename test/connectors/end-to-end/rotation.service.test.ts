@@ -53,10 +53,10 @@ async function addRowsUnderOldKey(): Promise<void> {
   });
   const connectors = Array.from({ length: ROWS / 2 }, (_, index) => {
     const id = newId('Connector');
-    const config = sampleConfig('slack', 'required', mark);
+    const config = sampleConfig('zapier', 'required', mark);
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
     return {
-      ...{ id, projectId, type: 'slack', config: { webhookUrl: '••••' } },
+      ...{ id, projectId, type: 'zapier', config: { webhookUrl: '••••' } },
       eventTypes: [index < SENDING_CONNECTORS ? 'payment.settled' : 'customer.milestone'],
       secretConfig: before.seal(JSON.stringify(config), cell),
     };
@@ -102,7 +102,7 @@ async function keepBusy(isDone: () => boolean) {
     const connector = oldConnectors[events % oldConnectors.length]!.id;
     const webhook = oldWebhooks[events % oldWebhooks.length]!.id;
     const eventTypes = ['customer.milestone'];
-    const body = { type: 'slack', config: sampleConfig('slack', 'required', mark), eventTypes };
+    const body = { type: 'zapier', config: sampleConfig('zapier', 'required', mark), eventTypes };
     const created = await user.rest<Connector>('POST', `${base}/connectors`, body);
     const hook = await user.rest<{ id: string; secret: string }>('POST', `${base}/webhooks`, {
       url: 'https://receiver.example',
@@ -159,7 +159,7 @@ test(`${ROWS} rows get a new key under traffic even if the command is killed hal
   }
   for (const row of await stage.db.prisma.connector.findMany()) {
     const cell = { table: 'Connector', column: 'secretConfig', rowId: row.id, projectId: row.projectId };
-    expect(JSON.parse(after.open(row.secretConfig, cell))).toEqual(sampleConfig('slack', 'required', mark));
+    expect(JSON.parse(after.open(row.secretConfig, cell))).toEqual(sampleConfig('zapier', 'required', mark));
   }
 
   // The service wasn't affected.

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { topics } from '../../../src/bus/bus.ts';
-import { createPacing } from '../../../src/delivery/flow/pacing.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
@@ -72,31 +71,6 @@ describe('retries', () => {
 });
 
 describe('maxPerSecond', () => {
-  test('gives each request its own slot across processes', async () => {
-    const [one, two] = [1, 2].map(() => createPacing({ db: stage.pool, log: stage.log })) as [Pacing, Pacing];
-    const first = await one.reserve('wh_1', 100, 10);
-    const second = await two.reserve('wh_1', 100, 10);
-    expect([first.granted, second.granted]).toEqual([10, 10]);
-    const gaps = first.delays.slice(1).map((delay, index) => delay - first.delays[index]!);
-    for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
-    expect(first.delays[0]).toBeCloseTo(0);
-    // The second reservation starts where the first ends, minus the time between the two calls.
-    expect(second.delays[0]).toBeGreaterThan(0);
-    expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
-  });
-
-  test('grants slots only a short time ahead, and reports when more are available', async () => {
-    const pacing = createPacing({ db: stage.pool, log: stage.log });
-    const first = await pacing.reserve('wh_1', 4, 3);
-    expect(first.granted).toBe(1);
-    expect(first.delays).toEqual([0, 0.25, 0.5].map((delay) => expect.closeTo(delay)));
-    await pacing.reserve('wh_1', 4, 3);
-    const refused = await pacing.reserve('wh_1', 4, 3);
-    expect(refused.granted).toBe(0);
-    expect(refused.reopensInSeconds).toBeGreaterThan(0);
-    expect(pacing.slots().get('wh_1')).toBe(0);
-  });
-
   test('spreads deliveries over time without losing any', async () => {
     const times: number[] = [];
     const receiver = await receive(() => {
@@ -204,5 +178,3 @@ describe("a destination's circuit", () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ circuitOpenUntil: null, failingSince: null });
   });
 });
-
-type Pacing = ReturnType<typeof createPacing>;

@@ -1,0 +1,40 @@
+import type { ConnectorDefinition, VendorLimit } from '../../connectors/definition.ts';
+
+/** How fast deliveries to a destination may start. */
+export type Pace = {
+  /** Requests per second in the long run, which may be a fraction. */
+  perSecond: number;
+  /** How many requests may start at once after a pause. */
+  burst: number;
+  /** How many deliveries one request can carry. */
+  deliveriesPerRequest: number;
+};
+
+/**
+ * How much closer together requests may arrive than they were sent. A vendor counts arrivals, so its limit has to hold
+ * for what is sent in a slightly longer time.
+ */
+export const ARRIVAL_SPREAD_SECONDS = 0.2;
+
+/**
+ * A destination's pace: the lower of its own limit and its vendor's. Null if there is no limit.
+ *
+ * @param maxPerSecond the destination's own limit in requests per second, or null for none.
+ * @param definition the connector's type; undefined for a webhook.
+ */
+export function paceOf(
+  maxPerSecond: number | null,
+  definition?: Pick<ConnectorDefinition, 'batch' | 'vendorLimit'>,
+): Pace | null {
+  const deliveriesPerRequest = definition?.batch?.maxEvents ?? 1;
+  const vendor = definition?.vendorLimit && withinLimit(definition.vendorLimit);
+  if (vendor && vendor.perSecond < (maxPerSecond ?? Number.POSITIVE_INFINITY))
+    return { ...vendor, deliveriesPerRequest };
+  return maxPerSecond === null ? null : { perSecond: maxPerSecond, burst: 1, deliveriesPerRequest };
+}
+
+/** The fastest pace with that burst at which no more than `count` requests arrive in any `perSeconds` seconds. */
+function withinLimit({ count, perSeconds, burst = 1, requestsPerDelivery = 1 }: VendorLimit) {
+  const deliveries = Math.floor(count / requestsPerDelivery);
+  return { perSecond: (deliveries - burst + 1) / (perSeconds + ARRIVAL_SPREAD_SECONDS), burst };
+}
