@@ -6,7 +6,7 @@ import type {
   ConnectorEvent,
   ConnectorRequest,
 } from '../src/connectors/definition.ts';
-import { describeFields } from '../src/connectors/describe.ts';
+import { describeFields, describeLimit } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { EVENT_KINDS, type EventKind } from '../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
@@ -60,7 +60,14 @@ function configTable(definition: ConnectorDefinition): string {
     ({ name, required, secret, description }) =>
       `| \`${name}\` | ${yesNo(required)} | ${yesNo(secret)} | ${description} |`,
   );
-  return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows].join('\n');
+  const { title, vendorLimit } = definition;
+  const limit = vendorLimit
+    ? [
+        '',
+        `Deliveries are paced to stay within ${title}'s limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
+      ]
+    : [];
+  return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows, ...limit].join('\n');
 }
 
 function exampleRequest(definition: ConnectorDefinition): string {

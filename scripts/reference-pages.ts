@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
 import { VARIABLES } from '../src/config/variables.ts';
-import { describeFields } from '../src/connectors/describe.ts';
+import { describeFields, describeLimit } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { AppError, ERRORS, type ErrorCode } from '../src/errors.ts';
 import { schema } from '../src/graphql/schema.ts';
@@ -59,8 +59,9 @@ function connectorsPage(): string {
     const fields = describeFields(definition).map(
       ({ name, required, secret }) => `\`${name}\`${secret ? '🔒' : ''}${required ? '' : ' (optional)'}`,
     );
-    const { type, title, category, description } = definition;
-    return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} |`;
+    const { type, title, category, description, vendorLimit } = definition;
+    const limit = vendorLimit ? `[${describeLimit(definition)}](${vendorLimit.documentationUrl})` : '';
+    return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} | ${limit} |`;
   });
   return `${GENERATED}
 
@@ -69,8 +70,8 @@ function connectorsPage(): string {
 A connector delivers events to a third-party service in that service's format. Each page covers how to set it up,
 what is sent, and what to do when a delivery fails.
 
-| Type | Service | Category | What it does | Config |
-|---|---|---|---|---|
+| Type | Service | Category | What it does | Config | Vendor limit |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\` with at most their last four characters. For
@@ -80,6 +81,8 @@ For all connectors:
 
 - \`eventTypes\` selects the [event types](../events.md) to send; \`["*"]\` selects all. Events of a type that the connector doesn't
   support get a \`SKIPPED\` delivery with the reason \`not_carried\`.
+- Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
+  connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). If the service rejects the
   credentials, the connector pauses and its deliveries are held. To resume it, save a new \`config\` or set \`isActive: true\`.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an

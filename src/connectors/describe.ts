@@ -47,6 +47,14 @@ export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
   return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));
 }
 
+/** A vendor's limit as text, such as `20 requests per minute`; undefined if the type has none. */
+export function describeLimit({ vendorLimit }: ConnectorDefinition): string | undefined {
+  if (!vendorLimit) return undefined;
+  const { count, perSeconds } = vendorLimit;
+  const time = { 1: 'second', 60: 'minute', 3600: 'hour' }[perSeconds] ?? `${perSeconds} seconds`;
+  return `${count.toLocaleString('en-US')} request${count === 1 ? '' : 's'} per ${time}`;
+}
+
 /** The config, with each secret shown as `••••` and at most its last four characters. */
 export function redactConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
   const secrets = new Set(

@@ -70,6 +70,16 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
   }),
 });
 
+const ConnectorTypeLimit = builder.simpleObject('ConnectorTypeLimit', {
+  description: 'A vendor’s rate limit: at most `count` requests in any `perSeconds` seconds.',
+  fields: (t) => ({
+    count: t.int({ description: 'The maximum number of requests.' }),
+    perSeconds: t.float({ description: 'The time in which they are counted, in seconds.' }),
+    burst: t.int({ description: 'How many requests Tollgate sends at once after a pause.' }),
+    documentationUrl: t.string({ description: 'The vendor’s documentation on the limit.' }),
+  }),
+});
+
 const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
   description: 'A connector type and its config fields.',
   fields: (t) => ({
@@ -81,6 +91,11 @@ const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
     fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
     eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
     canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
+    vendorLimit: t.field({
+      type: ConnectorTypeLimit,
+      nullable: true,
+      description: 'The vendor’s documented rate limit, which each connector stays within; null if none is known.',
+    }),
   }),
 });
 
@@ -99,6 +114,7 @@ builder.queryField('connectorTypes', (t) =>
         fields: describeFields(definition),
         eventTypes: carriedKinds(definition),
         canProbe: definition.probe !== undefined,
+        vendorLimit: definition.vendorLimit ? { burst: 1, ...definition.vendorLimit } : null,
       })),
   }),
 );

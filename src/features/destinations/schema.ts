@@ -27,7 +27,8 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
     }),
     maxPerSecond: t.exposeFloat('maxPerSecond', {
       nullable: true,
-      description: 'Rate limit in requests per second, for example, 0.5; null for no limit.',
+      description:
+        'Rate limit in requests per second, for example, 0.5; null for no limit. Connectors always stay within their vendor’s limit.',
     }),
     isActive: t.exposeBoolean('isActive', {
       description: 'Whether events are sent. While this is false, they are skipped.',
@@ -67,7 +68,8 @@ export function asDestination(ref: ObjectRef<SchemaTypes, Destination>) {
 type InputFields = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject'>;
 
 const RATE_LIMIT =
-  'Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5.';
+  'Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always ' +
+  'stay within their vendor’s limit, so a rate above it has no effect.';
 const FILTER_EXAMPLE = '`{"data.amountUsd": {"gte": "1.00"}}`';
 
 /** The inputs shared by creating a webhook and creating a connector. */
