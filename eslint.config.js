@@ -29,7 +29,7 @@ export default [
             ],
             types: [
               ...['Viewer', 'ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer'],
-              ...['CurlVariable', 'DeliveryExplanation', 'DeliveryStats', 'RemainingTry'],
+              ...['ConnectorTypeLimit', 'CurlVariable', 'DeliveryExplanation', 'DeliveryStats', 'RemainingTry'],
             ],
           },
         },
