@@ -124,7 +124,10 @@ test('delivery statistics that would read too many deliveries include only the n
     };
     const read = (maxRead: number) => {
       const query = { from: new Date('2026-02-03T10:00:00Z'), to: new Date('2026-02-03T13:00:00Z') };
-      return createDeliveryStatsService({ db, statistics: db.prisma, maxRead }).read(viewer, shop.id, { ...query, interval: 'HOUR' });
+      return createDeliveryStatsService({ db, statistics: db.prisma, maxRead }).read(viewer, shop.id, {
+        ...query,
+        interval: 'HOUR',
+      });
     };
     expect(await read(8)).toMatchObject({ isPartial: false, totals: { succeededCount: 6, failedCount: 1 } });
     const { isPartial, totals } = await read(2);
