@@ -36,7 +36,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     await page.getByLabel('Wallet address').fill(WALLET);
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL('**/console/projects/proj_*');
-    await page.getByRole('button', { name: 'Switch project (current: Weather)' }).waitFor();
+    await page.getByRole('button', { name: 'Switch project, current: Weather' }).waitFor();
     expect(page.complaints).toEqual([]);
   });
 

@@ -16,7 +16,7 @@ export function ProjectSwitcher({ project }: { project: CurrentProject | undefin
   return (
     <Menu opened={isOpen} onChange={setOpen} position="bottom-start" width="target">
       <Menu.Target>
-        <UnstyledButton className="switcher" aria-label={`Switch project (current: ${project?.name ?? ''})`}>
+        <UnstyledButton className="switcher" aria-label={`Switch project, current: ${project?.name ?? ''}`}>
           <Text fz="sm" fw={600} truncate flex={1}>
             {project?.name ?? '…'}
           </Text>
