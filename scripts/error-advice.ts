@@ -65,7 +65,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'says, send fewer requests in parallel, or add funds to the wallet.',
   HEADERS_TOO_LARGE: 'The request line and headers can be up to 16 KiB in total.',
   INTERNAL:
-    'Something failed in this service. The failure is logged with the response’s `requestId`; include that ID ' +
+    'Something went wrong in this service. The failure is logged with the response’s `requestId`; include that ID ' +
     'when you report the failure.',
   OUTCOME_UNCERTAIN:
     'The request hit its 10-second limit after making some changes, or the database connection was lost during a ' +

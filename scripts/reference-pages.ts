@@ -74,7 +74,7 @@ what is sent, and what to do when a delivery fails.
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\` with at most their last four characters. For
+🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\`, followed by at most their last four characters. For
 details on each field, see \`GET /api/connector-types\`, or \`connectorTypes\` in GraphQL.
 
 For all connectors:

@@ -16,9 +16,9 @@ export type Operation = {
 
 /** A change that is being committed. */
 export type Change = {
-  /** The change wasn't made. */
+  /** Call this if the change wasn't made. */
   undone(): void;
-  /** It is unknown whether the change was made. */
+  /** Call this if it is unknown whether the change was made. */
   uncertain(cause: unknown): AppError;
 };
 

@@ -34,7 +34,7 @@ const TURN_MARK = '#';
  * listening needs a session, and publishes through the shared pool.
  */
 export async function openBus(options: {
-  /** Leads to the server itself. */
+  /** Points to the server itself. */
   url: string;
   pool: pg.Pool;
   log: Logger;

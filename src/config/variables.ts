@@ -21,7 +21,7 @@ const checkedList = (isGood: (item: string) => boolean, form: string) =>
 
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
-/** Digits only, because `Number` would also read blanks as 0. */
+/** Digits only, because `Number` would parse a blank string as 0. */
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -56,11 +56,11 @@ export const VARIABLES = {
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,
-    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may lead to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this one. Default: `DATABASE_URL`.',
+    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this one. Default: `DATABASE_URL`.',
   },
   DATABASE_READ_URL: {
     schema: databaseUrl,
-    help: 'URL of a [read replica](deployment.md#a-read-replica) for statistics. It must not lead to a pooler in transaction mode. Default: statistics are read from `DATABASE_URL`.',
+    help: 'URL of a [read replica](deployment.md#a-read-replica) for statistics. It must not point to a pooler in transaction mode. Default: statistics are read from `DATABASE_URL`.',
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),

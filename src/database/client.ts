@@ -11,7 +11,7 @@ export type Database = {
   /** Frequent statements use the pool directly, and Prisma uses its connections too. */
   pool: pg.Pool;
   prisma: PrismaClient;
-  /** Leads to the server itself, for what needs a session of its own. */
+  /** Points to the server itself, for what needs a session of its own. */
   directUrl: string;
   close(): Promise<void>;
 };
@@ -24,7 +24,7 @@ export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
   url: string;
-  /** Leads to the server itself. If it differs from `url`, `url` leads to a pooler in transaction mode. */
+  /** Points to the server itself. If it differs from `url`, `url` points to a pooler in transaction mode. */
   directUrl?: string | undefined;
   /** The maximum number of connections from this process. */
   poolSize: number;
@@ -62,7 +62,7 @@ const MAX_STATEMENT_NAMES = 500;
  * request.
  *
  * @throws the driver's error if the server can't be reached or rejects the credentials
- * @throws PoolerSettingsError if `url` leads to a pooler whose sessions lack our settings
+ * @throws PoolerSettingsError if `url` points to a pooler whose sessions lack our settings
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { url, directUrl = url, poolSize, log, applicationName = 'tollgate' } = options;
@@ -102,7 +102,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 
 /** Opens connections for the queue, which runs a few fixed statements all the time. Their settings need sessions. */
 export function openQueuePool(options: {
-  /** Leads to the server itself. */
+  /** Points to the server itself. */
   url: string;
   log: Logger;
   answerTimeoutMilliseconds?: number;
@@ -152,7 +152,7 @@ export function applySettings(settings: Readonly<Record<string, string>>): (clie
 }
 
 /**
- * Without listeners, a connection closed by the server would end the process. Idle connections report errors to the
+ * Without listeners, a connection closed by the server would crash the process. Idle connections report errors to the
  * pool. Connections in use (a transaction between two statements) report errors only to their own listeners, and their
  * next statement fails.
  */

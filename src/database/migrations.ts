@@ -51,7 +51,7 @@ const CREATE_HISTORY = `
  * order of their names, each in its own transaction. Several processes can call it at once: one does the work, and the
  * others wait and find nothing left to do.
  *
- * @param directUrl leads to the server itself, because the lock lasts as long as the session
+ * @param directUrl points to the server itself, because the lock lasts as long as the session
  * @returns the names of the migrations that this call applied
  * @throws if an applied migration was edited, if one is recorded as failed, or if one fails now (and is rolled back)
  */

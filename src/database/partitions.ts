@@ -208,7 +208,8 @@ async function dropPartition(client: pg.PoolClient, table: Table, name: string):
 
 /**
  * Deletes deliveries that would outlive their event because they were created after the end of its partition. Both are
- * created in one transaction, so such deliveries come right after that end. Works in steps, so that each one is short.
+ * created in one transaction, so such deliveries are always right after the partition boundary. Works in steps, so that
+ * each one is short.
  */
 async function deleteOrphans(
   inTurn: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,

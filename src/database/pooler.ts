@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { SESSION_SETTINGS } from './session-settings.ts';
 
-/** A pooler's sessions lack settings that the service needs. `advice` says how to give them to new sessions. */
+/** A pooler's sessions lack settings that the service needs. `advice` says how to set them for new sessions. */
 export class PoolerSettingsError extends Error {
   override readonly name = 'PoolerSettingsError';
   readonly problem: string;

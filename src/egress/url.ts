@@ -7,8 +7,8 @@ export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string 
 
 const MAX_URL_BYTES = 2_048;
 
-// Control, format, space, and unassigned characters, and the backslash. URL parsers drop or translate them, so the URL
-// that a person reads would differ from the one that gets called.
+// Control, format, space, and unassigned characters, and the backslash. URL parsers drop or convert them, so the URL
+// that a person reads would differ from the one that is requested.
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
 const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 

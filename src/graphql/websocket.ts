@@ -79,7 +79,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     }
   }
 
-  /** Admits and counts every operation like a separate request, based on the account's current state. */
+  /** Admits and counts every operation as a separate request, based on the account's current state. */
   async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
     const { authorization, address, requestId, socket, backlog } = state;
     try {

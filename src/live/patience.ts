@@ -4,7 +4,7 @@ const MAX_FAILURES = 15;
 export type Patience = {
   /** Runs a read, and retries it for a while if it fails. */
   read<T>(run: () => Promise<T>): Promise<T>;
-  /** How long the reads since the last call took. */
+  /** The time spent on reads since the last call. */
   takeSpentMilliseconds(): number;
 };
 

@@ -21,7 +21,7 @@ const WATCHED = {
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',
-    help: 'Bytes that clients of WebSockets and event streams have not read yet, at most about 64 MiB. Reported only by processes with the `api` role.',
+    help: 'Bytes that WebSocket and event stream clients have not read yet, at most about 64 MiB. Reported only by processes with the `api` role.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',

@@ -29,7 +29,7 @@ export function createRequestMetrics(registry: Registry) {
   errors.inc({ code: 'INTERNAL' }, 0);
   const rateLimited = new Counter({
     name: 'tollgate_rate_limited_requests_total',
-    help: 'Rate-limited requests. rate: above the tier’s limit; credentials: too many invalid credentials from one address, perhaps a proxy missing from TRUSTED_PROXIES.',
+    help: 'Rate-limited requests. rate: above the tier’s limit; credentials: too many invalid credentials from one address, which may be a proxy that is missing from TRUSTED_PROXIES.',
     labelNames: ['reason'],
     registers,
   });

@@ -40,7 +40,7 @@ export function parseKeyring(text: string): Keyring {
       throw new Error(`${where} must start with an ID of 1 to 16 characters from a-z and 0-9, followed by a colon.`);
     if (!KEY_PATTERN.test(key) || rest.length > 0) {
       throw new Error(
-        `${where} (${id}) must be ${KEY_BYTES} bytes in base64, for example, from \`openssl rand -base64 32\`.`,
+        `${where} (${id}) must be ${KEY_BYTES} bytes in base64. To generate a key, run \`openssl rand -base64 32\`.`,
       );
     }
     if (all.has(id)) throw new Error(`${where} repeats the ID ${id}.`);

@@ -5,7 +5,7 @@ const PLAIN_WORD = /^(?=.{1,20}$)[a-z]+(?:[-_][a-z]+)*[0-9]{0,2}$/;
 const LETTERS = /^[A-Za-z]+(?:[-_][A-Za-z]+)*$/;
 const NAMED_VALUE = /^([^=]{1,24})=([^=].*)$/su;
 const PARTS = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/)([^/?#]*@)?([^/?#@]+)([^?#]*)(\?[^#]*)?(#.*)?$/s;
-// URL parsers drop or translate these characters, so the URL parsed here would differ from the one that gets called.
+// URL parsers drop or convert these characters, so the URL parsed here would differ from the one that is requested.
 const DECEPTIVE = /[\0-\x20\\]/;
 
 // Shorter pieces would also match harmless text, and are easy to guess anyway.

@@ -27,7 +27,7 @@ export function scrub(text: string, secrets: readonly string[]): string {
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');
-  // Longest first, because a spelling may contain another one.
+  // Longest first, because one spelling may contain another.
   const ordered = [...spellings].sort((left, right) => right.length - left.length);
   return (text) => ordered.reduce((scrubbed, spelling) => scrubbed.replaceAll(spelling, MASK), text);
 }

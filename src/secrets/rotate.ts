@@ -30,7 +30,7 @@ export type OlderSecrets = {
 
 type SealedRow = { id: string; projectId: string; sealed: string };
 
-/** Empty in what was deleted. */
+/** These columns are empty in the rows of deleted webhooks and connectors. */
 const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'secret' },
   { table: 'Webhook', column: 'previousSecret' },

@@ -85,7 +85,7 @@ describe.skipIf(!isPgBouncerInstalled)('behind PgBouncer in transaction mode, do
   });
   afterAll(() => bouncer?.stop());
 
-  test('finds nothing wrong if DATABASE_DIRECT_URL leads past it', async () => {
+  test('finds nothing wrong if DATABASE_DIRECT_URL bypasses it', async () => {
     const found = await examine({ DATABASE_URL: bouncer.url, DATABASE_DIRECT_URL: database.url });
     expect(found.DATABASE_DIRECT_URL).toMatchObject({ status: 'ok' });
     expect(found['database LISTEN']).toMatchObject({ status: 'ok' });
@@ -93,7 +93,7 @@ describe.skipIf(!isPgBouncerInstalled)('behind PgBouncer in transaction mode, do
 
   test.each([
     ['is missing', () => ({})],
-    ['leads to it too', () => ({ DATABASE_DIRECT_URL: bouncer.url.replace('127.0.0.1', 'localhost') })],
+    ['points to it too', () => ({ DATABASE_DIRECT_URL: bouncer.url.replace('127.0.0.1', 'localhost') })],
   ])('reports that notifications get lost if DATABASE_DIRECT_URL %s', async (_title, env) => {
     const found = await examine({ DATABASE_URL: bouncer.url, ...env() });
     expect(found['database LISTEN']).toMatchObject({
@@ -143,7 +143,7 @@ describe('doctor examines DATABASE_READ_URL', { timeout: 90_000 }, () => {
     for (const readUrl of [url, database.url, standby.urlOf('postgres')])
       expect(await replicaFinding(readUrl)).toMatchObject({
         status: 'failed',
-        message: 'It does not lead to a standby of this database.',
+        message: 'It does not point to a standby of this database.',
       });
     expect(await replicaFinding(await unreachable())).toMatchObject({
       status: 'warning',

@@ -349,7 +349,7 @@ describe('a payment that the facilitator rejects', () => {
   });
 });
 
-test('a payment for another route is rejected because of its price, and once settled, because the request differs', async () => {
+test('a payment is rejected for a more expensive route and, once it is settled, for any other request', async () => {
   const cheap = v2Headers(await sign(buyer));
   expect((await ask(cheap, '/dear')).status).toBe(402);
   expect((await ask(cheap)).status).toBe(200);

@@ -84,7 +84,7 @@ describe('the error mask', () => {
     }
   });
 
-  test('does not change masked errors', () => {
+  test('does not change errors that are already masked', () => {
     for (const thrown of [new Error(SECRET), new AppError('NOT_FOUND'), new GraphQLError('Syntax Error: x')]) {
       const once = masked(thrown);
       expect(masked(once).toJSON()).toEqual(once.toJSON());

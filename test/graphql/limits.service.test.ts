@@ -73,7 +73,7 @@ describe('a document that is too expensive', () => {
 });
 
 describe('a typical document', () => {
-  test('returns its cost', async () => {
+  test('reports its cost', async () => {
     const { data, errors, extensions } = await alice.graphql(
       '{ viewer { tier } projects(first: 20) { nodes { id name endpoints(first: 20) { nodes { id path } } } } }',
     );

@@ -77,7 +77,7 @@ afterEach(() => {
 });
 
 describe('watching the credential of a stream', () => {
-  test('ends the stream when the token expires, and not earlier', async () => {
+  test('ends the stream when the token expires, and no sooner', async () => {
     admit().watch(user(60_000), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(59_999);
     expect(onEnd).not.toHaveBeenCalled();

@@ -109,7 +109,7 @@ describe('the page size and the cursor', () => {
     expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/after' }] } });
   });
 
-  test('a cursor from another project, or for no item, is only a position and reveals nothing', async () => {
+  test("a cursor from another project, or for an item that doesn't exist, is only a position and reveals nothing", async () => {
     const { list, ids } = await createEndpoints(2);
     const other = await createEndpoints(1);
     expect((await get(`${list}?after=${other.ids[0]}`)).body.data.map(({ id }) => id)).toEqual(ids.toReversed());

@@ -9,7 +9,7 @@ export type NodeProcess = {
   pid: number;
   /** Returns the next line it prints, parsed as JSON. Rejects with its error output if it ends instead. */
   nextMessage<T>(): Promise<T>;
-  /** Sends the signal and waits until the process has ended. */
+  /** Sends the signal and waits until the process has exited. */
   end(signal: NodeJS.Signals): Promise<void>;
   /** Waits until the process ends by itself. Returns its exit code. */
   ended(): Promise<number | null>;

@@ -57,7 +57,7 @@ async function checkKeys({ issuer, jwksUri, jwks, algorithms }: IssuerConfig, eg
 /** OpenID Connect Discovery 1.0 §4. Optional for providers. */
 async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroundings['egress']): Promise<Finding> {
   const { ok, warning, failed } = findingsOf(`issuer ${issuer} discovery`);
-  if (!URL.canParse(issuer)) return ok('none: the issuer is not a URL');
+  if (!URL.canParse(issuer)) return ok('skipped, because the issuer is not a URL');
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   let found: { issuer?: string; jwks_uri?: string };
   try {

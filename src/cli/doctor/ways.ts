@@ -7,19 +7,19 @@ const APPLICATION_NAME = 'tollgate-doctor';
 const NOTIFY_MILLISECONDS = 3_000;
 const POLL_MILLISECONDS = 100;
 
-/** Checks that `DATABASE_DIRECT_URL` leads to the same database as `DATABASE_URL`. */
+/** Checks that `DATABASE_DIRECT_URL` points to the same database as `DATABASE_URL`. */
 export async function checkDirectUrl({ db, config }: Patient): Promise<Finding[]> {
   const { ok, failed } = findingsOf('DATABASE_DIRECT_URL');
   const { databaseDirectUrl } = config;
   if (databaseDirectUrl === undefined) return [];
   const { identity } = await readPrimary(db.pool);
   const advice =
-    'Use the address of the PostgreSQL server that the pooler at DATABASE_URL leads to, and the same database.';
+    'Use the address of the PostgreSQL server that the pooler at DATABASE_URL points to, and the same database.';
   try {
     const direct = await withConnection(databaseDirectUrl, APPLICATION_NAME, readStandby);
-    if (direct.identity !== identity) return [failed('It leads to another database than DATABASE_URL.', advice)];
-    if (direct.isStandby) return [failed('It leads to a read-only standby.', advice)];
-    return [ok('leads to the same database as DATABASE_URL')];
+    if (direct.identity !== identity) return [failed('It points to a different database than DATABASE_URL.', advice)];
+    if (direct.isStandby) return [failed('It points to a read-only standby.', advice)];
+    return [ok('points to the same database as DATABASE_URL')];
   } catch (error) {
     return [failed(`${placeOf(databaseDirectUrl)}: ${messageOf(error)}`, advice)];
   }
@@ -40,11 +40,11 @@ export async function checkNotifications({ db }: Patient): Promise<Finding> {
   if (hasArrived) return ok('notifications arrive');
   return failed(
     `No notification arrived within ${NOTIFY_MILLISECONDS / 1000} s.`,
-    'If DATABASE_URL leads to a pooler in transaction mode, set DATABASE_DIRECT_URL to the primary server itself. Otherwise, deliveries start late.',
+    'If DATABASE_URL points to a pooler in transaction mode, set DATABASE_DIRECT_URL to the URL of the primary server itself. Without notifications, deliveries start late.',
   );
 }
 
-/** Checks that `DATABASE_READ_URL` leads to a standby of the database, and measures how far behind it is. */
+/** Checks that `DATABASE_READ_URL` points to a standby of the database, and measures how far behind it is. */
 export async function checkReplica({ db, config }: Patient): Promise<Finding[]> {
   const { ok, warning, failed } = findingsOf('DATABASE_READ_URL');
   const { databaseReadUrl } = config;
@@ -58,7 +58,7 @@ export async function checkReplica({ db, config }: Patient): Promise<Finding[]> 
       if (standby.identity !== identity || !standby.isStandby) {
         const advice =
           'Use the address of a streaming standby and the same database. Until then, statistics are read from DATABASE_URL.';
-        return [failed('It does not lead to a standby of this database.', advice)];
+        return [failed('It does not point to a standby of this database.', advice)];
       }
       while (standby.replayed < written && elapsed() < MAX_LAG_MILLISECONDS) {
         await sleep(POLL_MILLISECONDS);
@@ -74,7 +74,7 @@ export async function checkReplica({ db, config }: Patient): Promise<Finding[]> 
   }
 }
 
-/** Where a URL leads, without its password. */
+/** Where a URL points, without its password. */
 function placeOf(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `${hostname}:${port || 5432}${pathname}`;

@@ -111,7 +111,9 @@ export const datadog = defineConnector({
   },
 });
 
-/** Includes only tags with few distinct values, and so no wallets, because Datadog charges by the number of values. */
+/**
+ * Includes only tags with few distinct values, because Datadog charges by the number of values. That rules out wallets.
+ */
 function tags(event: ConnectorEvent): string[] {
   const { endpointId, network } = event.data as Readonly<Record<string, string | undefined>>;
   return [

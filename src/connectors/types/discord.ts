@@ -62,7 +62,7 @@ export const discord = defineConnector({
   documentationUrl: 'https://support.discord.com/hc/en-us/articles/228383668-Intro-to-Webhooks',
   config,
   carries: () => true,
-  // Discord sets limits for each webhook in its response headers. This is the usual one.
+  // Discord sets limits for each webhook in its response headers. This is the usual limit.
   vendorLimit: {
     count: 5,
     perSeconds: 2,

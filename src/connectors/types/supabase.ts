@@ -114,7 +114,8 @@ function problem({ statusCode }: ConnectorResponse, code: string, message: strin
   if (code === '42501') {
     return {
       kind: 'pause',
-      reason: "The API key can't insert into the table. Use a secret key and run the grant from the documentation.",
+      reason:
+        "The API key can't insert into the table. Use a secret key and run the GRANT statement from the documentation.",
     };
   }
   if (Object.hasOwn(TABLE_PROBLEMS, code)) {

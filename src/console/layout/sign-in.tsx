@@ -135,8 +135,8 @@ function TokenSignIn({ session }: { session: TokenSession }) {
     <form onSubmit={signIn}>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          No identity provider is configured for the console (<Code>CONSOLE_CLIENT_ID</Code>). Paste a token from a
-          trusted issuer. It’s kept only in this tab.
+          No identity provider is configured for the console (<Code>CONSOLE_CLIENT_ID</Code> isn’t set). Paste a token
+          from a trusted issuer. It’s kept only in this tab.
         </Text>
         <TextInput
           label="Token"

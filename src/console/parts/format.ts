@@ -10,7 +10,7 @@ export function formatUsd(decimal: string): string {
   return `${sign}$${BigInt(whole).toLocaleString(LOCALE)}.${kept}`;
 }
 
-/** For headlines and chart axes, where six decimals don't help: `$1,234.50`, `$12.3K`. */
+/** For headline figures and chart axes, where six decimals don't help: `$1,234.50`, `$12.3K`. */
 export function formatUsdShort(decimal: string | number): string {
   const amount = Number(decimal);
   if (Math.abs(amount) >= 10_000) {
@@ -71,13 +71,13 @@ export function shortenAddress(address: string): string {
   return address.length > 13 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address;
 }
 
-/** `PAYMENT_SETTLED` as REST and event payloads write it: `payment.settled`. */
+/** `PAYMENT_SETTLED` as it is written in REST and event payloads: `payment.settled`. */
 export function formatEventType(name: string): string {
   const [subject, ...rest] = name.toLowerCase().split('_');
   return rest.length > 0 ? `${subject}.${rest.join('_')}` : name;
 }
 
-/** `API_KEY_CREATED` as REST writes it: `api_key.created`. */
+/** `API_KEY_CREATED` as it is written in REST: `api_key.created`. */
 export function formatAuditAction(name: string): string {
   return name.toLowerCase().replace(/^(api_key|[a-z]+)_/, '$1.');
 }

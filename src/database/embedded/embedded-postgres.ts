@@ -99,7 +99,8 @@ async function attachToServer(
     });
     if (port !== undefined) return { attachment, port };
 
-    // The server ended before it was ready: it was shutting down, lost a race for the port or directory, or can't run.
+    // The server exited before it was ready: it was shutting down, lost a race for the port or directory, or couldn't
+    // run.
     await attachment.detach();
     if (isStarter) {
       failedStarts++;
@@ -123,7 +124,7 @@ async function serverCommand(place: Place, database: string, options: EmbeddedPo
   ];
 }
 
-/** The port once the server responds on it, or undefined if the server ended. */
+/** The port once the server responds on it, or undefined if the server exited. */
 async function waitUntilReady(
   home: string,
   cluster: string,

@@ -59,7 +59,7 @@ async function readLockFile(cluster: string): Promise<string[]> {
   return text.split('\n');
 }
 
-/** A process's command line. Empty if the process has ended, even if it is still a zombie. */
+/** A process's command line. Empty if the process has exited, even if it is still a zombie. */
 async function commandLine(pid: number): Promise<string> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return run('ps', ['-o', 'args=', '-p', String(pid)]).then(

@@ -6,7 +6,7 @@ import type { Queryable } from '../../database/client.ts';
  * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */
 
-/** A delivery holds up a later one with the same key as long as it is unfinished and hasn't failed too often. */
+/** A delivery holds up a later one with the same key as long as it is unfinished and hasn't failed too many times. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
   AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
@@ -93,7 +93,10 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
   }
 }
 
-/** Makes claims recheck deliveries that have waited for a long time, in case one was never released. */
+/**
+ * Makes deliveries that have waited for a long time due again, so that the next claim rechecks them, in case one was
+ * never released.
+ */
 export async function recheckWaiting(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()

@@ -70,8 +70,8 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     },
 
     /**
-     * Gives back a slot in which no request was sent, for example, because the event needs none. Requests that already
-     * have later slots keep them, so the next one may come up to an interval closer to them.
+     * Gives back a slot that wasn't used, for example, because nothing had to be sent for the event. Requests that
+     * already have later slots keep them, so the next request's slot may be too close to theirs, by up to one interval.
      */
     async giveBack(id: string, { perSecond }: Pace): Promise<void> {
       try {

@@ -2,7 +2,7 @@ import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 
 type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 
-/** How many more deliveries each account or origin may have. `known` lists those with deliveries in flight. */
+/** How many more deliveries each account or origin may have in flight. `known` lists those that already have some. */
 export type Room = { known: ReadonlyMap<string, number>; others: number };
 
 /**

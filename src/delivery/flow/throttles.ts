@@ -16,7 +16,7 @@ export function createThrottles(now: () => number = () => performance.now()) {
   const throttles = new Map<string, Throttle>();
 
   return {
-    /** How many more seconds the destination gets nothing. */
+    /** For how many more seconds nothing is sent to the destination. */
     closedSeconds: (id: string): number => Math.max(((throttles.get(id)?.closedUntil ?? 0) - now()) / 1000, 0),
 
     /** The maximum number of deliveries in flight to each of these destinations. */

@@ -18,7 +18,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
   let found = new Set<string>();
   let after = '';
   let visitedAt = Number.NEGATIVE_INFINITY;
-  /** The destinations for which nothing in the queue was due after the last time deliveries were parked. */
+  /** The destinations that had no due deliveries left in the queue after the last round of parking. */
   let cleared: ReadonlySet<string> = destinations;
 
   return {

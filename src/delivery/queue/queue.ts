@@ -14,7 +14,10 @@ export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUn
 /** Free and in the queue rather than parked. */
 export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
 
-/** The earliest due time that satisfies the comparison. Each lane has its own order. */
+/**
+ * The earliest due time that satisfies the comparison. Looks in each lane separately, because each is sorted on its
+ * own.
+ */
 export const earliestDue = (comparison: string) => `(
   SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
     SELECT "nextAttemptAt" FROM "Delivery"

@@ -142,7 +142,7 @@ export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, l
   return rowCount === 1;
 }
 
-/** Gives a replay back before it is finished so that other replays get their turn. */
+/** Releases an unfinished replay so that other replays get a turn. */
 export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
   await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
 }

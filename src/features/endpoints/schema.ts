@@ -21,7 +21,7 @@ const Endpoint = builder.prismaNode('Endpoint', {
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     path: t.exposeString('path', { description: 'Public path, in canonical form.' }),
     upstreamUrl: t.string({
-      description: 'URL of the API behind the endpoint. If you use an API key, secrets in it are masked.',
+      description: 'URL of the API behind the endpoint. If you read this URL with an API key, its secrets are masked.',
       resolve: ({ upstreamUrl }, _args, { viewer }) => shownUrl(viewer, upstreamUrl),
     }),
     priceUsd: t.string({

@@ -20,7 +20,7 @@ export const Webhook = builder.prismaNode('Webhook', {
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     url: t.string({
-      description: 'Where events are sent. If you use an API key, secrets in it are masked.',
+      description: 'Where events are sent. If you read this URL with an API key, its secrets are masked.',
       resolve: ({ url }, _args, { viewer }) => shownUrl(viewer, url),
     }),
     description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
@@ -164,7 +164,7 @@ builder.relayMutationField(
 builder.relayMutationField(
   'rotateWebhookSecret',
   {
-    description: 'The webhook that gets a new signing secret, and how long the old one stays in use.',
+    description: 'The webhook that gets a new signing secret, and how long requests are also signed with the old one.',
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

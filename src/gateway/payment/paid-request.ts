@@ -15,7 +15,7 @@ export type PaidRequest = {
   target: { origin: string; path: string };
   /** Headers for the upstream. */
   headers: Headers;
-  /** The request itself if it has a body. */
+  /** The incoming request, to read the body from; null if it has no body. */
   body: IncomingMessage | null;
   payment: PresentedPayment;
   /** Why the payment doesn't meet the route's current terms. It may have met earlier terms. */

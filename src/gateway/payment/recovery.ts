@@ -49,7 +49,7 @@ export function createRecovery(options: {
     log.info({ paymentId: payment.id, status: payment.status }, 'resuming a payment');
     await holdingLease(ledger, leaseOf(payment), async () => steps[payment.status]?.(payment)).catch((error) => {
       if (error instanceof LeaseLost) return;
-      log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment, will retry");
+      log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment; will retry");
     });
   }
 
@@ -67,7 +67,7 @@ export function createRecovery(options: {
     timer = setTimeout(
       () => {
         round = recoverAll()
-          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments, will retry"))
+          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments; will retry"))
           .then(schedule);
       },
       pollMilliseconds * (0.75 + Math.random() / 2),

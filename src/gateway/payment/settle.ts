@@ -66,7 +66,10 @@ export function createSettler(options: {
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
     await ledger.settled({ paymentId: payment.id, reconciled: true }, { transactionHash, settledAt }).catch((error) => {
-      log.error({ err: error, paymentId: payment.id, transactionHash }, "couldn't record a settlement yet");
+      log.error(
+        { err: error, paymentId: payment.id, transactionHash },
+        "couldn't record a settlement; it will be recorded later",
+      );
     });
     return { kind: 'settled', transactionHash };
   }

@@ -93,7 +93,7 @@ export async function openRouteTable(options: {
       .then(async () => {
         projectsByHost = await loadHosts(db);
       })
-      .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts, will retry"));
+      .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts; will retry"));
   }
   const unsubscribeHosts = bus.subscribe(topics.gatewayHosts, refreshHosts);
   const hostTimer = setInterval(refreshHosts, HOSTS_MAX_AGE_MILLISECONDS).unref();

@@ -171,7 +171,7 @@ async function readBounded(
   return buffer.subarray(0, bytes);
 }
 
-/** Wraps a handler to call `onStart` when the request starts to go over the wire. */
+/** Wraps a handler to call `onStart` when the request starts going out. */
 function notingStart(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {

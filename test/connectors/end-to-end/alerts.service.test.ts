@@ -39,7 +39,7 @@ function actionOf({ url, body }: VendorCall, endpointId: string): string | undef
   return url.hostname === 'api.opsgenie.com' ? undefined : 'open';
 }
 
-describe.each(TYPES)('an alert of %s', (type) => {
+describe.each(TYPES)('an alert in %s', (type) => {
   test("isn't opened by failures that buyers cause", async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS });

@@ -18,7 +18,7 @@ const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 const projectId = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const REVENUE_FIELDS = ['price', 'quantity', 'revenue', 'productId', 'revenueType', 'currency'];
 
-describe('Amplitude requests', () => {
+describe('an Amplitude request', () => {
   test('sends a settled payment with its revenue at the top level', () => {
     const request = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: 'https://api2.amplitude.com/2/httpapi' });
@@ -107,7 +107,7 @@ describe('Amplitude requests', () => {
   });
 });
 
-describe('Amplitude responses', () => {
+describe('reading Amplitude responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['one ingested event', vendorResponse(200, { code: 200, events_ingested: 1 }), 'delivered'],

@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1
 const googleError = (code: number, reason: string, message = 'Some message') =>
   vendorResponse(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
 
-describe('BigQuery requests', () => {
+describe('a BigQuery request', () => {
   test('inserts one row under the event ID', () => {
     const request = requestOf(bigquery.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -84,7 +84,7 @@ describe('BigQuery requests', () => {
   });
 });
 
-describe('BigQuery responses', () => {
+describe('reading BigQuery responses', () => {
   const rowErrors = (...reasons: string[]) =>
     vendorResponse(200, {
       insertErrors: [
@@ -115,7 +115,7 @@ describe('BigQuery responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('about a missing table cause three retries, in case it is new, and then disable the connector', () => {
+  test('retries three times if the table is missing, in case it is new, and then disables the connector', () => {
     const missing = googleError(404, 'notFound', 'Not found: Table my-project-123:payments.events');
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',

@@ -19,7 +19,7 @@ const endpointTag = 'endpoint:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 const projectTag = 'project:proj_01jc9x2v5qe3w8k4m6n7p9r0st';
 const endpointKey = 'tollgate:ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
-describe('Datadog requests', () => {
+describe('a Datadog request', () => {
   test('posts a settled payment as an event of API version 1', () => {
     const request = requestOf(datadog.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -117,7 +117,7 @@ describe('Datadog requests', () => {
   });
 });
 
-describe('Datadog responses', () => {
+describe('reading Datadog responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['an accepted event', vendorResponse(202, { status: 'ok', event: { id: 1 } }), 'delivered'],

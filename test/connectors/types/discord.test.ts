@@ -22,7 +22,7 @@ type Field = { name: string; value: string; inline: boolean };
 type Embed = { title: string; description?: string; fields: Field[]; footer: { text: string } };
 type Body = { allowed_mentions: object; embeds: [Embed] };
 
-describe('Discord requests', () => {
+describe('a Discord request', () => {
   test('posts one embed and waits until it is stored', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(discord.build([settled], config, context));
@@ -95,7 +95,7 @@ describe('Discord requests', () => {
   });
 });
 
-describe('Discord responses', () => {
+describe('reading Discord responses', () => {
   const outcomeOf = (statusCode: number, body: string | object, headers = {}) =>
     discord.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 

@@ -29,7 +29,7 @@ const lines = (events: Parameters<typeof dune.build>[0], overrides: object = {})
 const classify = (response: ReturnType<typeof vendorResponse>, step = 'insert') =>
   dune.classify(response, classifyContext(config, settled, { step, memory: known }));
 
-describe('Dune requests', () => {
+describe('a Dune request', () => {
   test('inserts newline-delimited rows with exactly the columns of the schema', () => {
     const request = requestOf(dune.build([settled], config, sampleContext({ memory: known })));
     expect(request).toMatchObject({
@@ -158,7 +158,7 @@ describe('the first delivery to Dune', () => {
   });
 });
 
-describe('Dune responses', () => {
+describe('reading Dune responses', () => {
   test.each([
     ['written rows', inserted, 'delivered'],
     ['rows that do not match the schema', vendorResponse(400, { error: 'column mismatch' }), 'drop'],

@@ -18,7 +18,7 @@ const apiKey = 'SG.ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', '"Doe, Jane" <j@x.example>'] };
 const settled = sampleEvent('payment.settled');
 
-describe('SendGrid requests', () => {
+describe('a SendGrid request', () => {
   test('sends each recipient a separate email, with text before HTML', () => {
     const request = requestOf(email.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -64,7 +64,7 @@ describe('SendGrid requests', () => {
   });
 });
 
-describe('SendGrid responses', () => {
+describe('reading SendGrid responses', () => {
   const context = classifyContext(config, settled);
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     email.classify(vendorResponse(statusCode, body, headers), context);

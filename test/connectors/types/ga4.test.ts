@@ -27,7 +27,7 @@ const NAMES: Record<EventKind, string> = {
   'revenue.daily_summary': 'revenue_daily_summary',
 };
 
-describe('GA4 requests', () => {
+describe('a GA4 request', () => {
   test('sends a settled payment as a purchase', () => {
     const request = requestOf(ga4.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -138,7 +138,7 @@ describe('GA4 requests', () => {
   });
 });
 
-describe('GA4 responses', () => {
+describe('reading GA4 responses', () => {
   const purchase = classifyContext(config, sampleEvent('payment.settled'));
   const other = classifyContext(config, sampleEvent('payment.failed'));
   test.each([

@@ -27,7 +27,7 @@ const failure = (code: number, status: string, message = 'Some message') =>
 const classify = (response: ReturnType<typeof vendorResponse>, step = 'append') =>
   googleSheets.classify(response, classifyContext(config, first, { step }));
 
-describe('Google Sheets requests', () => {
+describe('a Google Sheets request', () => {
   test('appends one row of raw values in fixed columns', () => {
     const request = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect({ ...request, url: decodeURIComponent(request.url) }).toMatchObject({
@@ -158,7 +158,7 @@ describe('a retry to Google Sheets', () => {
   });
 });
 
-describe('Google Sheets responses', () => {
+describe('reading Google Sheets responses', () => {
   test.each([
     ['confirmation of every row', appended(1), 'delivered'],
     ['fewer rows than sent', appended(0), 'retry'],

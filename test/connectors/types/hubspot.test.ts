@@ -35,7 +35,7 @@ const partial = (category: string, message = 'Some message') =>
 const classify = (response: ReturnType<typeof vendorResponse>, overrides = {}) =>
   hubspot.classify(response, classifyContext(config, milestone, { step: 'upsert', ...overrides }));
 
-describe('HubSpot requests', () => {
+describe('a HubSpot request', () => {
   test('upserts the contact of a first payment by its wallet, without a total', () => {
     const request = requestOf(hubspot.build([first], config, sampleContext()));
     expect(request).toMatchObject({
@@ -126,7 +126,7 @@ describe('a HubSpot account without the properties', () => {
   });
 });
 
-describe('HubSpot responses', () => {
+describe('reading HubSpot responses', () => {
   test.each([
     ['a written contact', written, 'delivered'],
     ['207 with a rejected value', partial('VALIDATION_ERROR'), 'drop'],

@@ -29,7 +29,7 @@ const problem = (statusCode: number, type: string, code: string, message = 'Some
     errors: [{ message, extensions: { type, code, userPresentableMessage: message } }],
   });
 
-describe('Linear requests', () => {
+describe('a Linear request', () => {
   test('creates a high-priority issue for a failed payment', () => {
     const request = requestOf(
       linear.build([failed], config, sampleContext({ consoleUrl: 'https://console.example/e/1' })),
@@ -125,7 +125,7 @@ describe('Linear requests', () => {
   });
 });
 
-describe('Linear responses', () => {
+describe('reading Linear responses', () => {
   test.each([
     ['a created issue', created, 'delivered'],
     [

@@ -17,7 +17,7 @@ import {
 const path = 'abcdefghijklmnopqrstuvwxyz012345';
 const config = { webhookUrl: `https://hook.eu2.make.com/${path}` };
 
-describe('Make requests', () => {
+describe('a Make request', () => {
   test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(make.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
@@ -56,7 +56,7 @@ describe('Make requests', () => {
   });
 });
 
-describe('Make responses', () => {
+describe('reading Make responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
   test.each([

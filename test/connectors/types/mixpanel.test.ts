@@ -16,7 +16,7 @@ import {
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 
-describe('Mixpanel requests', () => {
+describe('a Mixpanel request', () => {
   test('imports a settled payment with its amount', () => {
     const request = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -106,7 +106,7 @@ describe('Mixpanel requests', () => {
   });
 });
 
-describe('Mixpanel responses', () => {
+describe('reading Mixpanel responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const imported = { code: 200, num_records_imported: 1, status: 'OK' };
   const failed = {

@@ -18,7 +18,7 @@ import {
 const path = '0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11';
 const config = { webhookUrl: `https://example.app.n8n.cloud/webhook/${path}` };
 
-describe('n8n requests', () => {
+describe('an n8n request', () => {
   test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(n8n.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: config.webhookUrl });
@@ -75,7 +75,7 @@ describe('n8n requests', () => {
   });
 });
 
-describe('n8n responses', () => {
+describe('reading n8n responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   const notRegistered = { code: 404, message: `The requested webhook "POST ${path}" is not registered.`, hint: '…' };
   const wrongMethod = {

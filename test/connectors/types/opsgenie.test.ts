@@ -32,7 +32,7 @@ function nextOf(outcome: Outcome): ConnectorRequest {
   return outcome.request;
 }
 
-describe('Opsgenie requests', () => {
+describe('an Opsgenie request', () => {
   test('opens one alert per endpoint for failed payments', () => {
     const request = requestOf(opsgenie.build([failed], config, sampleContext()));
     expect(request).toMatchObject({
@@ -112,7 +112,7 @@ describe('Opsgenie requests', () => {
     [undefined, {}, 'api.opsgenie.com/v2/alerts'],
     [undefined, { region: 'eu' }, 'api.eu.opsgenie.com/v2/alerts'],
     ['us', { region: 'eu' }, 'api.opsgenie.com/v2/alerts'],
-  ] as const)('with region %s and memory %j go to %s', (region, memory, address) => {
+  ] as const)('with region %s and memory %j goes to %s', (region, memory, address) => {
     const settings = region ? { ...config, region } : config;
     expect(requestOf(opsgenie.build([failed], settings, sampleContext({ memory }))).url).toBe(`https://${address}`);
   });
@@ -169,7 +169,7 @@ describe('an Opsgenie test event', () => {
   });
 });
 
-describe('Opsgenie responses', () => {
+describe('reading Opsgenie responses', () => {
   const settings = { ...config, region: 'us' as const };
   const context = classifyContext(settings, failed, { step: 'send:us' });
   test.each([

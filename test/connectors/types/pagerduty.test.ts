@@ -23,7 +23,7 @@ const openKey = `open:${endpointId}`;
 const consoleUrl = 'https://console.example.com/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st';
 const accepted = vendorResponse(202, { status: 'success', message: 'Event processed', dedup_key: dedupKey });
 
-describe('PagerDuty requests', () => {
+describe('a PagerDuty request', () => {
   test('triggers one alert per endpoint for failed payments', () => {
     const context = sampleContext({ consoleUrl });
     const request = requestOf(pagerduty.build([sampleEvent('payment.failed')], config, context));
@@ -192,7 +192,7 @@ describe('a PagerDuty test event', () => {
   });
 });
 
-describe('PagerDuty responses', () => {
+describe('reading PagerDuty responses', () => {
   const context = classifyContext(config, sampleEvent('payment.failed'));
   test.each([
     ['an accepted event', accepted, 'delivered'],

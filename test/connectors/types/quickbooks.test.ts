@@ -54,7 +54,7 @@ function company(answers: Record<string, ConnectorResponse> = {}) {
   return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? vendorResponse(500);
 }
 
-describe('QuickBooks requests', () => {
+describe('a QuickBooks request', () => {
   test('books a day as one sales receipt if the company and the item are known', () => {
     const { outcome, requests, steps } = drive(quickbooks, config, [day], company(), { memory });
     expect(steps).toEqual(['check', 'send']);
@@ -167,7 +167,7 @@ describe('QuickBooks duplicates', () => {
     expect(outcome).toMatchObject({ kind: 'drop', reason: expect.stringContaining('manually') });
   });
 
-  test('cause another lookup if QuickBooks reports that the number exists', () => {
+  test('cause another lookup if QuickBooks reports that the number already exists', () => {
     const duplicate = fault(400, 'ValidationFault', '6140', 'Duplicate Document Number Error');
     expect(steps(day, { send: duplicate }).outcome).toMatchObject({ kind: 'retry', afterSeconds: 60 });
     const third = drive(quickbooks, config, [day], company({ send: duplicate }), { memory, attemptNumber: 3 });
@@ -276,7 +276,7 @@ describe('the QuickBooks company', () => {
   });
 });
 
-describe('QuickBooks responses', () => {
+describe('reading QuickBooks responses', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     quickbooks.classify(response, classifyContext(config, day, { step, memory }));
 

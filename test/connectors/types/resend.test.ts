@@ -20,7 +20,7 @@ const apiKey = 're_c1tpEyD8_NKFusih9vKVQknRAQfmFcWCv';
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example'] };
 const settled = sampleEvent('payment.settled');
 
-describe('Resend requests', () => {
+describe('a Resend request', () => {
   test('sends one email with an idempotency key that is the same on every attempt', () => {
     const request = requestOf(resend.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -71,7 +71,7 @@ describe('Resend requests', () => {
   });
 });
 
-describe('Resend responses', () => {
+describe('reading Resend responses', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     resend.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (statusCode: number, name: string, message = 'No.') => ({ statusCode, name, message });

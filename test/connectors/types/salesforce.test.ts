@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>) =>
 const errors = (statusCode: number, errorCode: string, message = 'Some message') =>
   vendorResponse(statusCode, [{ errorCode, message, fields: [] }]);
 
-describe('Salesforce requests', () => {
+describe('a Salesforce request', () => {
   test('upserts one record by the event ID', () => {
     const request = requestOf(salesforce.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -70,7 +70,7 @@ describe('Salesforce requests', () => {
   });
 });
 
-describe('Salesforce responses', () => {
+describe('reading Salesforce responses', () => {
   test.each([
     ['a created record', vendorResponse(201, { id: 'a01', success: true, errors: [], created: true }), 'delivered'],
     ['an updated record', vendorResponse(200, { id: 'a01', success: true, errors: [], created: false }), 'delivered'],

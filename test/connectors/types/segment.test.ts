@@ -29,7 +29,7 @@ const payment = {
 };
 const transaction_hash = `0x${'5e'.repeat(32)}`;
 
-describe('Segment requests', () => {
+describe('a Segment request', () => {
   test('sends a settled payment as an order with its revenue', () => {
     const request = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
     expect(request).toMatchObject({
@@ -153,7 +153,7 @@ describe('Segment requests', () => {
   });
 });
 
-describe('Segment responses', () => {
+describe('reading Segment responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['a confirmed event', vendorResponse(200, { success: true }), 'delivered'],

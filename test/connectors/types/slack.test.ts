@@ -22,7 +22,7 @@ type Text = { type: string; text: string; emoji?: boolean; verbatim?: boolean };
 type Block = { type: string; text?: Text; fields?: Text[]; elements?: Text[] };
 type Body = { text: string; blocks: Block[] };
 
-describe('Slack requests', () => {
+describe('a Slack request', () => {
   test('posts blocks with the facts in two columns', () => {
     const request = requestOf(slack.build([settled], config, sampleContext({ consoleUrl: 'https://c.example/e?a&b' })));
     expect(request).toMatchObject({
@@ -100,7 +100,7 @@ test('Slack headers stay within their limit even if escapes make the text longer
   expect(body.blocks[0]?.text?.text).toMatch(/(&amp;|&lt;|&gt;)…$/);
 });
 
-describe('Slack responses', () => {
+describe('reading Slack responses', () => {
   const outcomeOf = (statusCode: number, body: string, headers = {}) =>
     slack.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
 

@@ -20,7 +20,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1
 const refusal = (statusCode: number, code: string, message = 'Some message', details: string | null = null) =>
   vendorResponse(statusCode, { code, message, details, hint: null });
 
-describe('Supabase requests', () => {
+describe('a Supabase request', () => {
   test('inserts one row and ignores it if it already exists', () => {
     const request = requestOf(supabase.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -82,7 +82,7 @@ describe('Supabase requests', () => {
   });
 });
 
-describe('Supabase responses', () => {
+describe('reading Supabase responses', () => {
   test.each([
     ['201', vendorResponse(201), 'delivered'],
     ['200', vendorResponse(200), 'delivered'],
@@ -114,7 +114,7 @@ describe('Supabase responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('about a missing table cause three retries, in case it is new, and then disable the connector', () => {
+  test('retries three times if the table is missing, in case it is new, and then disables the connector', () => {
     const missing = refusal(404, 'PGRST205', "Could not find the table 'public.payment_events' in the schema cache");
     expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
       'retry',

@@ -27,7 +27,7 @@ const factBlock = (label: string, value: string) => ({
   inlines: runs({ text: `${label}: `, weight: 'Bolder' }, { text: value }),
 });
 
-describe('Teams requests', () => {
+describe('a Teams request', () => {
   test('posts an Adaptive Card in the message that workflow templates expect', () => {
     const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
     const request = requestOf(teams.build([settled], config, context));
@@ -122,7 +122,7 @@ describe('Teams requests', () => {
   });
 });
 
-describe('Teams responses', () => {
+describe('reading Teams responses', () => {
   const outcomeOf = (statusCode: number, body: string | object = '', headers = {}) =>
     teams.classify(vendorResponse(statusCode, body, headers), classifyContext(config, settled));
   const error = (code: string) => ({ error: { code, message: `About ${webhookUrl}` } });

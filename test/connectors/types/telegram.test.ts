@@ -26,7 +26,7 @@ const migration = vendorResponse(400, {
   parameters: { migrate_to_chat_id: -1001234567890 },
 });
 
-describe('Telegram requests', () => {
+describe('a Telegram request', () => {
   test('sends an HTML message with the facts as code', () => {
     const withLink = sampleContext({ consoleUrl: 'https://console.example.com/e?a="1"&b' });
     const request = requestOf(telegram.build([settled], config, withLink));
@@ -75,7 +75,7 @@ describe('Telegram requests', () => {
   });
 });
 
-describe('Telegram responses', () => {
+describe('reading Telegram responses', () => {
   const refusal = (error_code: number, description: string) => ({ ok: false, error_code, description });
 
   test.each([

@@ -23,7 +23,7 @@ const authorization = `Basic ${Buffer.from(`${accountSid}:t0ken`).toString('base
 const formOf = (event = settled, settings = config, context = sampleContext()) =>
   Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
 
-describe('Twilio requests', () => {
+describe('a Twilio request', () => {
   test('sends one short SMS with the amount and the event ID', () => {
     const request = requestOf(twilio.build([settled], config, sampleContext()));
     expect(request).toMatchObject({
@@ -84,7 +84,7 @@ describe('Twilio requests', () => {
   });
 });
 
-describe('Twilio responses', () => {
+describe('reading Twilio responses', () => {
   const context = classifyContext(config, settled);
   const refused = (code: number) => ({ code, message: `About ${config.authToken}`, status: 400 });
 

@@ -36,7 +36,7 @@ const duplicate = refused('Invoice # must be unique.');
 const vendor = (answers: Record<string, ConnectorResponse>) => (request: ConnectorRequest) =>
   ({ check: nothing, send: drafted, ...answers })[request.step ?? ''] ?? vendorResponse(500);
 
-describe('Xero requests', () => {
+describe('a Xero request', () => {
   test('drafts one invoice for a day, without a tax or an account', () => {
     const { outcome, requests, steps } = drive(xero, config, [day], vendor({}));
     expect(steps).toEqual(['check', 'send']);
@@ -162,7 +162,7 @@ describe('Xero duplicates', () => {
   });
 });
 
-describe('Xero responses', () => {
+describe('reading Xero responses', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     xero.classify(response, classifyContext(config, day, { step }));
 

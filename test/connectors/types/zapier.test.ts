@@ -16,7 +16,7 @@ import {
 
 const config = { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/' };
 
-describe('Zapier requests', () => {
+describe('a Zapier request', () => {
   test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
     const request = requestOf(zapier.build([sampleEvent(kind)], config, sampleContext()));
     expect(request).toMatchObject({
@@ -58,7 +58,7 @@ describe('Zapier requests', () => {
   });
 });
 
-describe('Zapier responses', () => {
+describe('reading Zapier responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
   test.each([
     ['success', vendorResponse(200, { status: 'success', id: 'x', attempt: 'x' }), 'delivered'],

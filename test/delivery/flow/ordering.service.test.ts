@@ -132,7 +132,7 @@ describe('deliveries with the same ordering key', () => {
     }
   });
 
-  test('skip ahead of one that failed too often, which continues to be retried', async () => {
+  test('skip ahead of one that has failed too many times, which continues to be retried', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [stuck, next] = await addKey(webhookId, 'pay_1', 2);
     receiver.handle((request) => ({ statusCode: idOf(request) === stuck!.eventId ? 500 : 200 }));

@@ -79,7 +79,7 @@ describe('slots', () => {
 describe('a burst', () => {
   const pace = at(0.5, { burst: 3 });
 
-  test('gets slots right away, and later requests get the usual ones', async () => {
+  test('gets slots right away, and later requests get slots at the usual pace', async () => {
     const pacing = open();
     const first = await pacing.reserve('con_1', pace, 5);
     expect(first).toMatchObject({ granted: 3, delays: [0, 0, 0, about(2), about(4)] });

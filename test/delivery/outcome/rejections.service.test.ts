@@ -57,7 +57,7 @@ async function send(connectorId: string, ...reasons: (string | null)[]): Promise
 const times = (count: number, reason: string) => Array.from({ length: count }, () => reason);
 
 describe('a connector whose deliveries are rejected', () => {
-  test('pauses after five rejections in a row for the same reason, and not earlier', async () => {
+  test('pauses after five rejections in a row for the same reason, and no sooner', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(REJECTIONS_LIMIT - 1, 'No such field.'));
@@ -87,7 +87,7 @@ describe('a connector whose deliveries are rejected', () => {
     expect(await isPaused(id)).toBe(true);
   });
 
-  test('counts across processes', async () => {
+  test('counts rejections across processes', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(3, 'No such field.'));

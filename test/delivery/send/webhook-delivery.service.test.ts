@@ -235,7 +235,7 @@ describe('the recorded response', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
   });
 
-  test('is logged as one line per attempt, without any secret', async () => {
+  test('each attempt is logged as one line, without secrets', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(`${receiver.url}/?token=hidden`);
     const id = await stage.addDelivery(webhook.id);

@@ -165,7 +165,7 @@ describe('the connector limit', () => {
     }
   });
 
-  test('drops with the tier, but existing connectors stay', async () => {
+  test('drops with the tier, but existing connectors are kept', async () => {
     const pro = await app.user('falling', 'PRO');
     const project = await createProject(pro);
     const { id } = await createConnector(pro, project.base);

@@ -119,7 +119,7 @@ test('customers can be found by wallet address, regardless of its capitalization
   expect((await list(`walletAddress=${hex(20)}`)).data).toEqual([]);
 });
 
-test('a customer can be read by ID, and so can its payments', async () => {
+test('a customer can be read by ID, and so can their payments', async () => {
   const [customer] = (await list(`walletAddress=${paid[1]!.wallet}`)).data;
   const path = `${shop.base}/customers/${customer!.id}`;
   expect((await rest.send(alice, 'GET', path)).body).toEqual(customer);

@@ -57,7 +57,7 @@ test("a project's excess responses are deleted, large ones first, then the oldes
   expect(await keptOf(others)).toEqual([false]);
 });
 
-test("responses of unsettled payments stay, and small ones don't count toward the limit", async () => {
+test("responses for unsettled payments are kept, and small responses don't count toward the limit", async () => {
   const project = await books.project();
   const ids = [
     await keptResponse(project.id, { bytes: 900 * KILOBYTE, isSettled: false }),

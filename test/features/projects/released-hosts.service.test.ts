@@ -101,7 +101,7 @@ describe('a host name that was released', () => {
     expect((await claim(mallory, host)).body.code).toBe('CONFLICT');
   });
 
-  test('is available to everyone after 30 days, and not earlier', async () => {
+  test('is available to everyone after 30 days, and no sooner', async () => {
     const shop = await createProject(alice, { gatewayHost: host });
     await setHost(alice, shop.base, null);
     await letDaysPass(29);
@@ -190,7 +190,7 @@ describe('concurrently', () => {
   });
 });
 
-test('expired reservations of host names are deleted, and others stay', async () => {
+test('expired host name reservations are deleted, and others are kept', async () => {
   const { sweepReleasedHosts } = await import('../../../src/features/projects/host-names.ts');
   const shop = await createProject(alice, { gatewayHost: host });
   await setHost(alice, shop.base, `kept.${host}`);

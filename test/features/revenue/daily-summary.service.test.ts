@@ -73,7 +73,7 @@ describe('a daily summary', () => {
     ]);
   });
 
-  test('is recorded as soon as its day has ended, and not earlier', async () => {
+  test('is recorded as soon as its day has ended, and no sooner', async () => {
     await pay();
     now = new Date(FIRST_DAY + DAY - 1);
     expect(await summaries().run()).toBe(0);

@@ -57,7 +57,7 @@ async function use({ authorization, signature }: Signed): Promise<`0x${string}`>
   return hash;
 }
 
-test('an authorization that paid is found with its transaction, no matter who sent it', async () => {
+test('a settled authorization is found along with its transaction, no matter who submitted the transaction', async () => {
   const signed = await sign(await rails.wallet());
   expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'unused', isExpired: false });
   const transactionHash = await use(signed);

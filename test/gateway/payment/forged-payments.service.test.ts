@@ -76,7 +76,7 @@ test('of 600 forged payments sent at once through two processes, 60 are verified
   expect((await ask(1, paid)).status).toBe(200);
 });
 
-test('rejected payments are deleted after an hour, and all others stay', async () => {
+test('rejected payments are deleted after an hour, and all others are kept', async () => {
   const refused = `"failureStage" = 'VERIFY'`;
   const others = await countOf('Payment', `"failureStage" IS NULL`);
   expect(await countOf('Payment', refused)).toBeGreaterThan(0);

@@ -109,7 +109,7 @@ describe('an upstream', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('that sends more headers than the stock client can read with the receipt costs nothing', async () => {
+  test('whose headers, together with the receipt, are too large for the stock client costs the buyer nothing', async () => {
     const filler = 'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(675);
     const result = await payForWild((socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${filler}\r\na`));
     expect(result).toMatchObject(free);
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     expect(result.headers.get('link')).toBeNull();
   });
 
-  test('that responds in millions of chunks takes up memory only for their bytes', async () => {
+  test('that responds in millions of chunks uses memory only for the bytes, not for each chunk', async () => {
     const before = process.memoryUsage().rss;
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);

@@ -55,7 +55,10 @@ export function AuditLogPage() {
     requestPolicy: 'cache-and-network',
   });
   return (
-    <Page title="Audit log" lead="A permanent record of who changed what. Entries stay after the resource is deleted.">
+    <Page
+      title="Audit log"
+      lead="A permanent record of who changed what. Entries are kept even after the resource is deleted."
+    >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <DataTable

@@ -79,7 +79,7 @@ const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
       'It is waiting for its turn: the webhook keeps events in order, and an earlier event for the same payment has not been delivered yet.',
-    next: 'It will be sent as soon as the earlier delivery succeeds, fails, or reaches the number of failed attempts after which the webhook skips ahead.',
+    next: 'It will be sent as soon as the earlier delivery succeeds, fails for good, or has failed so many times that the webhook skips ahead.',
     advice: "Check why the earlier delivery is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
   },
 };
