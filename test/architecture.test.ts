@@ -103,7 +103,7 @@ describe('imports go from transport to features to the database', () => {
       /^src\/(?!(clock|errors)\.ts$)/,
     ],
     ['only the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
-    ['only the composition root imports roles', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides)\.ts)/],
+    ['only the composition root imports roles', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides|sweeps)\.ts)/],
     ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
     ['the source code imports no tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ["the service doesn't import the command line", /^src\/(?!cli\/)/, /^src\/cli\//],
