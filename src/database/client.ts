@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
-import { forgetNames, requireSessionDefaults } from './pooler.ts';
+import { forgetNames, requireSameDatabase, requireSessionDefaults } from './pooler.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 export type Database = {
@@ -62,7 +62,7 @@ const MAX_STATEMENT_NAMES = 500;
  * request.
  *
  * @throws the driver's error if the server can't be reached or rejects the credentials
- * @throws PoolerSettingsError if `url` points to a pooler whose sessions lack our settings
+ * @throws PoolerSettingsError if `url` points to a pooler for another database, or its sessions lack our settings
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { url, directUrl = url, poolSize, log, applicationName = 'tollgate' } = options;
@@ -84,7 +84,11 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   };
 
   try {
-    await (isPooled ? requireSessionDefaults(pool) : pool.query('SELECT 1'));
+    await pool.query('SELECT 1');
+    if (isPooled) {
+      await requireSameDatabase(pool, directUrl, applicationName);
+      await requireSessionDefaults(pool);
+    }
   } catch (error) {
     await close();
     throw error;

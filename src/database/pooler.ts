@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { withConnection } from './connection.ts';
+import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
 
 /** A pooler's sessions lack settings that the service needs. `advice` says how to set them for new sessions. */
@@ -49,6 +51,24 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
   throw new PoolerSettingsError(
     `Settings are missing in the sessions of the pooler at DATABASE_URL: ${found}.`,
     `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
+  );
+}
+
+/**
+ * Checks that both URLs point to the same database, and sign in as the same user.
+ *
+ * @throws PoolerSettingsError if they don't, or if the direct one points to a standby. Otherwise, deliveries would be
+ *   read from one database and their results written to another.
+ */
+export async function requireSameDatabase(pool: pg.Pool, directUrl: string, applicationName: string): Promise<void> {
+  const read = `SELECT ${IDENTITY} AS "identity", current_user AS "user", pg_is_in_recovery() AS "isStandby"`;
+  const [pooled] = (await pool.query(read)).rows;
+  const [direct] = (await withConnection(directUrl, applicationName, (client) => client.query(read))).rows;
+  const isSame = pooled.identity === direct.identity && pooled.user === direct.user && !direct.isStandby;
+  if (isSame) return;
+  throw new PoolerSettingsError(
+    'DATABASE_DIRECT_URL points to another server, database, or user than DATABASE_URL.',
+    'Set it to the URL of the primary server that the pooler uses, with the same database and user.',
   );
 }
 

@@ -31,13 +31,14 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);
   const { retentionDays } = config;
   const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays, onKept: metrics.onPartitionsKept });
+  // The delivery worker stops first: what it has in flight must end in time.
   const loops = [
-    worker,
     createReplayRunner({ db, bus, log }),
     createDailySummaries({ db, events, log }),
     createDeliveryRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
     partitions,
+    worker,
   ];
   for (const loop of loops) {
     loop.start();

@@ -95,7 +95,9 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   }
 
   function admit(jobs: readonly Job[]): Promise<Admission>[] {
-    const slots = reserveSlots(jobs.filter((job) => !job.verdict && paceOfJob(job) && !isBroken(job)));
+    const slots = reserveSlots(
+      jobs.filter((job) => !job.verdict && paceOfJob(job) && !isBroken(job) && !isThrottled(job)),
+    );
     return jobs.map((job) => admitOne(job, slots.get(job)));
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
+import { DELETED_USER_ID } from '../deletions/bury.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
 
 export type DeliveryRollups = {
@@ -13,8 +14,12 @@ export type DeliveryRollups = {
 
 const ROUND_MILLISECONDS = 60_000;
 const PROJECT_PAGE = 1_000;
+const HOURS_PER_ROUND = 1_000;
 /** An hour of a very busy project may have many deliveries, and a step counts at most one hour. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
+
+/** Not one that was deleted and whose history is being cleared. */
+const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 
 /** As for the queue, planning over all partitions would take as long as counting. */
 const STEP = `
@@ -25,12 +30,13 @@ const STEP = `
 
 /**
  * The time before which no delivery can finish anymore. A delivery's time is the start of the transaction that finishes it,
- * or later. So it is before the start of every open transaction, and in the past by a margin for transactions that aren't
+ * or later. So it is before the start of every open transaction except those of backups, which write nothing, and in the past by a margin for transactions that aren't
  * listed yet and for clock corrections. Whole seconds, because stored times are rounded to milliseconds.
  */
 const CLOSED = `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
-  WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+  WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    AND application_name NOT IN ('pg_dump', 'pg_dumpall')`;
 
 /** When the first delivery of a project finished that isn't in the rollups yet. The LIMIT makes it an index lookup. */
 const firstNew = (projectId: string, until: string, closed: string) => `(
@@ -42,7 +48,7 @@ const firstNew = (projectId: string, until: string, closed: string) => `(
 /** The last of the next projects by ID, and which of them have deliveries to count. */
 const FIND_PROJECTS = `
   SELECT p."id", found."updatedAt" IS NOT NULL AS "isDue"
-  FROM (SELECT "id" FROM "Project" WHERE "id" > $1 ORDER BY "id" LIMIT ${PROJECT_PAGE}) AS p
+  FROM (SELECT "id" FROM "Project" WHERE "id" > $1 AND ${IS_KEPT} ORDER BY "id" LIMIT ${PROJECT_PAGE}) AS p
   LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."id"
   LEFT JOIN LATERAL ${firstNew('p."id"', `coalesce(progress."countedUntil", '-infinity')`, '$2')} AS found ON true
   ORDER BY p."id"`;
@@ -115,12 +121,18 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
   async function run(): Promise<void> {
     const { rows } = await pool.query<{ closed: Date }>(CLOSED);
     const { closed } = rows[0]!;
+    const failures: unknown[] = [];
     for await (const projectId of dueProjects(closed)) {
-      let isCounting = true;
-      while (isCounting) {
-        if (stopping.signal.aborted) return;
-        isCounting = await countNextHour(pool, projectId, closed);
-      }
+      await countProject(projectId, closed).catch((error) => failures.push(error));
+      if (stopping.signal.aborted) return;
+    }
+    if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
+  }
+
+  /** Counts a project's next hours. The rest of them have to wait for the other projects. */
+  async function countProject(projectId: string, closed: Date): Promise<void> {
+    for (let hours = 0; hours < HOURS_PER_ROUND && !stopping.signal.aborted; hours++) {
+      if (!(await countNextHour(pool, projectId, closed))) return;
     }
   }
 
@@ -176,7 +188,7 @@ async function lockProject(client: pg.PoolClient, projectId: string): Promise<bo
     ADVISORY_LOCKS.deliveryRollups,
   ]);
   if (!rows[0]!.isOurs) return false;
-  const project = 'SELECT FROM "Project" WHERE "id" = $1';
+  const project = `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT}`;
   if ((await client.query(`${project} FOR KEY SHARE SKIP LOCKED`, [projectId])).rowCount === 1) return true;
   const isDeleted = (await client.query(project, [projectId])).rowCount === 0;
   if (isDeleted) await client.query('DELETE FROM "ChangedDeliveryHour" WHERE "projectId" = $1', [projectId]);

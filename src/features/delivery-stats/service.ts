@@ -56,9 +56,10 @@ const READ = `
     SELECT DISTINCT c."hour", until FROM "ChangedDeliveryHour" c, progress
     WHERE c."projectId" = $1 AND c."hour" >= $2 AND c."hour" < $3 AND c."hour" < until
   ),
-  span AS (
+  span AS MATERIALIZED (
     SELECT greatest(until, $2) AS "from", $3::timestamptz AS "to" FROM progress
     UNION ALL SELECT "hour", least("hour" + interval '1 hour', until) FROM changed
+    ORDER BY "from" DESC
   ),
   delivery AS MATERIALIZED (
     SELECT d.* FROM span CROSS JOIN LATERAL (
@@ -66,7 +67,7 @@ const READ = `
       WHERE d."projectId" = $1 AND d."updatedAt" >= span."from" AND d."updatedAt" < span."to" AND d."outcome" IS NOT NULL
       ORDER BY d."updatedAt" DESC LIMIT $6
     ) AS d
-    ORDER BY d."updatedAt" DESC LIMIT $6
+    LIMIT $6
   ),
   added AS (
     ${addEntries(

@@ -34,7 +34,7 @@ beforeAll(async () => {
     CREATE TABLE past.clock ("now" timestamptz, "openSince" timestamptz);
     INSERT INTO past.clock VALUES (now(), NULL);
     CREATE FUNCTION past.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT "now" FROM past.clock';
-    CREATE VIEW past.pg_stat_activity AS SELECT datname, backend_type, pid, "openSince" AS xact_start
+    CREATE VIEW past.pg_stat_activity AS SELECT datname, backend_type, application_name, pid, "openSince" AS xact_start
       FROM pg_catalog.pg_stat_activity, past.clock`);
   counting = new pg.Pool({
     connectionString: app.databaseUrl,

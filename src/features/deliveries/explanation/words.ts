@@ -176,7 +176,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
 /** What a due delivery waits for. */
 const whenThereIsRoom = ({ isParked }: Delivery) =>
   isParked
-    ? 'as soon as there is room: the destination, its server, or your account already has as many deliveries in progress as it can have'
+    ? 'as soon as there is room: the destination, its server, or your account already has as many deliveries in progress as it can have, or a rate limit has been reached'
     : 'as soon as a worker is free';
 
 /** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */
