@@ -36,6 +36,11 @@ export function registerGraphQL(
   /** Reserves a stream until the response ends. */
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
     const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
+    // It emits no more events if the client has already disconnected.
+    if (reply.raw.closed) {
+      release();
+      return;
+    }
     openStreams.add(reply);
     reply.raw.once('close', () => {
       release();
@@ -83,7 +88,14 @@ export function registerGraphQL(
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
     const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);
-    if (isStream && !openStreams.has(reply)) takePlace(request, reply);
+    if (isStream && !openStreams.has(reply)) {
+      try {
+        takePlace(request, reply);
+      } catch (error) {
+        await response.body?.cancel().catch(() => {});
+        throw error;
+      }
+    }
     if (!isStream || !response.body) return reply.code(response.status).send(response.body);
     reply.hijack();
     reply.raw.writeHead(response.status, reply.getHeaders() as OutgoingHttpHeaders);

@@ -75,7 +75,12 @@ function reachLate(
   next: Pick<FoundRow, 'transaction'> | undefined,
   shown: ReadonlyMap<bigint, number>,
 ): Progress {
-  return { ...before, horizon: next && next.transaction < horizon ? next.transaction : horizon, shown };
+  return {
+    ...before,
+    horizon: next && next.transaction < horizon ? next.transaction : horizon,
+    // A copy, because `shown` grows while the remaining rows are emitted.
+    shown: new Map(shown),
+  };
 }
 
 function reach(

@@ -70,10 +70,11 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
 
 type World = ReturnType<typeof createWorld>;
 
-function commitRow({ table }: World): void {
+/** @param open how many transactions are open already. */
+function commitRow({ table }: World, open = 0): void {
   table.begin(0);
-  table.insert(1);
-  table.commit(0);
+  table.insert(open);
+  table.commit(open);
   table.tick(1);
 }
 
@@ -252,6 +253,31 @@ describe('subscriptions that share a follower', () => {
     world.hint();
     await expect.poll(() => rest.length).toBeGreaterThan(0);
     expect([...states, ...rest]).toEqual([...new Set([...states, ...rest])]);
+    await slow.return!();
+  });
+
+  test('a subscription that falls behind among late rows misses none of them', async () => {
+    const world = createWorld(200);
+    const { table } = world;
+    const fast = collect(world.subscribe(table.seeAll()));
+    await expect.poll(() => world.followerCount()).toBe(1);
+    for (let index = 0; index < 80; index++) {
+      table.begin(0);
+      table.insert(index);
+    }
+    table.tick(10);
+    const slow = world.subscribe(table.seeAll());
+    const first = slow.next();
+    commitRow(world, 80);
+    world.hint();
+    const states = [stateOf((await first).value as Item)];
+    const next = slow.next();
+    await expect.poll(() => fast.states.length).toBe(1);
+    table.commitAll();
+    world.hint();
+    await expect.poll(() => fast.states.length).toBe(81);
+    states.push(stateOf((await next).value as Item), ...(await take(slow, 79)));
+    expect(states.toSorted()).toEqual(fast.states.toSorted());
     await slow.return!();
   });
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../database/client.ts';
-import { Prisma } from '../../generated/prisma/client.ts';
+import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 
 /**
  * The reserved account and project that own what was deleted, so that nobody can see it while its history is being
@@ -40,8 +40,9 @@ export async function buryProject(tx: Transaction, projectId: string): Promise<v
   await tx.apiKey.deleteMany({ where });
   await tx.endpoint.deleteMany({ where });
   await tx.replay.deleteMany({ where });
-  // Payments in progress end, and nobody is charged. They have an index.
-  await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null } } });
+  // Payments that haven't been sent to the chain end, and nobody is charged. They have an index.
+  const status = { in: [PaymentStatus.CLAIMED, PaymentStatus.VERIFIED, PaymentStatus.SERVED] };
+  await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null }, status } });
   await buryWebhooks(tx, where);
   await buryConnectors(tx, where);
   await tx.project.update({

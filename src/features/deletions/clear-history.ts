@@ -16,6 +16,8 @@ const KINDS = [
   },
 ] as const;
 type Kind = (typeof KINDS)[number];
+/** What was deleted of which project, webhook, or connector. */
+type Portion = { id: string; count: number };
 
 const PORTION = 5_000;
 /** How often to look without a hint: while something is in use or another process works on it, and otherwise. */
@@ -55,28 +57,35 @@ export function createHistoryClearing({
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
-  /** Deletes one portion. Returns how many rows it had, or undefined if there is nothing to delete. */
-  async function clearPortion(kind: Kind): Promise<number | undefined> {
+  /** Deletes one portion of the first thing after this ID. Returns undefined if there is none. */
+  async function clearPortion(kind: Kind, after: string): Promise<Portion | undefined> {
     const client = await pool.connect();
+    let id: string | undefined;
     try {
       await client.query('BEGIN');
-      const id = await lockNext(client, kind);
-      const count = id === undefined ? undefined : await deletePortion(client, kind, id);
+      id = await lockNext(client, kind, after);
+      const count = id === undefined ? 0 : await deletePortion(client, kind, id);
       await client.query('COMMIT');
-      return count;
+      return id === undefined ? undefined : { id, count };
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      throw error;
+      log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
+      return id === undefined ? undefined : { id, count: 0 };
     } finally {
       client.release();
     }
   }
 
+  /** Returns how many rows were deleted: none while something else has to finish first. */
   async function deletePortion(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
-      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 LIMIT ${PORTION}`;
+      const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
+      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${PORTION}`;
       const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${portion}))`, [id]);
       if (rowCount) return rowCount;
+      // Payments that were sent to the chain are booked first, which takes their customer and project.
+      const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;
+      if (condition !== '' && (await client.query(open, [id])).rowCount) return 0;
     }
     await client.query(`DELETE FROM "${table}" WHERE "id" = $1`, [id]);
     log.info({ [column]: id }, 'deleted with its whole history');
@@ -84,11 +93,14 @@ export function createHistoryClearing({
   }
 
   async function clearAll(kind: Kind): Promise<void> {
+    // What can't be cleared now is left for the next round.
+    let after = '';
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      const count = await clearPortion(kind);
-      if (count === undefined) return;
-      onCleared?.(count);
+      const portion = await clearPortion(kind, after);
+      if (!portion) return;
+      if (portion.count === 0) after = portion.id;
+      else onCleared?.(portion.count);
       // Other statements come first.
       await pause(performance.now() - startedAt);
     }
@@ -98,9 +110,7 @@ export function createHistoryClearing({
     while (!stopping.signal.aborted) {
       hint = Promise.withResolvers();
       for (const kind of KINDS) {
-        await clearAll(kind).catch((error) => {
-          log.warn({ err: error, table: kind.table }, 'could not delete history; the next round will retry');
-        });
+        await clearAll(kind).catch((error) => log.warn({ err: error }, "couldn't look for history to delete"));
       }
       const isFinished = await countDeletions(pool).then(
         (count) => count === 0,
@@ -126,10 +136,15 @@ export function createHistoryClearing({
 }
 
 /** Locks something deleted that no other process is working on. */
-async function lockNext(client: pg.PoolClient, { table, owner: [column, owner] }: Kind): Promise<string | undefined> {
+async function lockNext(
+  client: pg.PoolClient,
+  { table, owner: [column, owner] }: Kind,
+  after: string,
+): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>(
-    `SELECT "id" FROM "${table}" WHERE "${column}" = $1 AND "id" <> $2 ORDER BY "id" LIMIT 1 FOR UPDATE SKIP LOCKED`,
-    [owner, DELETED_PROJECT_ID],
+    `SELECT "id" FROM "${table}" WHERE "${column}" = $1 AND "id" <> $2 AND "id" > $3 ORDER BY "id" LIMIT 1
+     FOR UPDATE SKIP LOCKED`,
+    [owner, DELETED_PROJECT_ID, after],
   );
   return rows[0]?.id;
 }

@@ -28,7 +28,7 @@ async function addNeighbour() {
   const projectId = newId('Project');
   const id = newId('Webhook');
   await stage.pool.query(
-    `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") SELECT $1, "userId", 'Maps', '0x0' FROM "Project"`,
+    `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") SELECT $1, "userId", 'Maps', '0x0' FROM "Project" WHERE "name" <> 'Deleted'`,
     [projectId],
   );
   const cell = { table: 'Webhook', column: 'secret', rowId: id, projectId };

@@ -67,7 +67,11 @@ export function createExplainer(options: ExplanationOptions) {
       remainingTries: remainingTries(facts),
       slowestPhase: slowest?.phase ?? null,
       slowestPhaseMs: slowest?.milliseconds ?? null,
-      curl: webhook ? curlToWebhook(event, webhook) : curlToConnector(event, connector!, delivery, lastAttempt),
+      curl: webhook
+        ? webhook.url === ''
+          ? null
+          : curlToWebhook(event, webhook)
+        : curlToConnector(event, connector!, delivery, lastAttempt),
     };
   };
 
@@ -94,7 +98,8 @@ export function createExplainer(options: ExplanationOptions) {
     lastAttempt: Attempt | null,
   ): CurlCommand | null {
     const definition = connectors(connector.type);
-    if (!definition) return null;
+    // A deleted connector has no config left.
+    if (!definition || connector.secretConfig === '') return null;
     const { id, projectId, eventTypes, secretConfig } = connector;
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
     const config: ConnectorConfig = JSON.parse(secretBox.open(secretConfig, cell));
