@@ -60,7 +60,11 @@ export function shareResults(): Plugin {
 function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
   const { expiresAt: _, ...viewer }: Viewer = (contextValue as GraphQLContext).viewer;
   const names = variablesInside(document, operationName);
-  return JSON.stringify([operationName, viewer, names.map((name) => variableValues?.[name])]);
+  return JSON.stringify([
+    operationName,
+    viewer,
+    names.map((name) => (variableValues && name in variableValues ? [variableValues[name]] : [])),
+  ]);
 }
 
 /** The variables that are used anywhere except in the arguments of the subscription itself, which only select items. */
@@ -86,7 +90,13 @@ function mapItems<Item, Result>(
   return {
     async next() {
       const { done, value } = await iterator.next();
-      return done ? { done, value: undefined } : { done: false, value: await map(value) };
+      if (done) return { done, value: undefined };
+      try {
+        return { done: false, value: await map(value) };
+      } catch (error) {
+        await iterator.return?.();
+        throw error;
+      }
     },
     async return() {
       await iterator.return?.();

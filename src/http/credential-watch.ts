@@ -27,7 +27,10 @@ export function createCredentialWatch({
     const listeners = new Set<() => void>();
     const end = () => {
       stop();
-      for (const listener of [...listeners]) listener();
+      const ended = [...listeners];
+      // A check that was already running may end it again.
+      listeners.clear();
+      for (const listener of ended) listener();
     };
     const check = () =>
       authenticator.authenticate(authorization).catch((error) => {

@@ -17,7 +17,7 @@ const WATCHED = {
   },
   liveSubscriptions: {
     name: 'tollgate_live_subscriptions',
-    help: 'Live subscriptions in this process. Each one reads the database when its project changes, and every 2 s. Reported only by processes with the `api` role.',
+    help: 'Live subscriptions in this process. Those with the same permissions share one reader per project, which reads the database when the project changes, and every 2 s. Reported only by processes with the `api` role.',
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',

@@ -30,7 +30,8 @@ export function homeCurrencyOf(response: ConnectorResponse, accessToken: string)
 }
 
 /**
- * QuickBooks' exchange rate for a day, in units of the home currency per US dollar, or the outcome if there is none.
+ * QuickBooks' exchange rate for a day, in units of the home currency per US dollar. If QuickBooks has no rate for that
+ * day, returns the delivery's outcome instead.
  *
  * @param day the day as shown in messages.
  */

@@ -160,7 +160,9 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
     const destination = destinationOf(job);
     free(job.deliveries);
-    if (paced.has(job) && outcomes.every(({ attempts }) => attempts.length === 0)) {
+    // Without outcomes, it isn't known whether a request was sent.
+    const isUnsent = outcomes.length > 0 && outcomes.every(({ attempts }) => attempts.length === 0);
+    if (paced.has(job) && isUnsent) {
       void pacing.giveBack(destination, paceOfJob(job)!);
     }
     const effects = new Set(outcomes.map(({ health }) => health?.kind));

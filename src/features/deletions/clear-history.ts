@@ -57,7 +57,10 @@ export function createHistoryClearing({
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
-  /** Deletes one portion of the first thing after this ID. Returns undefined if there is none. */
+  /**
+   * Deletes a portion of the history of the next deleted project, webhook, or connector in the order of their IDs. Returns
+   * undefined if there is nothing left to delete.
+   */
   async function clearPortion(kind: Kind, after: string): Promise<Portion | undefined> {
     const client = await pool.connect();
     let id: string | undefined;
@@ -135,7 +138,7 @@ export function createHistoryClearing({
   };
 }
 
-/** Locks something deleted that no other process is working on. */
+/** Locks the next deleted project, webhook, or connector that no other process is working on. */
 async function lockNext(
   client: pg.PoolClient,
   { table, owner: [column, owner] }: Kind,
