@@ -27,3 +27,14 @@ export async function withConnection<T>(
     await client.end();
   }
 }
+
+/** Where a URL points, without its user and password. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname}:${port || 5432}${pathname}`;
+}
+
+/** Why a connection failed. Some of the driver's errors have a code but no message. */
+export function reasonOf({ message, code }: Error & { code?: string }): string {
+  return message || code || 'unknown error';
+}

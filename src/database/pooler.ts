@@ -1,15 +1,17 @@
 import type pg from 'pg';
-import { withConnection } from './connection.ts';
+import { placeOf, reasonOf, withConnection } from './connection.ts';
 import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
 
-/** A pooler's sessions lack settings that the service needs. `advice` says how to set them for new sessions. */
+/** A pooler that the service can't use as it is set up. `setting` is the one to look at, `advice` says how to fix it. */
 export class PoolerSettingsError extends Error {
   override readonly name = 'PoolerSettingsError';
+  readonly setting: 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
   readonly problem: string;
   readonly advice: string;
-  constructor(problem: string, advice: string) {
-    super(`${problem} ${advice}`);
+  constructor(setting: PoolerSettingsError['setting'], problem: string, advice: string, options?: ErrorOptions) {
+    super(`${problem} ${advice}`, options);
+    this.setting = setting;
     this.problem = problem;
     this.advice = advice;
   }
@@ -49,6 +51,7 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
   ).rows;
   const found = missing.map(({ name, value }) => `${name} is ${value}`).join(', ');
   throw new PoolerSettingsError(
+    'DATABASE_URL',
     `Settings are missing in the sessions of the pooler at DATABASE_URL: ${found}.`,
     `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
   );
@@ -57,19 +60,29 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
 /**
  * Checks that both URLs point to the same database, and sign in as the same user.
  *
- * @throws PoolerSettingsError if they don't, or if the direct one points to a standby. Otherwise, deliveries would be
- *   read from one database and their results written to another.
+ * @throws PoolerSettingsError if they don't, or if the direct one is unreachable or points to a standby. Otherwise,
+ *   deliveries would be read from one database and their results written to another.
  */
 export async function requireSameDatabase(pool: pg.Pool, directUrl: string, applicationName: string): Promise<void> {
   const read = `SELECT ${IDENTITY} AS "identity", current_user AS "user", pg_is_in_recovery() AS "isStandby"`;
+  const failure = (problem: string, options?: ErrorOptions) =>
+    new PoolerSettingsError(
+      'DATABASE_DIRECT_URL',
+      problem,
+      'Set it to the URL of the primary server that the pooler uses, with the same database and user.',
+      options,
+    );
   const [pooled] = (await pool.query(read)).rows;
-  const [direct] = (await withConnection(directUrl, applicationName, (client) => client.query(read))).rows;
-  const isSame = pooled.identity === direct.identity && pooled.user === direct.user && !direct.isStandby;
-  if (isSame) return;
-  throw new PoolerSettingsError(
-    'DATABASE_DIRECT_URL points to another server, database, or user than DATABASE_URL.',
-    'Set it to the URL of the primary server that the pooler uses, with the same database and user.',
-  );
+  const [direct] = await withConnection(
+    directUrl,
+    applicationName,
+    async (client) => (await client.query(read)).rows,
+  ).catch((error: Error) => {
+    throw failure(`DATABASE_DIRECT_URL (${placeOf(directUrl)}) can't be used: ${reasonOf(error)}.`, { cause: error });
+  });
+  if (direct.isStandby) throw failure('DATABASE_DIRECT_URL points to a read-only standby.');
+  if (pooled.identity !== direct.identity || pooled.user !== direct.user)
+    throw failure('DATABASE_DIRECT_URL points to another server, database, or user than DATABASE_URL.');
 }
 
 const IS_UTC = /^(Etc\/)?(UTC|GMT)$/;

@@ -66,8 +66,8 @@ describe('doctor examines DATABASE_DIRECT_URL', () => {
   test('and reports the settings that the sessions of the pooler lack', async () => {
     const bare = await createTestDatabase();
     const direct = Object.assign(new URL(bare.url), { hostname: 'localhost' }).href;
-    const { database: found } = await examine({ DATABASE_URL: bare.url, DATABASE_DIRECT_URL: direct });
-    expect(found).toMatchObject({
+    const found = await examine({ DATABASE_URL: bare.url, DATABASE_DIRECT_URL: direct });
+    expect(found.DATABASE_URL).toMatchObject({
       status: 'failed',
       message: expect.stringMatching(/statement_timeout is 0/),
       advice: expect.stringMatching(/ALTER ROLE tollgate IN DATABASE test_\w+ SET statement_timeout = '15s';/),

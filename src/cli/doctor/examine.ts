@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { type Config, ConfigError, readConfig } from '../../config/config.ts';
 import { type Database, openDatabase } from '../../database/client.ts';
+import { placeOf, reasonOf } from '../../database/connection.ts';
 import { startEmbeddedPostgres } from '../../database/embedded/embedded-postgres.ts';
 import { PoolerSettingsError } from '../../database/pooler.ts';
 import { createEgress } from '../../egress/egress.ts';
@@ -8,7 +9,7 @@ import { checkClock, checkConnections, checkMigrations, checkVersion } from './d
 import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
 import { checkChain, checkFacilitator, checkIssuers, checkWayOut } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
-import { checkDirectUrl, checkNotifications, checkReplica } from './ways.ts';
+import { checkNotifications, checkReplica } from './ways.ts';
 
 type Check<Subject> = (subject: Subject) => Promise<Finding | Finding[]>;
 
@@ -17,7 +18,6 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
   checkVersion,
   checkMigrations,
   checkClock,
-  checkDirectUrl,
   checkNotifications,
   checkReplica,
   checkConnections,
@@ -79,18 +79,19 @@ async function* withDatabase(
       db = await openDatabase({ url, directUrl, poolSize: CONNECTIONS, log: quiet, applicationName });
     } catch (error) {
       if (error instanceof PoolerSettingsError) {
-        yield failed(error.problem, error.advice);
+        yield findingsOf(error.setting).failed(error.problem, error.advice);
         return;
       }
-      const { hostname, port, pathname } = new URL(url);
       yield failed(
-        `${hostname}:${port || 5432}${pathname}: ${(error as Error).message || (error as { code?: string }).code}`,
+        `${placeOf(url)}: ${reasonOf(error as Error)}`,
         'Check DATABASE_URL and its password, and make sure the server accepts connections from this machine.',
       );
       return;
     }
     try {
       yield ok(embedded ? `embedded, in ${dataDir}` : 'reachable');
+      if (directUrl !== undefined)
+        yield findingsOf('DATABASE_DIRECT_URL').ok('points to the same database as DATABASE_URL');
       yield* look(db);
     } finally {
       await db.close();

@@ -1,29 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withConnection } from '../../database/connection.ts';
+import { placeOf, reasonOf, withConnection } from '../../database/connection.ts';
 import { MAX_LAG_MILLISECONDS, readPrimary, readStandby } from '../../database/replica.ts';
 import { type Finding, findingsOf, type Patient } from './finding.ts';
 
 const APPLICATION_NAME = 'tollgate-doctor';
 const NOTIFY_MILLISECONDS = 3_000;
 const POLL_MILLISECONDS = 100;
-
-/** Checks that `DATABASE_DIRECT_URL` points to the same database as `DATABASE_URL`. */
-export async function checkDirectUrl({ db, config }: Patient): Promise<Finding[]> {
-  const { ok, failed } = findingsOf('DATABASE_DIRECT_URL');
-  const { databaseDirectUrl } = config;
-  if (databaseDirectUrl === undefined) return [];
-  const { identity } = await readPrimary(db.pool);
-  const advice =
-    'Use the address of the PostgreSQL server that the pooler at DATABASE_URL points to, and the same database.';
-  try {
-    const direct = await withConnection(databaseDirectUrl, APPLICATION_NAME, readStandby);
-    if (direct.identity !== identity) return [failed('It points to a different database than DATABASE_URL.', advice)];
-    if (direct.isStandby) return [failed('It points to a read-only standby.', advice)];
-    return [ok('points to the same database as DATABASE_URL')];
-  } catch (error) {
-    return [failed(`${placeOf(databaseDirectUrl)}: ${messageOf(error)}`, advice)];
-  }
-}
 
 /** Checks that notifications reach the connection that listens for them. Behind a pooler in transaction mode, they don't. */
 export async function checkNotifications({ db }: Patient): Promise<Finding> {
@@ -70,17 +52,6 @@ export async function checkReplica({ db, config }: Patient): Promise<Finding[]> 
     });
   } catch (error) {
     const advice = 'Check the URL and the server. Until it responds, statistics are read from DATABASE_URL.';
-    return [warning(`${placeOf(databaseReadUrl)}: ${messageOf(error)}`, advice)];
+    return [warning(`${placeOf(databaseReadUrl)}: ${reasonOf(error as Error)}`, advice)];
   }
-}
-
-/** Where a URL points, without its password. */
-function placeOf(url: string): string {
-  const { hostname, port, pathname } = new URL(url);
-  return `${hostname}:${port || 5432}${pathname}`;
-}
-
-function messageOf(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
 }
