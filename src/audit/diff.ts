@@ -11,10 +11,10 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   api_key: ['name', 'environment'],
   webhook: [
     ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
-    ...['maxPerSecond', 'isActive', 'overlapHours'],
+    ...['maxPerSecond', 'isActive', 'isPaused', 'overlapHours'],
   ],
   // The API's version of the config, with secrets redacted.
-  connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive'],
+  connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],
   replay: ['filter', 'total', 'maxPerSecond'],
 };
 const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url']);

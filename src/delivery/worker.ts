@@ -18,8 +18,9 @@ import { judgeTogether } from './outcome/judge.ts';
 import { createRecorder } from './outcome/recorder.ts';
 import { createReporter } from './outcome/reporter.ts';
 import { createClaimLoop } from './queue/claim-loop.ts';
+import { releaseStranded } from './queue/held.ts';
 import { createLeases } from './queue/leases.ts';
-import { releaseLeases, releaseStranded } from './queue/queue.ts';
+import { releaseLeases } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
 import { createWorkerRegistry } from './queue/worker-registry.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
@@ -78,6 +79,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
+    canProbe: (type) => options.connectors(type)?.probe !== undefined,
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });

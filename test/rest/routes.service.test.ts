@@ -42,6 +42,7 @@ const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const stamps = { createdAt: time, updatedAt: time };
 
+const UNPAUSED = { isPaused: false, pausedReason: null, pausedAt: null };
 const PINNED = { payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 };
 
 /** Every field of each resource. Responses have exactly these. */
@@ -67,7 +68,7 @@ const FIELDS = {
       eventTypes: ['*'],
       filter: null,
     },
-    ...{ isActive: true, disabledReason: null, disabledAt: null, pausedReason: null, pausedAt: null },
+    ...{ isActive: true, disabledReason: null, disabledAt: null, ...UNPAUSED, nextProbeAt: null },
     ...{ failingSince: null, circuitOpenUntil: null, maxPerSecond: null, ...stamps },
   },
   webhooks: {
@@ -80,6 +81,7 @@ const FIELDS = {
       description: null,
       isActive: true,
     },
+    ...UNPAUSED,
     ...{ disabledReason: null, disabledAt: null, failingSince: null, previousSecretExpiresAt: null, ...stamps },
     ...{ circuitOpenUntil: null, maxPerSecond: null },
   },

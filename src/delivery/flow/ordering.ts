@@ -14,6 +14,12 @@ const isBefore = (earlier: string, later: string) => `
     SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${earlier}."webhookId"
   )`;
 
+/**
+ * Set aside until it's its turn, unlike a delivery that is held for a paused webhook. The index "Delivery_waiting" uses
+ * the same condition.
+ */
+const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'`;
+
 /** The columns that a claim needs from the deliveries it is about to take. */
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
@@ -61,7 +67,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
       WHERE "id" = ANY(ARRAY(
         SELECT d."id" FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key)) AS done
         JOIN "Delivery" d ON d."webhookId" = done.webhook AND d."orderingKey" = done.key
-        WHERE d."outcome" IS NULL AND d."nextAttemptAt" IS NULL
+        WHERE d."outcome" IS NULL AND ${IS_ASIDE}
           AND NOT EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'd')})
         ORDER BY d."id" FOR UPDATE OF d
       ))`,
@@ -72,20 +78,20 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes all deliveries due that are waiting for their turn at a webhook, so claims recheck them. Publish
- * `topics.deliveriesDue` afterward.
+ * Makes all deliveries due that are waiting for their turn at a webhook, so claims recheck them. Held deliveries stay
+ * held. Publish `topics.deliveriesDue` afterward.
  *
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
   const portion = `UPDATE "Delivery" SET
       "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
-      "reason" = CASE WHEN "nextAttemptAt" IS NULL THEN NULL ELSE "reason" END,
-      "nextAttemptAt" = coalesce("nextAttemptAt", now()), "updatedAt" = now()
+      "reason" = CASE WHEN ${IS_ASIDE} THEN NULL ELSE "reason" END,
+      "nextAttemptAt" = CASE WHEN ${IS_ASIDE} THEN now() ELSE "nextAttemptAt" END, "updatedAt" = now()
     WHERE "id" = ANY(ARRAY(
       SELECT "id" FROM "Delivery"
       WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
-        AND (NOT $2 OR "nextAttemptAt" IS NULL)
+        AND (NOT $2 OR ${IS_ASIDE})
       LIMIT ${RELEASE_PORTION}
     ))`;
   for (let released = RELEASE_PORTION; released === RELEASE_PORTION; ) {
@@ -102,7 +108,7 @@ export async function recheckWaiting(db: Queryable): Promise<number> {
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(
        SELECT "id" FROM "Delivery"
-       WHERE "outcome" IS NULL AND "nextAttemptAt" IS NULL AND "orderingKey" IS NOT NULL
+       WHERE "outcome" IS NULL AND ${IS_ASIDE} AND "orderingKey" IS NOT NULL
          AND "updatedAt" < now() - interval '10 minutes'
        ORDER BY "updatedAt" LIMIT 500 FOR UPDATE SKIP LOCKED
      ))`,

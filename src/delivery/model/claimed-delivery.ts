@@ -53,6 +53,7 @@ export type ClaimedWebhook = {
   url: string;
   isActive: boolean;
   isFailing: boolean;
+  isPaused: boolean;
   /** The payload version that the webhook is pinned to. */
   payloadVersion: number;
   /** Encrypted, like all secrets here. */
@@ -102,7 +103,7 @@ export type Verdict =
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /**
-   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the connector is resumed.
+   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the destination is resumed.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'hold' };

@@ -7,23 +7,19 @@ export type DestinationCount = {
   count: number;
 };
 
-/** Counts the destinations that need attention, except those that the seller disabled. */
+const countsOf = (kind: DestinationCount['kind'], table: string) => `
+  SELECT '${kind}' AS "kind", state AS "state", count
+  FROM (
+    SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,
+           count(*) FILTER (WHERE "isActive" AND "pausedReason" IS NOT NULL)::int AS paused,
+           count(*) FILTER (WHERE "disabledReason" IS NOT NULL)::int AS disabled
+    FROM ${table}
+  ) AS c, LATERAL (VALUES ('failing', failing), ('paused', paused), ('disabled', disabled)) AS counted(state, count)`;
+
+/** Counts the destinations that need attention, except those that the seller paused or disabled. */
 export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
   const { rows } = await db.query<DestinationCount>(
-    `SELECT 'webhook' AS "kind", state AS "state", count
-     FROM (
-       SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,
-              count(*) FILTER (WHERE "disabledReason" IS NOT NULL)::int AS disabled
-       FROM "Webhook"
-     ) AS w, LATERAL (VALUES ('failing', failing), ('disabled', disabled)) AS counted(state, count)
-     UNION ALL
-     SELECT 'connector', state, count
-     FROM (
-       SELECT count(*) FILTER (WHERE "isActive" AND "failingSince" IS NOT NULL)::int AS failing,
-              count(*) FILTER (WHERE "isActive" AND "pausedAt" IS NOT NULL)::int AS paused,
-              count(*) FILTER (WHERE "disabledReason" IS NOT NULL)::int AS disabled
-       FROM "Connector"
-     ) AS c, LATERAL (VALUES ('failing', failing), ('paused', paused), ('disabled', disabled)) AS counted(state, count)`,
+    `${countsOf('webhook', '"Webhook"')} UNION ALL ${countsOf('connector', '"Connector"')}`,
   );
   return rows;
 }

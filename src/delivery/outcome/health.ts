@@ -1,27 +1,27 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
+import { changeWaiting, DESTINATIONS, type DestinationKind } from '../queue/held.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
 import { remember } from './memory.ts';
+import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from './probe-schedule.ts';
 import type { PausedConnector } from './rejections.ts';
-
-const PORTION = 5_000;
-
-type Kind = 'webhook' | 'connector';
 
 /**
  * The table and columns for each kind. `address` shows whether the destination's address has changed since a delivery
- * was sent.
+ * was sent. `recovered` is what else changes when a run of failures ends.
  */
 const KINDS = {
-  webhook: { table: '"Webhook"', column: '"webhookId"', address: '"url"' },
-  connector: { table: '"Connector"', column: '"connectorId"', address: '"secretConfig"' },
+  webhook: { ...DESTINATIONS.webhook, address: '"url"', recovered: '' },
+  connector: { ...DESTINATIONS.connector, address: '"secretConfig"', recovered: ', "probeCount" = 0' },
 } as const;
 
 export type HealthOptions = {
   db: Queryable;
   log: Logger;
+  /** Whether connectors of a type can check their credentials without sending anything. */
+  canProbe?: (type: string) => boolean;
   failingLimitSeconds?: number;
   retryScheduleSeconds?: readonly number[];
   /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
@@ -35,6 +35,7 @@ export type HealthOptions = {
 export function createHealth({
   db,
   log,
+  canProbe = () => false,
   failingLimitSeconds = FAILING_LIMIT_SECONDS,
   retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
   circuitOpenSeconds = () => 0,
@@ -54,7 +55,7 @@ export function createHealth({
     for (const kind of ['webhook', 'connector'] as const) await applyKind(kind, byDestination);
   }
 
-  async function applyKind(kind: Kind, byDestination: Map<string, DeliveryOutcome[]>): Promise<void> {
+  async function applyKind(kind: DestinationKind, byDestination: Map<string, DeliveryOutcome[]>): Promise<void> {
     const groups = [...byDestination.values()].filter(([first]) => first!.delivery[kind] !== null);
     const has = (group: DeliveryOutcome[], wanted: HealthEffect['kind']) =>
       group.some(({ health }) => health?.kind === wanted);
@@ -75,17 +76,17 @@ export function createHealth({
     }
   }
 
-  async function clearFailing(kind: Kind, ids: string[]): Promise<void> {
+  async function clearFailing(kind: DestinationKind, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
     await db.query(
-      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL
+      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL${KINDS[kind].recovered}
        WHERE "id" = ANY($1) AND ("failingSince" IS NOT NULL OR "circuitOpenUntil" IS NOT NULL)`,
       [ids],
     );
     for (const id of ids) marked.delete(id);
   }
 
-  async function markFailing(kind: Kind, ids: string[]): Promise<void> {
+  async function markFailing(kind: DestinationKind, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
     await db.query(
       `UPDATE ${KINDS[kind].table} SET "failingSince" = now() WHERE "id" = ANY($1) AND "failingSince" IS NULL`,
@@ -95,7 +96,7 @@ export function createHealth({
   }
 
   /** Stores open circuits so that the other processes and the API can see them. */
-  async function openCircuits(kind: Kind, ids: string[]): Promise<void> {
+  async function openCircuits(kind: DestinationKind, ids: string[]): Promise<void> {
     const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
     if (open.length === 0) return;
     await db.query(
@@ -105,7 +106,7 @@ export function createHealth({
     );
   }
 
-  async function disableFailing(kind: Kind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
+  async function disableFailing(kind: DestinationKind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
     const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
     if (givenUp.length === 0) return;
     const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
@@ -114,7 +115,7 @@ export function createHealth({
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
-  async function disable(kind: Kind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
+  async function disable(kind: DestinationKind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     const { table, address } = KINDS[kind];
     // If the destination's address has changed, nothing is disabled, because the response came from the old one.
     const { rowCount } = await db.query(
@@ -125,30 +126,19 @@ export function createHealth({
     if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
   }
 
-  function onDisabled(kind: Kind, id: string, projectId: string, reason: string): void {
+  function onDisabled(kind: DestinationKind, id: string, projectId: string, reason: string): void {
     marked.delete(id);
     log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} disabled`);
-    const skipped = `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`;
-    changeWaiting(kind, id, skipped, 'NOT s."isActive"');
+    changeAllWaiting(kind, id, 'skip');
   }
 
   /**
-   * Changes the deliveries that are waiting for a destination, in batches, since there may be many. Results don't wait
-   * for this. Nothing is lost if it fails, because each delivery is checked again when it is claimed.
+   * Holds or skips the deliveries that are waiting for a destination. Results don't wait for this. Nothing is lost if it
+   * fails, because each delivery is checked again when it is claimed.
    */
-  function changeWaiting(kind: Kind, id: string, change: string, condition: string): void {
-    const { table, column } = KINDS[kind];
-    const portion = `
-      UPDATE "Delivery" SET ${change}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
-      WHERE "id" = ANY(ARRAY(
-        SELECT d."id" FROM "Delivery" d JOIN ${table} s ON s."id" = d.${column}
-        WHERE d.${column} = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
-        LIMIT $2 FOR UPDATE OF d SKIP LOCKED
-      ))`;
+  function changeAllWaiting(kind: DestinationKind, id: string, change: 'hold' | 'skip'): void {
     const changeAll = async () => {
-      for (let changed = PORTION; changed === PORTION; ) {
-        changed = (await db.query(portion, [id, PORTION])).rowCount ?? 0;
-      }
+      while (await changeWaiting(db, kind, id, change));
     };
     changes = changes.then(changeAll).catch((error) => {
       log.warn(
@@ -161,9 +151,10 @@ export function createHealth({
   async function pause({ connector, projectId }: DeliveryOutcome['delivery'], reason: string): Promise<void> {
     if (!connector) return;
     const { rowCount } = await db.query(
-      `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()
+      `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now(),
+         "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}
        WHERE "id" = $1 AND "pausedAt" IS NULL AND "secretConfig" = $3`,
-      [connector.id, reason, connector.secretConfig],
+      [connector.id, reason, connector.secretConfig, canProbe(connector.type) ? PROBE_SCHEDULE_SECONDS : []],
     );
     if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
   }
@@ -171,7 +162,7 @@ export function createHealth({
   /** Holds the deliveries that are waiting for a paused connector. */
   function onPaused({ id, projectId, reason }: PausedConnector): void {
     log.warn({ connectorId: id, projectId, reason }, 'connector paused');
-    changeWaiting('connector', id, `"reason" = 'paused'`, 's."pausedAt" IS NOT NULL AND d."nextAttemptAt" IS NOT NULL');
+    changeAllWaiting('connector', id, 'hold');
   }
 
   return { apply, onPaused };

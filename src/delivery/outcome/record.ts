@@ -32,7 +32,8 @@ const RECORD = `
       "nextAttemptAt" = CASE
         WHEN result.status <> 'PENDING' THEN NULL
         WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
-        WHEN NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
+        WHEN NOT EXISTS (SELECT FROM "Webhook" w WHERE w."id" = d."webhookId" AND w."pausedAt" IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
       END,
       "isParked" = false,
       "leasedUntil" = NULL,

@@ -48,7 +48,7 @@ const destinationsOf = (table: string, reference: string, columns: string) => `
   SELECT coalesce(json_agg(row_to_json(destination)), '[]') FROM (
     SELECT
       s."id", s."projectId", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
-      s."maxPerSecond",
+      s."pausedAt" IS NOT NULL AS "isPaused", s."maxPerSecond",
       coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
       ${columns}
     FROM ${table} s JOIN "Project" p ON p."id" = s."projectId"
@@ -65,7 +65,7 @@ const WEBHOOKS = destinationsOf(
 const CONNECTORS = destinationsOf(
   '"Connector"',
   '"connectorId"',
-  `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory", s."pausedAt" IS NOT NULL AS "isPaused"`,
+  `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory"`,
 );
 
 /**

@@ -47,43 +47,6 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
   return found.rowCount === 0 ? 'not_found' : 'running';
 }
 
-const RELEASE_PORTION = 10_000;
-
-/**
- * Makes a connector's held deliveries due now. Handles one batch, since there may be many. `releaseStranded` releases
- * the rest. Call it after the connector's pause has ended, then publish `topics.deliveriesDue`.
- *
- * @returns how many are due now.
- */
-export async function releaseHeld(db: Queryable, connectorId: string): Promise<number> {
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     WHERE "id" = ANY(ARRAY(
-       SELECT "id" FROM "Delivery" WHERE "connectorId" = $1 AND "outcome" IS NULL AND "nextAttemptAt" IS NULL
-       LIMIT $2 FOR UPDATE SKIP LOCKED
-     ))`,
-    [connectorId, RELEASE_PORTION],
-  );
-  return rowCount ?? 0;
-}
-
-/**
- * Makes held deliveries due if their connector is disabled or no longer paused, for example, those held just as the
- * pause ended. Handles one batch, since there may be many.
- */
-export async function releaseStranded(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     WHERE "id" = ANY(ARRAY(
-       SELECT d."id" FROM "Delivery" d JOIN "Connector" c ON c."id" = d."connectorId"
-       WHERE d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND (c."pausedAt" IS NULL OR NOT c."isActive")
-       LIMIT $1 FOR UPDATE OF d SKIP LOCKED
-     ))`,
-    [RELEASE_PORTION],
-  );
-  return rowCount ?? 0;
-}
-
 /**
  * The ids of the leases that are still ours. Locked rows are skipped, because their project is probably being deleted.
  */

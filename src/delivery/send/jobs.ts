@@ -1,7 +1,13 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import type { SpanOptions } from '../../tracing/tracer.ts';
-import type { ClaimedConnector, ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
+import type {
+  ClaimedConnector,
+  ClaimedDelivery,
+  ClaimedWebhook,
+  SendResult,
+  Verdict,
+} from '../model/claimed-delivery.ts';
 import type { ConnectorGroup, createConnectorSender } from './send-connector.ts';
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
@@ -37,6 +43,7 @@ export function planJobs(deliveries: readonly ClaimedDelivery[], options: JobOpt
 function planWebhook(delivery: ClaimedDelivery, { sendWebhook }: JobOptions): Job {
   const webhook = delivery.webhook!;
   if (!webhook.isActive) return { deliveries: [delivery], verdict: { kind: 'skip', reason: 'disabled' } };
+  if (isHeld(delivery, webhook)) return { deliveries: [delivery], verdict: { kind: 'hold' } };
   return { deliveries: [delivery], send: async (control) => [await sendWebhook(delivery, webhook, control)] };
 }
 
@@ -52,8 +59,7 @@ function planConnector(
   const jobs: Job[] = [];
   const toSend: ClaimedDelivery[] = [];
   for (const delivery of deliveries) {
-    // Test events are still sent so that a seller can find out whether the credentials work again.
-    if (connector.isPaused && !delivery.event.test) {
+    if (isHeld(delivery, connector)) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
     } else if (!isCarried(definition, connector, delivery)) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'skip', reason: 'not_carried' } });
@@ -72,6 +78,11 @@ function planConnector(
     });
   }
   return jobs;
+}
+
+/** Test events are sent even during a pause, so that a seller can find out whether the destination works again. */
+function isHeld({ event }: ClaimedDelivery, { isPaused }: ClaimedWebhook | ClaimedConnector): boolean {
+  return isPaused && !event.test;
 }
 
 function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {

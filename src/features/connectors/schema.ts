@@ -32,15 +32,13 @@ export const Connector = builder.prismaNode('Connector', {
         'The configuration, with the connector type’s fields. Secrets are masked as `••••` followed by their last four characters.',
       resolve: ({ config }) => config,
     }),
-    pausedReason: t.exposeString('pausedReason', {
-      nullable: true,
-      description:
-        'Why deliveries are held: the credentials were rejected, or five deliveries in a row were rejected for the same reason. Update the config or set `isActive` to true to release them.',
-    }),
-    pausedAt: t.expose('pausedAt', {
+    nextProbeAt: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When it was paused; null if it isn’t paused.',
+      description:
+        'When Tollgate next checks whether the credentials work again. If they do, it resumes the connector. Null if it ' +
+        'isn’t paused, if you paused it, if five deliveries were rejected, or if the service has no such check.',
+      resolve: ({ isActive, nextProbeAt }) => (isActive ? nextProbeAt : null),
     }),
   }),
 });

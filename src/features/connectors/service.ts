@@ -9,7 +9,6 @@ import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '.
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/types/registry.ts';
 import type { Database } from '../../database/client.ts';
-import { releaseHeld } from '../../delivery/queue/queue.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
@@ -20,7 +19,16 @@ import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
 import { buryConnectors } from '../deletions/bury.ts';
-import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
+import {
+  HEALTHY,
+  type SubscriptionInput,
+  type SwitchInput,
+  subscriptionShape,
+  switched,
+  switchShape,
+  testEventInput,
+} from '../destinations/input.ts';
+import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
 
@@ -31,10 +39,10 @@ const configInput = z.custom<ConnectorConfig>(
   'Must be an object.',
 );
 const createInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
-const updateInput = createInput.omit({ type: true }).partial().extend({ isActive: z.boolean().optional() });
+const updateInput = createInput.omit({ type: true }).partial().extend(switchShape);
 
 export type CreateConnectorInput = SubscriptionInput & { type: ConnectorType; config?: unknown };
-export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & { isActive: boolean }>;
+export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & SwitchInput>;
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
 /**
@@ -103,8 +111,9 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Changes a connector. `config` is merged into the stored config; see `changeConfig`. Changing the config or
-     * enabling the connector releases its held deliveries.
+     * Changes a connector. `config` is merged into the stored config; see `changeConfig`. Pausing the connector holds its
+     * deliveries, and resuming it releases them. Changing the config or setting `isActive` to true ends a pause that the
+     * service made.
      */
     async update(
       viewer: Viewer,
@@ -113,24 +122,24 @@ export function createConnectorService(options: {
       projectId?: string | null,
     ): Promise<Connector> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
-      const { config: changes, ...values } = parseInput(updateInput, input);
-      const connector = await db.prisma.$transaction(async (tx) => {
+      const { config: changes, isPaused, ...values } = parseInput(updateInput, input);
+      const { connector, pause } = await db.prisma.$transaction(async (tx) => {
         await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
         const current = await tx.connector.findFirst({ where });
         if (!current) throw notFound();
         const definition = getConnector(current.type);
         if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
+        const change = pauseChange({ isPaused, mayFix: changes !== undefined || values.isActive === true }, current);
         const updated = await tx.connector.update({
           where: { id },
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
             ...switched(values.isActive),
-            ...(values.isActive && { pausedReason: null, pausedAt: null }),
+            ...pausedColumns(change, current),
+            ...(change !== undefined && { nextProbeAt: null, probeCount: 0 }),
             ...(changes && {
               ...stored(definition, id, current.projectId, changed(definition, current, changes)),
-              pausedReason: null,
-              pausedAt: null,
               ...HEALTHY,
               ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
@@ -144,14 +153,11 @@ export function createConnectorService(options: {
         await recordAudit(tx, viewer, {
           action: 'connector.updated',
           ...targetOf(updated),
-          changes: { ...values, ...(changes && { config }) },
+          changes: { ...values, ...(isPaused !== undefined && { isPaused }), ...(changes && { config }) },
         });
-        return updated;
+        return { connector: updated, pause: change };
       });
-      if (changes || values.isActive) {
-        await releaseHeld(db.pool, id);
-        bus.publish(topics.deliveriesDue);
-      }
+      if (pause !== undefined) await applyPause({ db, bus }, 'connector', connector, pause);
       return connector;
     },
 

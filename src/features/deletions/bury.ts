@@ -26,7 +26,7 @@ export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereIn
 export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhereInput): Promise<number> {
   const data: Prisma.ConnectorUncheckedUpdateManyInput = {
     ...BURIED,
-    ...{ config: {}, secretConfig: '', memory: {}, pausedReason: null, pausedAt: null },
+    ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null },
   };
   return (await tx.connector.updateMany({ where, data })).count;
 }
@@ -58,6 +58,8 @@ const BURIED = {
   filter: Prisma.DbNull,
   disabledReason: null,
   disabledAt: null,
+  pausedReason: null,
+  pausedAt: null,
   failingSince: null,
   circuitOpenUntil: null,
   maxPerSecond: null,

@@ -27,6 +27,12 @@ export const subscriptionShape = {
   maxPerSecond: maxPerSecondInput,
 };
 
+/** What the owner switches on and off. */
+export type SwitchInput = { isActive: boolean; isPaused: boolean };
+
+/** Checks the fields of `SwitchInput`, as part of changing a webhook or connector. */
+export const switchShape = { isActive: z.boolean().optional(), isPaused: z.boolean().optional() };
+
 /** Checks the input for a test event. */
 export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
 

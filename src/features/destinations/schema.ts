@@ -44,6 +44,21 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
       nullable: true,
       description: 'When it was disabled; null while it is active.',
     }),
+    isPaused: t.boolean({
+      description: 'Whether deliveries are held. While this is true, they are kept, and sent once it is false.',
+      resolve: ({ pausedAt }) => pausedAt !== null,
+    }),
+    pausedReason: t.exposeString('pausedReason', {
+      nullable: true,
+      description:
+        'Why Tollgate paused it: the credentials were rejected, or five deliveries in a row were rejected for the same ' +
+        'reason. Null if it isn’t paused or you paused it.',
+    }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was paused; null if it isn’t paused.',
+    }),
     failingSince: t.expose('failingSince', {
       type: 'DateTime',
       nullable: true,
@@ -101,6 +116,11 @@ export function subscriptionChanges(t: InputFields) {
       description:
         'Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting it to true also ' +
         'clears the reason it was disabled or paused.',
+    }),
+    isPaused: t.boolean({
+      description:
+        'Whether deliveries are held. While this is true, they are kept, except test events, which are sent. Setting it to ' +
+        'false sends them. A pause that you set yourself ends only this way.',
     }),
   };
 }

@@ -16,8 +16,8 @@ type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   isDue: boolean;
 };
 
-type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { type: null };
-type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes' | 'pausedReason'>;
+type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { isPaused: boolean; type: null };
+type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes'> & { isPaused: boolean };
 
 /**
  * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether to send the
@@ -36,30 +36,37 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
     ), webhooks AS (
-      SELECT "id", "isActive", "filter", "ordering" FROM "Webhook"
+      SELECT "id", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "ordering" FROM "Webhook"
       WHERE "projectId" = (SELECT "id" FROM project) AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE
     ), connectors AS (
-      SELECT "id", "isActive", "filter", "type", "eventTypes", "pausedReason" FROM "Connector"
+      SELECT "id", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "type", "eventTypes" FROM "Connector"
       WHERE "projectId" = (SELECT "id" FROM project) AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE
     )
-    SELECT "id", "isActive", "filter", "ordering", NULL AS "type", NULL AS "eventTypes", NULL AS "pausedReason" FROM webhooks
+    SELECT "id", "isActive", "isPaused", "filter", "ordering", NULL AS "type", NULL AS "eventTypes" FROM webhooks
     UNION ALL
-    SELECT "id", "isActive", "filter", NULL, "type", "eventTypes", "pausedReason" FROM connectors`;
+    SELECT "id", "isActive", "isPaused", "filter", NULL, "type", "eventTypes" FROM connectors`;
   return found.map((destination) =>
     destination.type === null
       ? {
           webhookId: destination.id,
           connectorId: null,
           orderingKey: orderingKey(destination, event),
-          ...stateForWebhook(destination, event),
+          ...stateOf(destination, event),
         }
-      : { webhookId: null, connectorId: destination.id, orderingKey: null, ...stateForConnector(destination, event) },
+      : { webhookId: null, connectorId: destination.id, orderingKey: null, ...stateOf(destination, event) },
   );
 }
 
-function stateForWebhook({ isActive, filter }: WebhookRow, event: NewEvent): State {
+function stateOf(destination: WebhookRow | ConnectorRow, event: NewEvent): State {
+  const { isActive, isPaused, filter } = destination;
   if (!isActive) return skipped('disabled');
-  return passes(filter, event) ? due() : skipped('filtered');
+  if (destination.type !== null && !isCarried(destination, event)) return skipped('not_carried');
+  if (!passes(filter, event)) return skipped('filtered');
+  return isPaused && !event.only ? held() : due();
+}
+
+function isCarried({ type, eventTypes }: ConnectorRow, event: NewEvent): boolean {
+  return getConnector(type).carries(event.type, expandEventTypes(eventTypes));
 }
 
 /**
@@ -68,14 +75,6 @@ function stateForWebhook({ isActive, filter }: WebhookRow, event: NewEvent): Sta
  */
 function orderingKey({ ordering }: WebhookRow, { data, test }: NewEvent): string | null {
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
-}
-
-function stateForConnector(connector: ConnectorRow, event: NewEvent): State {
-  const { isActive, filter, type, eventTypes, pausedReason } = connector;
-  if (!isActive) return skipped('disabled');
-  if (!getConnector(type).carries(event.type, expandEventTypes(eventTypes))) return skipped('not_carried');
-  if (!passes(filter, event)) return skipped('filtered');
-  return pausedReason && !event.only ? held() : due();
 }
 
 /** The filter is ignored for an event that is meant for only one destination. */

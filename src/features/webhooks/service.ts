@@ -19,7 +19,16 @@ import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import { buryWebhooks } from '../deletions/bury.ts';
-import { HEALTHY, type SubscriptionInput, subscriptionShape, switched, testEventInput } from '../destinations/input.ts';
+import {
+  HEALTHY,
+  type SubscriptionInput,
+  type SwitchInput,
+  subscriptionShape,
+  switched,
+  switchShape,
+  testEventInput,
+} from '../destinations/input.ts';
+import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 
@@ -30,7 +39,7 @@ export type CreateWebhookInput = SubscriptionInput & {
   orderingEscapeAfterAttempts?: number | null;
   description?: string | null;
 };
-export type UpdateWebhookInput = Nullable<CreateWebhookInput & { isActive: boolean }>;
+export type UpdateWebhookInput = Nullable<CreateWebhookInput & SwitchInput>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
 const MAX_OVERLAP_HOURS = 7 * 24;
@@ -69,7 +78,7 @@ export function createWebhookService(options: {
     orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
     description: optionalText(1000),
   });
-  const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
+  const updateInput = createInput.partial().extend(switchShape);
 
   return {
     async list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs): Promise<Webhook[]> {
@@ -120,16 +129,20 @@ export function createWebhookService(options: {
       return { webhook, secret };
     },
 
-    /** Changes a webhook. Setting `isActive` to true clears its run of failures and the reason why it was disabled. */
+    /**
+     * Changes a webhook. Setting `isActive` to true clears its run of failures and the reason why it was disabled.
+     * Pausing it holds its deliveries, and resuming it releases them.
+     */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
-      const values = parseInput(updateInput, input);
-      const webhook = await db.prisma.$transaction(async (tx) => {
+      const { isPaused, ...values } = parseInput(updateInput, input);
+      const { webhook, pause } = await db.prisma.$transaction(async (tx) => {
         // Of two concurrent changes, each must record the values it actually replaced.
         await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
+        const change = pauseChange({ isPaused, mayFix: values.isActive === true }, before);
         const updated = await tx.webhook.update({
           where: { id },
           data: {
@@ -137,12 +150,14 @@ export function createWebhookService(options: {
             updatedAt: new Date(sharedNow()),
             ...(url && { url, ...originOf(url), ...HEALTHY }),
             ...switched(values.isActive),
+            ...pausedColumns(change, before),
           },
         });
         const changes = changesBetween(auditedOf(before), auditedOf(updated));
         await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), ...changes });
-        return updated;
+        return { webhook: updated, pause: change };
       });
+      if (pause !== undefined) await applyPause({ db, bus }, 'webhook', webhook, pause);
       if (values.ordering || values.orderingEscapeAfterAttempts) {
         await releaseWaiting(db.pool, id, webhook.ordering !== 'NONE');
         bus.publish(topics.deliveriesDue);
@@ -230,9 +245,9 @@ async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, project
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
 
 function auditedOf({ url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
-  const { ordering, orderingEscapeAfterAttempts, maxPerSecond } = rest;
+  const { ordering, orderingEscapeAfterAttempts, maxPerSecond, pausedAt } = rest;
   const how = { payloadVersion, ordering, orderingEscapeAfterAttempts, maxPerSecond };
-  return { url, description, eventTypes, filter, ...how, isActive };
+  return { url, description, eventTypes, filter, ...how, isActive, isPaused: pausedAt !== null };
 }
 
 /** Workers count requests by origin, which is the same for all spellings of a URL's scheme, host, and port. */

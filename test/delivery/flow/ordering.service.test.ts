@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { topics } from '../../../src/bus/bus.ts';
 import { releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
 import { claimDue } from '../../../src/delivery/queue/claim.ts';
+import { changeWaiting, releaseHeld } from '../../../src/delivery/queue/held.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
@@ -214,6 +216,34 @@ describe('deliveries with the same ordering key', () => {
     for (const { id } of added.slice(1)) {
       expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
     }
+  });
+
+  test('arrive in order after a pause, even if the pause began while one was being sent', async () => {
+    const webhookId = await addOrdered();
+    const added = await addKey(webhookId, 'pay_1', 4);
+    const other = await addKey(webhookId, 'pay_2', 3);
+    const answer = holdAnswers();
+    stage.startWorker();
+    await receiver.waitFor(2);
+    await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = now() WHERE "id" = $1`, [webhookId]);
+    await changeWaiting(stage.pool, 'webhook', webhookId, 'hold');
+    answer({});
+    await stage.deliveryIs(added[0]!.id, 'SUCCEEDED');
+    const rest = [...added.slice(1), ...other.slice(1)];
+    for (const { id } of rest) {
+      await until(async () => (await stage.delivery(id)).reason === 'paused');
+    }
+    // An event that happens during the pause.
+    added.push(...(await addKey(webhookId, 'pay_1', 1)));
+    await until(async () => (await stage.delivery(added[4]!.id)).nextAttemptAt === null);
+    expect(receiver.requests).toHaveLength(2);
+    await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = NULL WHERE "id" = $1`, [webhookId]);
+    await releaseHeld(stage.pool, webhookId);
+    stage.bus.publish(topics.deliveriesDue);
+    await receiver.waitFor(8);
+    const isOf = (key: { eventId: string }[]) => receivedIds().filter((id) => eventIds(key).includes(id));
+    expect(isOf(added)).toEqual(eventIds(added));
+    expect(isOf(other)).toEqual(eventIds(other));
   });
 
   test('do not stop the worker when the webhook is deleted', async () => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
-import { openQueuePool } from '../../../src/database/client.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
@@ -16,14 +15,7 @@ import {
   park,
 } from '../../../src/delivery/queue/claim.ts';
 import { createParking } from '../../../src/delivery/queue/parking.ts';
-import {
-  extendLeases,
-  readQueueStats,
-  releaseHeld,
-  releaseLeases,
-  releaseStranded,
-  requeue,
-} from '../../../src/delivery/queue/queue.ts';
+import { extendLeases, readQueueStats, releaseLeases, requeue } from '../../../src/delivery/queue/queue.ts';
 import { newId } from '../../../src/ids.ts';
 import { openStage, type Stage } from '../support.ts';
 
@@ -437,47 +429,6 @@ describe('requeue', () => {
 
   test('does not find a delivery that does not exist', async () => {
     expect(await requeue(stage.pool, newId('Delivery'))).toBe('not_found');
-  });
-});
-
-describe('held deliveries', () => {
-  test('are due when their connector is resumed', async () => {
-    const connectorId = await stage.addConnector('slack', {});
-    const id = await stage.addDelivery(connectorId, { nextAttemptAt: null, reason: 'paused' });
-    expect(ids(await claim())).toEqual([]);
-    expect(await releaseHeld(stage.pool, connectorId)).toBe(1);
-    expect(await stage.delivery(id)).toMatchObject({ reason: null });
-    expect(ids(await claim())).toEqual([id]);
-  });
-
-  test('are not forgotten if the pause ends while they are being held', async () => {
-    const paused = await stage.addConnector('slack', {}, { pausedAt: new Date() });
-    const released = await stage.addConnector('slack', {});
-    const disabled = await stage.addConnector('slack', {}, { pausedAt: new Date(), isActive: false });
-    const held = { nextAttemptAt: null, reason: 'paused' };
-    await stage.addDelivery(paused, held);
-    const expected = [await stage.addDelivery(released, held), await stage.addDelivery(disabled, held)];
-    expect(await releaseStranded(stage.pool)).toBe(2);
-    expect(ids(await claim())).toEqual(expected.sort());
-  });
-
-  test.each([
-    ['the worker', releaseStranded],
-    ['the seller', releaseHeld],
-  ])('are released by %s even while others are being deleted', async (_who, release) => {
-    const held = { nextAttemptAt: null, reason: 'paused' };
-    const connectorId = await stage.addConnector('slack', {});
-    const deleted = await stage.addDelivery(connectorId, held);
-    const id = await stage.addDelivery(connectorId, held);
-    const client = await stage.pool.connect();
-    await client.query('BEGIN');
-    await client.query('DELETE FROM "Delivery" WHERE "id" = $1', [deleted]);
-    const queue = openQueuePool(stage);
-    expect(await release(queue, connectorId)).toBe(1);
-    await queue.end();
-    expect(ids(await claim())).toEqual([id]);
-    await client.query('ROLLBACK');
-    client.release();
   });
 });
 

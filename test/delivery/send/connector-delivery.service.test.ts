@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { topics } from '../../../src/bus/bus.ts';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import { secretField, textField } from '../../../src/connectors/fields.ts';
-import { releaseHeld } from '../../../src/delivery/queue/queue.ts';
+import { releaseHeld } from '../../../src/delivery/queue/held.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
 

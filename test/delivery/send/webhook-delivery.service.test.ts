@@ -1,6 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
+import { judge } from '../../../src/delivery/outcome/judge.ts';
+import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
+import { claimDue } from '../../../src/delivery/queue/claim.ts';
+import { releaseHeld } from '../../../src/delivery/queue/held.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
@@ -148,6 +152,42 @@ describe('a webhook delivery', () => {
     expect(await stage.delivery(id)).toMatchObject({ attemptCount: 4, errorClass: 'internal' });
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null });
     expect(receiver.requests).toHaveLength(0);
+  });
+});
+
+describe('a paused webhook', () => {
+  test('holds its deliveries without an attempt, even those resent manually, and sends them when it is resumed', async () => {
+    const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
+    const ids = await stage.addDeliveries(webhook.id, 2);
+    ids.push(await stage.addDelivery(webhook.id, { trigger: 'MANUAL', attemptCount: 3 }));
+    start();
+    const held = { status: 'PENDING', reason: 'paused', nextAttemptAt: null, retryStep: 0 };
+    for (const id of ids) {
+      await until(async () => (await stage.delivery(id)).nextAttemptAt === null);
+      expect(await stage.delivery(id)).toMatchObject(held);
+    }
+    expect(receiver.requests).toEqual([]);
+    await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = NULL WHERE "id" = $1`, [webhook.id]);
+    expect(await releaseHeld(stage.pool, webhook.id)).toBe(3);
+    for (const id of ids) await stage.deliveryIs(id, 'SUCCEEDED');
+  });
+
+  test('still gets test events', async () => {
+    const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
+    const id = await stage.addDelivery(webhook.id, {}, { test: true });
+    start();
+    await stage.deliveryIs(id, 'SUCCEEDED');
+  });
+
+  test('whose pause ends while a delivery is being held sends it', async () => {
+    const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
+    const id = await stage.addDelivery(webhook.id);
+    const { deliveries } = await claimDue(stage.pool, {
+      ...{ limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 },
+    });
+    await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = NULL WHERE "id" = $1`, [webhook.id]);
+    await recordOutcomes(stage.pool, [judge(deliveries[0]!, { attempts: [], verdict: { kind: 'hold' } })]);
+    expect(await stage.delivery(id)).toMatchObject({ status: 'PENDING', nextAttemptAt: expect.any(Date) });
   });
 });
 

@@ -44,7 +44,7 @@ const DestinationState = builder.simpleObject('DestinationState', {
     pausedReason: t.string({
       nullable: true,
       description:
-        'Why its deliveries are held: the credentials were rejected, or five deliveries in a row were rejected for the same reason.',
+        'Why Tollgate paused it: the credentials were rejected, or five deliveries in a row were rejected for the same reason. Null if you paused it.',
     }),
     pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was paused.' }),
     failingSince: t.field({

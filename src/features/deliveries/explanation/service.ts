@@ -116,8 +116,14 @@ export function createExplainer(options: ExplanationOptions) {
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {
-  const { id, isActive, disabledReason, disabledAt, failingSince, circuitOpenUntil } = destination;
+  const { id, isActive, disabledReason, disabledAt, pausedReason, pausedAt, failingSince, circuitOpenUntil } =
+    destination;
   const isSlowedDown = circuitOpenUntil !== null && circuitOpenUntil > now;
-  const { pausedReason, pausedAt } = 'pausedAt' in destination ? destination : { pausedReason: null, pausedAt: null };
-  return { ...{ id, title, isActive, disabledReason, disabledAt, failingSince, isSlowedDown }, pausedReason, pausedAt };
+  const nextProbeAt = 'nextProbeAt' in destination ? destination.nextProbeAt : null;
+  return {
+    ...{ id, title, isActive, disabledReason, disabledAt, failingSince, isSlowedDown },
+    pausedReason,
+    pausedAt,
+    nextProbeAt,
+  };
 }

@@ -12,6 +12,8 @@ export type DestinationState = {
   disabledAt: Date | null;
   pausedReason: string | null;
   pausedAt: Date | null;
+  /** When the service checks the credentials of a connector that it paused. */
+  nextProbeAt: Date | null;
   failingSince: Date | null;
   isSlowedDown: boolean;
 };
@@ -130,11 +132,7 @@ const ROWS: readonly Row[] = [
     when: ({ delivery }) => delivery.nextAttemptAt === null,
     say: ({ destination, delivery }) =>
       destination.pausedAt
-        ? {
-            summary: `It is held, because its ${destination.title} connector is paused: ${sentence(destination.pausedReason ?? '')}`,
-            next: "It will be sent as soon as you save the connector's config, or set its `isActive` to true.",
-            advice: "Fix the cause, then save the connector's config.",
-          }
+        ? heldBy(destination)
         : (HOLDS[delivery.reason ?? ''] ?? {
             summary: `It is held${because(delivery.reason)}.`,
             next: 'It will be sent once it is no longer held. This is checked every few seconds.',
@@ -166,6 +164,24 @@ const ROWS: readonly Row[] = [
     },
   },
 ];
+
+/** Why a paused destination's delivery isn't sent. Without a reason, the owner paused it. */
+function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sentences & { next: string } {
+  const name = id.startsWith('con_') ? `${title} connector` : title;
+  if (pausedReason === null) {
+    return {
+      summary: `It is held, because you paused its ${name}.`,
+      next: `It will be sent as soon as the ${name} is resumed.`,
+      advice: 'To resume it, set `isPaused` to false.',
+    };
+  }
+  const probed = nextProbeAt ? ` Tollgate checks the credentials next at ${nextProbeAt.toISOString()}.` : '';
+  return {
+    summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
+    next: `It will be sent as soon as you save the connector's config, or set \`isPaused\` to false.${probed}`,
+    advice: "Fix the cause, then save the connector's config.",
+  };
+}
 
 const OTHERWISE: Row['say'] = ({ delivery }) => ({
   summary: `It is waiting${because(delivery.reason)}.`,

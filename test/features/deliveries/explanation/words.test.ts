@@ -5,7 +5,7 @@ import type { Delivery } from '../../../../src/generated/prisma/client.ts';
 const now = new Date('2026-11-22T12:00:00Z');
 const destination = {
   ...{ id: 'wh_1', title: 'webhook', isActive: true, disabledReason: null, disabledAt: null },
-  ...{ pausedReason: null, pausedAt: null, failingSince: null, isSlowedDown: false },
+  ...{ pausedReason: null, pausedAt: null, nextProbeAt: null, failingSince: null, isSlowedDown: false },
 };
 
 /** The facts about a delivery that is due. */

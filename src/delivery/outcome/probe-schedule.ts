@@ -1,0 +1,21 @@
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * How many seconds after a connector was paused, and after each probe that failed, its credentials are probed again:
+ * for about 30 days in total.
+ */
+export const PROBE_SCHEDULE_SECONDS: readonly number[] = [
+  ...[5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR],
+  ...Array.from({ length: 29 }, () => DAY),
+];
+
+/**
+ * The time of the next probe in SQL, or null if there were enough.
+ *
+ * @param schedule the parameter with the schedule.
+ * @param probes the number of probes so far.
+ */
+export const nextProbeAt = (schedule: string, probes: string) =>
+  `now() + make_interval(secs => (${schedule}::float8[])[${probes} + 1])`;

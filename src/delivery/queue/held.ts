@@ -1,0 +1,103 @@
+import type { Queryable } from '../../database/client.ts';
+
+/**
+ * A paused destination's deliveries are held: PENDING, with the reason `paused` and without a due time, so claims never
+ * see them. The index "Delivery_held" uses the same conditions.
+ */
+const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" = 'paused'`;
+const DESTINATION = `coalesce(d."webhookId", d."connectorId")`;
+
+/** How many deliveries are changed at once, since there may be many. */
+const PORTION = 10_000;
+
+export type DestinationKind = 'webhook' | 'connector';
+
+/** The table for each kind of destination, and the column in `Delivery` that refers to it. */
+export const DESTINATIONS = {
+  webhook: { table: '"Webhook"', column: '"webhookId"' },
+  connector: { table: '"Connector"', column: '"connectorId"' },
+} as const;
+
+/** What happens to deliveries that are waiting when their destination is paused or disabled. */
+const CHANGES = {
+  hold: { set: `"reason" = 'paused'`, condition: `s."pausedAt" IS NOT NULL AND NOT (${IS_HELD})` },
+  skip: { set: `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`, condition: 'NOT s."isActive"' },
+};
+
+/**
+ * Holds or skips one portion of the deliveries that are waiting for a destination, if it is still paused or disabled.
+ * Nothing is lost without this, because every delivery is checked again when it is claimed.
+ *
+ * @returns whether there may be more.
+ */
+export async function changeWaiting(
+  db: Queryable,
+  kind: DestinationKind,
+  id: string,
+  change: keyof typeof CHANGES,
+): Promise<boolean> {
+  const { table, column } = DESTINATIONS[kind];
+  const { set, condition } = CHANGES[change];
+  // With the project, the index of unfinished deliveries can be used.
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" SET ${set}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT d."id" FROM ${table} s JOIN "Delivery" d ON d."projectId" = s."projectId" AND d.${column} = s."id"
+       WHERE s."id" = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
+       LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+     ))`,
+    [id, PORTION],
+  );
+  return rowCount === PORTION;
+}
+
+/**
+ * Makes a destination's held deliveries due now, oldest first. Handles one portion; `releaseStranded` releases the rest.
+ * Call it after the pause has ended, then publish `topics.deliveriesDue`.
+ *
+ * @returns how many are due now.
+ */
+export async function releaseHeld(db: Queryable, destinationId: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = $1 AND ${IS_HELD}
+       ORDER BY d."id" LIMIT $2 FOR UPDATE SKIP LOCKED
+     ))`,
+    [destinationId, PORTION],
+  );
+  return rowCount ?? 0;
+}
+
+const NEXT_DESTINATION = (after: string) => `
+  SELECT ${DESTINATION} FROM "Delivery" d WHERE ${IS_HELD} AND ${DESTINATION} > ${after} ORDER BY ${DESTINATION} LIMIT 1`;
+
+const isStillPaused = (table: string) =>
+  `EXISTS (SELECT FROM ${table} s WHERE s."id" = held.destination AND s."pausedAt" IS NOT NULL AND s."isActive")`;
+
+/**
+ * Makes held deliveries due if their destination is disabled or no longer paused, for example, those held just as the
+ * pause ended. Handles one portion. Goes from destination to destination by index, so the deliveries of paused ones
+ * aren't read.
+ */
+export async function releaseStranded(db: Queryable): Promise<number> {
+  const { rowCount } = await db.query(
+    `WITH RECURSIVE held AS (
+       SELECT (${NEXT_DESTINATION(`''`)}) AS destination
+       UNION ALL
+       SELECT (${NEXT_DESTINATION('held.destination')}) FROM held WHERE held.destination IS NOT NULL
+     )
+     UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT stranded."id" FROM held CROSS JOIN LATERAL (
+         SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = held.destination AND ${IS_HELD}
+         ORDER BY d."id" LIMIT $1 FOR UPDATE SKIP LOCKED
+       ) AS stranded
+       WHERE held.destination IS NOT NULL
+         AND NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}
+       LIMIT $1
+     ))`,
+    [PORTION],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openQueuePool } from '../../../src/database/client.ts';
+import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
+import { claimDue } from '../../../src/delivery/queue/claim.ts';
+import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delivery/queue/held.ts';
+import { openStage, type Row, type Stage } from '../support.ts';
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
+afterAll(() => stage.close());
+
+const HELD = { nextAttemptAt: null, reason: 'paused' };
+const DESTINATIONS = [
+  ['webhook', async (values: Row = {}) => (await stage.addWebhook('https://a.example', values)).id],
+  ['connector', (values: Row = {}) => stage.addConnector('slack', {}, values)],
+] as const;
+
+async function claimedIds(): Promise<string[]> {
+  const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+  return (await claimDue(stage.pool, request)).deliveries.map(({ id }) => id).sort();
+}
+
+describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => {
+  test('are due when it is resumed', async () => {
+    const destination = await add();
+    const id = await stage.addDelivery(destination, HELD);
+    await stage.addDelivery(await add({ pausedAt: new Date() }), HELD);
+    expect(await claimedIds()).toEqual([]);
+    expect(await releaseHeld(stage.pool, destination)).toBe(1);
+    expect(await stage.delivery(id)).toMatchObject({ reason: null });
+    expect(await claimedIds()).toEqual([id]);
+  });
+
+  test('are not forgotten if the pause ends while they are being held', async () => {
+    const paused = await add({ pausedAt: new Date() });
+    const released = await add();
+    const disabled = await add({ pausedAt: new Date(), isActive: false });
+    await stage.addDelivery(paused, HELD);
+    const expected = [await stage.addDelivery(released, HELD), await stage.addDelivery(disabled, HELD)];
+    expect(await releaseStranded(stage.pool)).toBe(2);
+    expect(await claimedIds()).toEqual(expected.sort());
+  });
+
+  test.each([
+    ['the worker', releaseStranded],
+    ['the seller', releaseHeld],
+  ])('are released by %s even while others are being deleted', async (_who, release) => {
+    const destination = await add();
+    const deleted = await stage.addDelivery(destination, HELD);
+    const id = await stage.addDelivery(destination, HELD);
+    const client = await stage.pool.connect();
+    await client.query('BEGIN');
+    await client.query('DELETE FROM "Delivery" WHERE "id" = $1', [deleted]);
+    const queue = openQueuePool(stage);
+    expect(await release(queue, destination)).toBe(1);
+    await queue.end();
+    expect(await claimedIds()).toEqual([id]);
+    await client.query('ROLLBACK');
+    client.release();
+  });
+
+  test('include all that were waiting when it was paused, but none that is being sent or finished', async () => {
+    const destination = await add({ pausedAt: new Date() });
+    const other = await stage.addDelivery(await add({ pausedAt: new Date() }));
+    const running = { status: 'RUNNING', leasedUntil: new Date(Date.now() + 60_000) };
+    const unchanged = [
+      await stage.addDelivery(destination, running),
+      await stage.addDelivery(destination, { status: 'SUCCEEDED', completedAt: new Date(), nextAttemptAt: null }),
+    ];
+    const waiting = [
+      await stage.addDelivery(destination),
+      await stage.addDelivery(destination, { nextAttemptAt: new Date(Date.now() + 3_600_000), attemptCount: 1 }),
+      await stage.addDelivery(destination, { isParked: true }),
+      await stage.addDelivery(destination, { nextAttemptAt: null, reason: 'ordering' }),
+    ];
+    expect(await changeWaiting(stage.pool, kind, destination, 'hold')).toBe(false);
+    for (const id of waiting) {
+      expect(await stage.delivery(id)).toMatchObject({ ...HELD, status: 'PENDING', isParked: false });
+    }
+    for (const id of [...unchanged, other]) expect((await stage.delivery(id)).reason).toBeNull();
+  });
+
+  test('are not held if it is no longer paused', async () => {
+    const destination = await add();
+    const id = await stage.addDelivery(destination);
+    await changeWaiting(stage.pool, kind, destination, 'hold');
+    expect(await claimedIds()).toEqual([id]);
+  });
+});
+
+describe('deliveries that are held for an ordered webhook', () => {
+  test('stay held when earlier ones finish, when they are rechecked, and when the order changes', async () => {
+    const { id: webhookId } = await stage.addWebhook('https://a.example', {
+      ordering: 'PAYMENT',
+      pausedAt: new Date(),
+    });
+    const long = new Date(Date.now() - 3_600_000);
+    const id = await stage.addDelivery(webhookId, { ...HELD, orderingKey: 'pay_1', updatedAt: long });
+    await releaseFollowers(stage.pool, [{ webhookId, key: 'pay_1' }]);
+    expect(await recheckWaiting(stage.pool)).toBe(0);
+    await releaseWaiting(stage.pool, webhookId, true);
+    expect(await stage.delivery(id)).toMatchObject({ ...HELD, orderingKey: 'pay_1' });
+    await releaseWaiting(stage.pool, webhookId, false);
+    expect(await stage.delivery(id)).toMatchObject({ ...HELD, orderingKey: null });
+  });
+});
+
+test('releasing stranded deliveries does not read those that are held', async () => {
+  const { id: paused } = await stage.addWebhook('https://a.example', { pausedAt: new Date() });
+  const eventId = await stage.addEvent();
+  await stage.pool.query(
+    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt", "reason")
+     SELECT 'dlv_' || lpad(n::text, 26, '0'), $1, $2, 'endpoint.created', $3, NULL, 'paused' FROM generate_series(1, 20000) n`,
+    [stage.projectId, eventId, paused],
+  );
+  await stage.pool.query('ANALYZE "Delivery"');
+  const id = await stage.addDelivery(await stage.addConnector('slack', {}), HELD);
+  const client = await stage.pool.connect();
+  const readRows = async () =>
+    Number(
+      (
+        await client.query(
+          `SELECT sum(pg_stat_get_xact_tuples_returned(inhrelid) + pg_stat_get_xact_tuples_fetched(inhrelid)) AS n
+           FROM pg_inherits WHERE inhparent = '"Delivery"'::regclass`,
+        )
+      ).rows[0].n,
+    );
+  await client.query('BEGIN');
+  expect(await releaseStranded(client)).toBe(1);
+  expect(await readRows()).toBeLessThan(100);
+  await client.query('COMMIT');
+  client.release();
+  expect(await stage.delivery(id)).toMatchObject({ reason: null });
+});
