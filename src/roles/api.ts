@@ -42,11 +42,10 @@ import { createLiveFeed } from '../live/feed.ts';
 import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
 import type { GraphQLContext, Services } from '../schema/context.ts';
-import { VERSION } from '../version.ts';
+import { USER_AGENT } from '../version.ts';
 import type { Ground } from './ground.ts';
 
 const CONSOLE = join(import.meta.dirname, '..', '..', 'dist', 'console');
-const USER_AGENT = `Tollgate/${VERSION}`;
 const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 export type ApiRoleOptions = {

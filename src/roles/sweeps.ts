@@ -6,29 +6,35 @@ import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
 
-const SWEEPS = {
-  rateLimits: sweepRateLimits,
-  idempotencyKeys: sweepIdempotencyKeys,
-  keptResponses: sweepKeptResponses,
-  refusedPayments: sweepRefusedPayments,
-  releasedHosts: sweepReleasedHosts,
-} satisfies Record<string, (pool: pg.Pool) => Promise<unknown>>;
+/** Something that only one process does at a time, and how often. */
+export type Sweep = { periodSeconds: number; run: (pool: pg.Pool) => Promise<unknown> };
+export type Sweeps = Readonly<Record<string, Sweep>>;
 
-const PERIOD_SECONDS = 600;
+const CLEAN_UP_SECONDS = 600;
+
+/** Delete what has expired. */
+export const CLEAN_UPS = {
+  rateLimits: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRateLimits },
+  idempotencyKeys: { periodSeconds: CLEAN_UP_SECONDS, run: sweepIdempotencyKeys },
+  keptResponses: { periodSeconds: CLEAN_UP_SECONDS, run: sweepKeptResponses },
+  refusedPayments: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRefusedPayments },
+  releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
+} satisfies Sweeps;
+
 /** Each worker checks this often, so a sweep starts at most this late after the one that used to run it is gone. */
 const LOOK_MILLISECONDS = 60_000;
 
 /**
- * Deletes what has expired. Every sweep runs every ten minutes, in only one process, and doesn't depend on the others.
+ * Runs the sweeps that are due. Each runs in only one process, and doesn't depend on the others.
  *
  * @returns the names of the sweeps that this call ran.
  */
-export async function runDueSweeps(pool: pg.Pool, log: Logger): Promise<string[]> {
+export async function runDueSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): Promise<string[]> {
   const ran: string[] = [];
-  for (const [name, sweep] of Object.entries(SWEEPS)) {
+  for (const [name, { periodSeconds, run }] of Object.entries(sweeps)) {
     try {
-      if (!(await claim(pool, name))) continue;
-      await sweep(pool);
+      if (!(await claim(pool, name, periodSeconds))) continue;
+      await run(pool);
       ran.push(name);
     } catch (error) {
       log.warn({ err: error, sweep: name }, 'a sweep failed; the next one will retry');
@@ -38,18 +44,18 @@ export async function runDueSweeps(pool: pg.Pool, log: Logger): Promise<string[]
 }
 
 /** Starts running sweeps when they are due. Returns the function that stops it. */
-export function startSweeps(pool: pg.Pool, log: Logger): () => void {
-  const timer = setInterval(() => void runDueSweeps(pool, log), LOOK_MILLISECONDS).unref();
+export function startSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): () => void {
+  const timer = setInterval(() => void runDueSweeps(pool, log, sweeps), LOOK_MILLISECONDS).unref();
   return () => clearInterval(timer);
 }
 
 /** Returns whether the sweep is due, and no other process runs it. */
-async function claim(pool: pg.Pool, name: string): Promise<boolean> {
+async function claim(pool: pg.Pool, name: string, periodSeconds: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `INSERT INTO "Sweep" ("name") VALUES ($1)
      ON CONFLICT ("name") DO UPDATE SET "startedAt" = statement_timestamp()
        WHERE "Sweep"."startedAt" <= statement_timestamp() - make_interval(secs => $2)`,
-    [name, PERIOD_SECONDS],
+    [name, periodSeconds],
   );
   return rowCount === 1;
 }

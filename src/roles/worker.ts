@@ -2,15 +2,19 @@ import { findConnector } from '../connectors/types/registry.ts';
 import { openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
+import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
+import { createDueProbes } from '../features/connectors/due-probes.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
 import { createDeliveryRollups } from '../features/delivery-stats/rollups.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
-import { VERSION } from '../version.ts';
+import { USER_AGENT, VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
-import { startSweeps } from './sweeps.ts';
+import { CLEAN_UPS, startSweeps } from './sweeps.ts';
 
-/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, rollups, retention, and sweeps. */
+const PROBES_SECONDS = 30;
+
+/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, rollups, retention, sweeps, and probes. */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
   const { payloadVersions } = overrides;
@@ -44,5 +48,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     loop.start();
     onClose(() => loop.stop());
   }
-  onClose(startSweeps(db.pool, log));
+  const probe = createConnectorProbe({ egress, userAgent: USER_AGENT });
+  const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
+  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes }));
 }
