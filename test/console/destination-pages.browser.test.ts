@@ -168,6 +168,28 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     expect(page.complaints).toEqual([]);
   }, 60_000);
 
+  test.each([
+    ['webhook', () => createWebhook(alice, base, { url: `${receiver.url}/paused` })],
+    ['connector', () => createConnector(alice, base)],
+  ] as const)('a %s can be paused and resumed, and its status says that deliveries are held', async (kind, create) => {
+    const page = await open(`/${kind}s`);
+    const { id } = await create();
+    await page.reload();
+    const act = async (action: string) => {
+      await page.getByRole('button', { name: /^Actions for/ }).click();
+      await page.getByRole('menuitem', { name: action, exact: true }).click();
+    };
+    const isPaused = async () =>
+      (await alice.rest<{ isPaused: boolean }>('GET', `${base}/${kind}s/${id}`)).body.isPaused;
+    await act('Pause');
+    await page.getByText('Paused manually. Deliveries are held until you resume it.').waitFor();
+    expect(await isPaused()).toBe(true);
+    await expectAccessible(page);
+    await act('Resume');
+    await page.getByText('Active', { exact: true }).waitFor();
+    expect(await isPaused()).toBe(false);
+  });
+
   test('a test event for a webhook that someone else just disabled is reported as not sent', async () => {
     const page = await open('/webhooks');
     const { id } = await createWebhook(alice, base, { url: `${receiver.url}/quiet` });

@@ -4,7 +4,10 @@ import { formatTime } from './format.ts';
 type Destination = {
   isActive: boolean;
   disabledReason?: string | null | undefined;
+  isPaused: boolean;
   pausedReason?: string | null | undefined;
+  /** When a connector's credentials are checked next. */
+  nextProbeAt?: string | null | undefined;
   failingSince?: string | null | undefined;
   circuitOpenUntil?: string | null | undefined;
 };
@@ -33,19 +36,20 @@ export function DestinationStatusBadge({ destination }: { destination: Destinati
   );
 }
 
+/** Why deliveries are held, and what ends the pause. */
+export function whyPaused({ pausedReason, nextProbeAt }: Pick<Destination, 'pausedReason' | 'nextProbeAt'>): string {
+  if (!pausedReason) return 'Paused manually. Deliveries are held until you resume it.';
+  const probed = nextProbeAt ? ` Tollgate checks the credentials next at ${formatTime(nextProbeAt)}.` : '';
+  return `${pausedReason} Deliveries are held until you save or resume the connector.${probed}`;
+}
+
 function statusOf(destination: Destination): Status {
-  const { isActive, disabledReason, pausedReason, failingSince, circuitOpenUntil } = destination;
-  if (pausedReason) {
-    return {
-      word: 'Paused',
-      color: 'orange',
-      why: `${pausedReason} Deliveries are held until you save the connector.`,
-    };
-  }
+  const { isActive, disabledReason, isPaused, failingSince, circuitOpenUntil } = destination;
   if (!isActive && disabledReason) {
     return { word: 'Disabled', color: 'red', why: `${REASONS[disabledReason] ?? disabledReason} ${SKIPPED}` };
   }
   if (!isActive) return { word: 'Disabled', color: 'gray', why: `Disabled manually. ${SKIPPED}` };
+  if (isPaused) return { word: 'Paused', color: 'orange', why: whyPaused(destination) };
   if (circuitOpenUntil) {
     const why = `Deliveries are on hold after repeated failures. Next attempt after ${formatTime(circuitOpenUntil)}.`;
     return { word: 'Down', color: 'red', why };

@@ -22,6 +22,7 @@ import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from 
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
+import { pauseAction } from '../../parts/pause-action.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -55,6 +56,7 @@ export function ConnectorsPage() {
   const infoOf = (type: string) => types?.connectorTypes?.find((info) => info.type === type);
 
   const setActive = ({ id }: ConnectorRow, isActive: boolean) => update.submit({ input: { id, isActive } });
+  const setPaused = ({ id }: ConnectorRow, isPaused: boolean) => update.submit({ input: { id, isPaused } });
   const deliveriesTo = ({ id }: Pick<ConnectorRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function test({ id }: ConnectorRow) {
     const result = (await trial.submit({ input: { id } }))?.testConnector;
@@ -120,6 +122,7 @@ export function ConnectorsPage() {
               { label: 'View deliveries', onClick: () => go(deliveriesTo(connector)) },
               { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
               { label: 'Edit', onClick: () => info && setOpened({ what: 'form', info, connector }) },
+              pauseAction(connector, setPaused),
               {
                 label: connector.isActive ? 'Disable' : 'Enable',
                 onClick: () =>

@@ -9,6 +9,7 @@ import {
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields } from '../../parts/destination-fields.tsx';
+import { whyPaused } from '../../parts/destination-status.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { ConfigField } from './config-field.tsx';
@@ -83,9 +84,9 @@ export function ConnectorForm(props: {
               How to get credentials <IconExternalLink size={13} aria-label="(opens in a new tab)" />
             </Anchor>
           </Text>
-          {connector?.pausedReason && (
+          {connector?.isPaused && (
             <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
-              {connector.pausedReason} Deliveries are held until you save this form.
+              {whyPaused(connector)}
             </Alert>
           )}
           {neededAgain.length > 0 && (

@@ -20,6 +20,7 @@ import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from 
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
+import { pauseAction } from '../../parts/pause-action.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
@@ -53,6 +54,7 @@ export function WebhooksPage() {
   const trial = useSubmit(SendWebhookTestEventDocument);
   const close = () => setOpened(undefined);
   const setActive = ({ id }: WebhookRow, isActive: boolean) => update.submit({ input: { id, isActive } });
+  const setPaused = ({ id }: WebhookRow, isPaused: boolean) => update.submit({ input: { id, isPaused } });
   const deliveriesTo = ({ id }: Pick<WebhookRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
   async function sendTest({ id }: WebhookRow) {
     const delivery = (await trial.submit({ input: { id } }))?.sendWebhookTestEvent?.delivery;
@@ -103,6 +105,7 @@ export function WebhooksPage() {
             { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
             { label: 'Edit', onClick: () => setOpened({ what: 'form', webhook }) },
             { label: 'Rotate secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
+            pauseAction(webhook, setPaused),
             {
               label: webhook.isActive ? 'Disable' : 'Enable',
               onClick: () => (webhook.isActive ? setOpened({ what: 'disable', webhook }) : setActive(webhook, true)),
