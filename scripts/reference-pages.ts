@@ -84,7 +84,7 @@ For all connectors:
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). If the service rejects the
-  credentials, the connector pauses and its deliveries are held. To resume it, save a new \`config\` or set \`isActive: true\`.
+  credentials, the connector [pauses](#paused-connectors) and its deliveries are held.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
 - If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every
@@ -93,7 +93,24 @@ For all connectors:
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
   address that the process listens on. In production and in processes without the \`api\` role, messages then have no links.
 - Your [tier](../limits.md) limits how many connectors you can have.
+
+## Paused connectors
+
+A connector pauses if its service rejects the credentials or something else that you must fix, or five deliveries in a row for the same
+reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
+\`isPaused: false\`. You can also [pause](../webhooks.md#pausing) a connector yourself.
+
+Types with \`canProbe\` check their credentials with a request that reads and changes nothing: ${listProbes()}.
+While such a connector is paused because of a rejected delivery, Tollgate checks it after 5 minutes, then after another
+15 minutes, an hour, and six hours, then daily, for about 30 days. \`nextProbeAt\` shows when. If the check succeeds, Tollgate resumes the
+connector and sends the held deliveries. If they are rejected again, it pauses again and the schedule continues; a successful delivery
+starts it over. Tollgate doesn't check connectors that you paused, or that paused after five rejections in a row.
 `;
+}
+
+function listProbes(): string {
+  const probing = listConnectors().filter(({ probe }) => probe !== undefined);
+  return probing.map(({ type }) => `\`${type}\``).join(', ');
 }
 
 function errorsPage(): string {

@@ -184,7 +184,10 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   /** Builds a delivery's first request. `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;
-  /** Checks the credentials without side effects. Omitted if the vendor has no such call. */
+  /**
+   * Checks the credentials without side effects. Also sent regularly while the connector is paused. Omitted if the vendor
+   * has no such call.
+   */
   probe?: {
     build(config: Config): ConnectorRequest;
     classify(response: ConnectorResponse, config: Config, step: string): ProbeOutcome;
