@@ -7,8 +7,8 @@ import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
 
 /** Something that only one process does at a time, and how often. */
-export type Sweep = { periodSeconds: number; run: (pool: pg.Pool) => Promise<unknown> };
-export type Sweeps = Readonly<Record<string, Sweep>>;
+type Sweep = { periodSeconds: number; run: (pool: pg.Pool) => Promise<unknown> };
+type Sweeps = Readonly<Record<string, Sweep>>;
 
 const CLEAN_UP_SECONDS = 600;
 
