@@ -6,7 +6,7 @@ import type { IssuerConfig } from '../auth/issuer-config.ts';
 import { createTokenVerifier } from '../auth/jwt.ts';
 import { createKnownCredentials } from '../auth/known-credentials.ts';
 import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
-import type { Config } from '../config/config.ts';
+import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
 import { openReplica, type StatisticsSource } from '../database/replica.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
@@ -122,7 +122,7 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
   const { secretOf } = createUpstreamSigner(keyring);
   return {
     users: createUserService({ db }),
-    projects: createProjectService({ db, bus, ownHosts: ownHostsOf(config), secretOf }),
+    projects: createProjectService({ db, bus, hostRules: { ownHosts: ownHostsOf(config), production }, secretOf }),
     endpoints: createEndpointService({ db, bus, events, egressAllow }),
     apiKeys: createApiKeyService({ db, bus, keyring, production }),
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
@@ -150,13 +150,4 @@ function openStatistics({ config, db, log, metrics, onClose }: Ground): Statisti
   onClose(replica.close);
   metrics.watchPool('replica', replica.pool);
   return replica;
-}
-
-/**
- * The service's own host names. A project that took one of them would receive every request sent to the service. In
- * production, they are unknown without `PUBLIC_URL`.
- */
-function ownHostsOf({ host, publicUrl, production }: Config): ReadonlySet<string> | undefined {
-  if (production && !publicUrl) return undefined;
-  return new Set([host.toLowerCase(), ...(publicUrl ? [new URL(publicUrl).hostname] : [])]);
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { ownHostsOf } from '../config/own-hosts.ts';
 import { createLedger } from '../features/payments/ledger.ts';
 import { checkFacilitator, configuredRails } from '../gateway/chain/rails.ts';
 import { startGateway } from '../gateway/gateway.ts';
@@ -15,7 +16,7 @@ import type { Ground } from './ground.ts';
 export async function openGatewayRole(ground: Ground) {
   const { config, log, db, bus, keyring, egress, events, metrics, overrides, onClose } = ground;
   const { network, publicUrl } = config;
-  const routes = await openRouteTable({ db, bus, log });
+  const routes = await openRouteTable({ db, bus, log, ownHosts: ownHostsOf(config) });
   onClose(routes.close);
 
   return {

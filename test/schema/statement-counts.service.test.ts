@@ -92,7 +92,12 @@ async function createRows({ customerId, row }: { customerId: string; row: number
 async function run(source: string, variableValues: Record<string, unknown> = {}) {
   const unused = {} as never;
   const services = {
-    projects: createProjectService({ db, bus: unused, ownHosts: undefined, secretOf: () => '' }),
+    projects: createProjectService({
+      db,
+      bus: unused,
+      hostRules: { ownHosts: undefined, production: false },
+      secretOf: () => '',
+    }),
     endpoints: createEndpointService({ db, bus: unused, events: unused, egressAllow: unused }),
     apiKeys: createApiKeyService({ db, bus: unused, keyring: unused, production: false }),
     webhooks: createWebhookService({ db, bus: unused, events: unused, secretBox: unused, egressAllow: unused }),

@@ -1,18 +1,46 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import type { OwnHosts } from '../../config/own-hosts.ts';
 
 const MAX_LENGTH = 253;
 // RFC 1123 §2.1: at most 63 letters, digits, and inner hyphens.
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Normalizes a project's host name to its stored form: lowercase, and ASCII for international names. Rejects ports, IP
- * addresses, and the service's own host names.
- *
- * @param reserved the service's own host names. If undefined, they are unknown and every host name is rejected.
+ * Domains whose names have a meaning inside a network, such as `metadata.google.internal`, or that no DNS server on the
+ * internet knows. https://www.iana.org/assignments/special-use-domain-names
  */
-export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
+const PRIVATE_DOMAINS = [
+  'alt',
+  'arpa',
+  'home',
+  'corp',
+  'internal',
+  'intranet',
+  'invalid',
+  'lan',
+  'local',
+  'localdomain',
+  'mail',
+  'onion',
+];
+/** Domains for trying things out on one machine (RFC 6761). */
+const DEVELOPMENT_DOMAINS = ['example', 'localhost', 'test'];
+
+/** Which host names projects can't have. */
+export type HostRules = {
+  /** The service's own names. If undefined, they are unknown and every host name is rejected. */
+  ownHosts: OwnHosts | undefined;
+  production: boolean;
+};
+
+/**
+ * Normalizes a project's host name to its stored form: lowercase, and ASCII for international names. Rejects ports, IP
+ * addresses, names that aren't on the internet, and the service's own names.
+ */
+export function gatewayHostInput({ ownHosts, production }: HostRules) {
+  const reserved = new Set(production ? [...PRIVATE_DOMAINS, ...DEVELOPMENT_DOMAINS] : PRIVATE_DOMAINS);
   return z.string().transform((text, context) => {
     const refuse = (message: string) => {
       context.addIssue({ code: 'custom', message });
@@ -23,10 +51,16 @@ export function gatewayHostInput(reserved: ReadonlySet<string> | undefined) {
     const labels = host.split('.');
     if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
       return refuse('Must be a host name without a scheme, port, or path, for example, "api.example.com".');
-    if (isIP(host) !== 0 || /^\d+$/.test(labels.at(-1)!)) return refuse('Must be a host name, not an IP address.');
-    if (!reserved)
+    const domain = labels.at(-1)!;
+    if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a host name, not an IP address.');
+    if (reserved.has(domain))
+      return refuse(`Must be a name on the internet, for example, "api.example.com". Names under ".${domain}" aren't.`);
+    if (!ownHosts)
       return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
-    if (reserved.has(host)) return refuse('This host name belongs to the service itself.');
+    if (ownHosts.includes(host))
+      return refuse(
+        'This host name belongs to the service itself, is under its name, or is one of its parent domains. Use a name in your own domain.',
+      );
     return host;
   });
 }

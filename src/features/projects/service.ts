@@ -13,7 +13,7 @@ import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
 import { buryProject } from '../deletions/bury.ts';
-import { gatewayHostInput } from './gateway-host.ts';
+import { gatewayHostInput, type HostRules } from './gateway-host.ts';
 import { lockHost, queueForHosts, releaseHost, takeHost } from './host-names.ts';
 import { milestonesInput, milestonesUsdOf } from './milestones.ts';
 
@@ -47,20 +47,20 @@ export type ProjectService = ReturnType<typeof createProjectService>;
  * A user's projects. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for another project's host
  * name, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for API keys.
  *
- * @param options `ownHosts`: the service's own host names, which projects can't use. `secretOf`: a project's secret,
- *   which signs the gateway's requests to upstreams.
+ * @param options `hostRules`: which host names projects can't have. `secretOf`: a project's secret, which signs the
+ *   gateway's requests to upstreams.
  */
 export function createProjectService(options: {
   db: Database;
   bus: Bus;
-  ownHosts: ReadonlySet<string> | undefined;
+  hostRules: HostRules;
   secretOf(projectId: string): string;
 }) {
   const { db, bus } = options;
   const createInput = z.strictObject({
     name: lineOfText(200),
     walletAddress: walletAddressInput,
-    gatewayHost: gatewayHostInput(options.ownHosts).nullish(),
+    gatewayHost: gatewayHostInput(options.hostRules).nullish(),
     milestonesUsd: milestonesInput.optional(),
   });
   const updateInput = createInput.partial();

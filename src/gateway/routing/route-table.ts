@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
+import type { OwnHosts } from '../../config/own-hosts.ts';
 import type { Database } from '../../database/client.ts';
 import { parseUpstream, type Upstream } from '../upstream/target.ts';
+import { createOwnHostsFilter } from './own-hosts-filter.ts';
 import { createMatcher } from './route-match.ts';
 
 /** A paid endpoint as the gateway serves it. */
@@ -24,7 +26,7 @@ export type PaidRoute = {
 export type RouteTable = {
   /** The active endpoint for a canonical path in a project, if there is one. */
   find(projectId: string, segments: readonly string[]): Promise<PaidRoute | undefined>;
-  /** The project that a host name belongs to. */
+  /** The project that a host name belongs to. Never a project for the service's own host names. */
   projectOfHost(host: string): string | undefined;
   close(): void;
 };
@@ -51,17 +53,20 @@ const MAX_PROJECTS = 10_000;
  * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and no project stays in
  * memory for more than a second without being reloaded.
  *
- * @param options `now` returns milliseconds of a monotonic clock.
+ * @param options `ownHosts`: the service's own host names, if they are known. `now` returns milliseconds of a monotonic
+ *   clock.
  */
 export async function openRouteTable(options: {
   db: Pick<Database, 'pool'>;
   bus: Bus;
   log: Logger;
+  ownHosts: OwnHosts | undefined;
   now?: () => number;
 }): Promise<RouteTable> {
-  const { db, bus, log, now = () => performance.now() } = options;
+  const { db, bus, log, ownHosts, now = () => performance.now() } = options;
   const entries = new Map<string, Entry>();
-  let projectsByHost: ReadonlyMap<string, string> = await loadHosts(db);
+  const withoutOwnHosts = createOwnHostsFilter(ownHosts, log);
+  let projectsByHost = withoutOwnHosts(await loadHosts(db));
 
   function load(projectId: string): Entry {
     const unsubscribe = bus.subscribe(topics.routes(projectId), forget);
@@ -91,7 +96,7 @@ export async function openRouteTable(options: {
   function refreshHosts(): void {
     refreshing = refreshing
       .then(async () => {
-        projectsByHost = await loadHosts(db);
+        projectsByHost = withoutOwnHosts(await loadHosts(db));
       })
       .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts; will retry"));
   }

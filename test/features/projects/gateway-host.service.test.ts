@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { gatewayHostInput } from '../../../src/features/projects/gateway-host.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createKey, createProject, GOOD, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
@@ -59,15 +58,6 @@ describe('a gateway host', () => {
     const { status, body } = await create(alice, { gatewayHost });
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer: '/gatewayHost' }]);
-  });
-
-  test('cannot be the host name of the service itself', () => {
-    const input = gatewayHostInput(new Set(['gate.example.com']));
-    for (const host of ['gate.example.com', 'GATE.example.com'])
-      expect(input.safeParse(host).error?.issues).toMatchObject([
-        { message: 'This host name belongs to the service itself.' },
-      ]);
-    expect(input.safeParse('shop.gate.example.com').success).toBe(true);
   });
 
   test('is rejected in production while PUBLIC_URL is not set', async () => {

@@ -91,6 +91,7 @@ test('a change without a hint takes effect within a second', async () => {
     db: { pool },
     bus: silent,
     log: pino({ level: 'silent' }),
+    ownHosts: undefined,
     now: () => milliseconds,
   });
   const price = async () => (await table.find(projectId, ['a']))?.priceAtomic;

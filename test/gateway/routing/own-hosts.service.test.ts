@@ -1,0 +1,87 @@
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { freePort } from '../../support/free-port.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+import { createProject } from '../../support/resources.ts';
+import { rawRequest } from '../sign.ts';
+
+/** A service that doesn't know its public name yet. */
+let early: TestApp;
+let alice: TestUser;
+let database: pg.Client;
+
+beforeAll(async () => {
+  early = await startTestApp();
+  alice = await early.user('alice');
+  database = new pg.Client({ connectionString: early.databaseUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database?.end();
+  await early?.stop();
+});
+
+const statusOf = async (url: string, host: string) => {
+  const [answer] = await sendRaw(url, [rawRequest('GET /healthz', `Host: ${host}`)]);
+  return answer!.status;
+};
+
+/** Starts a second process of the service, which knows its public URL. */
+async function publish(publicUrl: string, log?: pino.Logger) {
+  const port = await freePort();
+  const { databaseUrl, dataDir } = early;
+  const env = { PORT: String(port), PUBLIC_URL: publicUrl };
+  const { stop } = await startTestApp({ env, databaseUrl, dataDir, ...(log && { log }) });
+  return { url: `http://127.0.0.1:${port}`, stop };
+}
+
+test('a name that a project took before the service had it goes to the service, and is logged once', async () => {
+  const names = ['gate.example', 'www.gate.example', 'console.gate.example', 'a.pay.gate.example'];
+  const projects = [];
+  for (const gatewayHost of names) projects.push(await createProject(alice, { gatewayHost }));
+  await createProject(alice, { gatewayHost: 'shop.example' });
+  await expect.poll(() => statusOf(early.url, 'gate.example')).toBe(404);
+
+  const lines: { msg: string; host: string; projectId: string }[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const published = await publish('https://pay.gate.example', log);
+  try {
+    for (const host of ['gate.example', 'GATE.example:443', 'gate.example.', 'a.pay.gate.example'])
+      expect(await statusOf(published.url, host)).toBe(200);
+    // Neither above nor under the service's name.
+    for (const host of ['www.gate.example', 'shop.example']) expect(await statusOf(published.url, host)).toBe(404);
+
+    // A change reads all names again.
+    await createProject(alice, { gatewayHost: 'later.example' });
+    await expect.poll(() => statusOf(published.url, 'later.example')).toBe(404);
+    expect(await statusOf(published.url, 'gate.example')).toBe(200);
+    const warnings = lines.filter(({ msg }) => msg?.startsWith("a project's host name is ignored"));
+    expect(warnings.map(({ host, projectId }) => [host, projectId]).sort()).toEqual([
+      ['a.pay.gate.example', projects[3]!.id],
+      ['gate.example', projects[0]!.id],
+    ]);
+    expect(warnings[0]!.msg).toContain('ask the owner for a different `gatewayHost`, or correct PUBLIC_URL');
+  } finally {
+    await published.stop();
+  }
+});
+
+test.each(['localhost', 'LOCALHOST', 'www.localhost'])(
+  '%s goes to the service even if the table gives it to a project',
+  async (host) => {
+    const project = await createProject(alice);
+    const marker = `${project.id.replaceAll('_', '-')}.example`;
+    const published = await publish('http://localhost:4000');
+    try {
+      await database.query('UPDATE "Project" SET "gatewayHost" = $2 WHERE "id" = $1', [project.id, host]);
+      // A change reads all names again.
+      await createProject(alice, { gatewayHost: marker });
+      await expect.poll(() => statusOf(published.url, marker)).toBe(404);
+      expect(await statusOf(published.url, host)).toBe(200);
+    } finally {
+      await published.stop();
+    }
+  },
+);
