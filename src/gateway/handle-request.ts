@@ -11,14 +11,15 @@ import { paymentRequired, wantsPage } from './payment/payment-required.ts';
 import type { HeldResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
+import { isHostMapped, PREFIX, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
 import type { PaidRoute, RouteTable } from './routing/route-table.ts';
 import type { GatewayResponse } from './upstream/gateway-response.ts';
 import { requestHeaders } from './upstream/headers.ts';
+import { publicLocation } from './upstream/location.ts';
 import { checkFraming, hasBody, isUndrained } from './upstream/request-body.ts';
 import { paceResponse, type ResponsePacing } from './upstream/response-pacing.ts';
 import { upstreamTarget } from './upstream/target.ts';
 
-export const PREFIX = '/gateway/';
 const MAX_KEY_CHARACTERS = 255;
 /** Removes all permissions from documents that sellers serve from this service's host. */
 const SANDBOXED = { 'content-security-policy': 'sandbox' };
@@ -33,7 +34,7 @@ export type GatewayOptions = {
   responseMemory(address: string): HeldResponse;
   /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
-  /** This service's public URL, if it differs from the request's. */
+  /** This service's public URL, if it is known. */
   publicUrl: string | undefined;
   now?: () => Date;
 };
@@ -52,9 +53,10 @@ export function createRequestHandler(options: GatewayOptions) {
     const target = upstreamTarget(route.upstream, route.pattern, requested.segments, requested.query);
     if (!target.ok) throw new AppError('BAD_REQUEST', { detail: target.message });
 
-    const resource = resourceOf(route, resourceUrl(request, route, requested.path));
+    const address = publicAddressOf(request, projectId, publicUrl);
+    const resource = resourceOf(route, address.base + requested.path);
     const demand = (error: string) => demandOf(network, route, resource, request, error);
-    const header = readPaymentHeader(request.headers);
+    const header = readPaymentHeader(request.raw.headers);
     if (header.kind === 'none') return demand('Payment is required.');
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
@@ -63,8 +65,8 @@ export function createRequestHandler(options: GatewayOptions) {
       route,
       resource,
       method: request.method,
-      target,
-      headers: headersFor(request),
+      target: { ...target, publicLocation: (location) => publicLocation(location, { route, target, address }) },
+      headers: headersFor(request, address),
       body: hasBody(request.raw) ? request.raw : null,
       payment: header.payment,
       unmet: unmetTerm(network, route, header.payment, now()),
@@ -81,11 +83,6 @@ export function createRequestHandler(options: GatewayOptions) {
       gone,
       hold: held.take,
     });
-  }
-
-  function resourceUrl(request: FastifyRequest, route: PaidRoute, path: string): string {
-    const own = `${request.protocol}://${request.host}`;
-    return isHostMapped(request) ? own + path : `${publicUrl ?? own}${PREFIX}${route.projectId}${path}`;
   }
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -133,24 +130,19 @@ function demandOf(
   request: FastifyRequest,
   error: string,
 ): GatewayResponse {
-  const isForBrowser = wantsPage(request.headers.accept);
+  const isForBrowser = wantsPage(request.raw.headers.accept);
   return { statusCode: 402, ...paymentRequired({ network, route, resource, error, isForBrowser }) };
 }
 
-function isHostMapped(request: FastifyRequest): boolean {
-  return request.originalUrl !== request.raw.url;
-}
-
-function headersFor(request: FastifyRequest) {
-  const { ip: clientAddress, host, protocol } = request;
-  const headers = requestHeaders(request.headers, { clientAddress, host, protocol });
+function headersFor(request: FastifyRequest, { host, protocol }: PublicAddress) {
+  const headers = requestHeaders(request.raw.headers, { clientAddress: request.ip, host, protocol });
   if (!hasBody(request.raw)) delete headers['content-length'];
   return headers;
 }
 
 /** What identifies the client that may receive the response again; see `fingerprintOf`. */
 function holderOf(request: FastifyRequest): string {
-  const key = request.headers['idempotency-key'];
+  const key = request.raw.headers['idempotency-key'];
   if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
   if (key.length > MAX_KEY_CHARACTERS) {
     throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key must be at most ${MAX_KEY_CHARACTERS} characters.` });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { createRequestHandler, type GatewayOptions, PREFIX } from './handle-request.ts';
+import { createRequestHandler, type GatewayOptions } from './handle-request.ts';
+import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -10,8 +11,12 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
  */
 const CORS = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'payment-required, payment-response, x-payment-response, tollgate-payment-id, retry-after, x-request-id',
+  // The wildcard covers every header that the upstream may send. Browsers that don't know it read only the names.
+  // https://fetch.spec.whatwg.org/#http-access-control-expose-headers
+  'access-control-expose-headers': [
+    ...['*', 'payment-required', 'payment-response', 'x-payment-response', 'tollgate-payment-id', 'x-request-id'],
+    ...['content-disposition', 'etag', 'link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after'],
+  ].join(', '),
 };
 const PREFLIGHT = {
   ...CORS,
@@ -40,6 +45,11 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
     scope.removeAllContentTypeParsers();
     // Request bodies stream through to the upstreams unread.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    // Fastify rejects a media type that it can't parse, but that is for the upstream to decide.
+    scope.addHook('onRequest', (request, _reply, done) => {
+      request.headers = { 'content-type': undefined };
+      done();
+    });
     const handle = createRequestHandler(options);
     const config = { cors: false };
     for (const url of ['/gateway/:projectId', '/gateway/:projectId/*']) {

@@ -3,6 +3,7 @@ import type { Attempt } from '../../limits/failed-credentials.ts';
 import type { PaidRoute } from '../routing/route-table.ts';
 import type { GatewayResponse } from '../upstream/gateway-response.ts';
 import type { Headers } from '../upstream/headers.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import type { Resource } from './terms.ts';
 
@@ -12,7 +13,7 @@ export type PaidRequest = {
   resource: Resource;
   method: string;
   /** The target at the upstream. */
-  target: { origin: string; path: string };
+  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicLocation'>;
   /** Headers for the upstream. */
   headers: Headers;
   /** The incoming request, to read the body from; null if it has no body. */

@@ -4,6 +4,7 @@ import type { OwnHosts } from '../../config/own-hosts.ts';
 import type { Database } from '../../database/client.ts';
 import { parseUpstream, type Upstream } from '../upstream/target.ts';
 import { createOwnHostsFilter } from './own-hosts-filter.ts';
+import { hostNameOf } from './public-address.ts';
 import { createMatcher } from './route-match.ts';
 
 /** A paid endpoint as the gateway serves it. */
@@ -114,11 +115,6 @@ export async function openRouteTable(options: {
       for (const entry of [...entries.values()]) entry.forget();
     },
   };
-}
-
-/** The name in a Host header (RFC 9110 §7.2) in lowercase, without a port or trailing dot. */
-function hostNameOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 }
 
 async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promise<PaidRoute[]> {

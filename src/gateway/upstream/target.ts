@@ -13,7 +13,7 @@ export type Upstream = {
 
 export type UpstreamTarget = { ok: true; origin: string; path: string } | { ok: false; message: string };
 
-const isPlaceholder = (segment: string) => segment === '*' || segment.startsWith(':');
+export const isPlaceholder = (segment: string) => segment === '*' || segment.startsWith(':');
 
 /** Parses an upstream URL. @throws TypeError if it isn't an absolute URL. */
 export function parseUpstream(upstreamUrl: string): Upstream {
@@ -43,10 +43,7 @@ export function upstreamTarget(
   segments: readonly string[],
   query: string,
 ): UpstreamTarget {
-  const { reservedNames, reservedParents } = upstream;
-  const repeated = [...namesIn(query.slice(1))].find(
-    (name) => reservedParents.has(name) || withParents(name).some((part) => reservedNames.has(part)),
-  );
+  const repeated = [...namesIn(query.slice(1))].find((name) => isReserved(upstream, name));
   if (repeated !== undefined) return { ok: false, message: `The query parameter "${repeated}" is set by the seller.` };
 
   const path = upstream.segments.flatMap((segment, position) => {
@@ -68,6 +65,16 @@ export function upstreamTarget(
     origin: upstream.origin,
     path: `/${path.join('/')}${queries.length > 0 ? `?${queries.join('&')}` : ''}`,
   };
+}
+
+/** A query without the parameters that the upstream URL sets. Neither has the question mark. */
+export function withoutReserved(upstream: Upstream, query: string): string {
+  const pairs = query.split('&').filter((pair) => ![...namesIn(pair)].some((name) => isReserved(upstream, name)));
+  return pairs.join('&');
+}
+
+function isReserved({ reservedNames, reservedParents }: Upstream, name: string): boolean {
+  return reservedParents.has(name) || withParents(name).some((part) => reservedNames.has(part));
 }
 
 /** The index of the first request segment that is appended to the upstream's path, or -1 if nothing is appended. */

@@ -9,6 +9,8 @@ export type UpstreamRequest = {
   origin: string;
   /** Path and query. */
   path: string;
+  /** What buyers see instead of the upstream's `Location`, or undefined if they must not see it. */
+  publicLocation(location: string): string | undefined;
   method: string;
   headers: Headers;
   /** The request's body, or null if it has none. */
@@ -55,6 +57,8 @@ export const BUYER_GONE = 'buyer_gone';
 /** The reason if there is no memory for another response. */
 export const GATEWAY_BUSY = 'gateway_busy';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** For these, `Location` says what was created, or where the result will be (RFC 9110 §15.3.2, §15.3.3). */
+const LOCATED = new Set([201, 202]);
 
 /**
  * Calls an upstream once and buffers the whole response. The request body streams through. The response is limited in
@@ -112,8 +116,11 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
       );
     }
     const headers = responseHeaders(response.headers);
+    const { location, 'content-length': length } = response.headers;
+    const publicLocation =
+      LOCATED.has(statusCode) && typeof location === 'string' ? request.publicLocation(location) : undefined;
+    if (publicLocation !== undefined) headers.location = publicLocation;
     // For HEAD, this is the length of a body that isn't sent (RFC 9110 §8.6), so it can't be computed here.
-    const { 'content-length': length } = response.headers;
     if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
     if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {
       response.body.destroy();

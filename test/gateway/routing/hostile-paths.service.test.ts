@@ -141,11 +141,49 @@ describe('the payment terms', () => {
     expect(resource.url).toBe(`https://pay.example${prefix}/weather`);
   });
 
-  test('escape a forged host on the page for browsers', async () => {
-    const { headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a"><script>1</script>', 'Accept: text/html']);
-    expect(text).not.toContain('<script');
-    expect(text).toContain('a&quot;&gt;&lt;script&gt;');
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+  test("of a project's own host contain the project's name, with the scheme and port of the public URL", async () => {
+    const urlOf = async (serviceUrl: string, host: string, ...headers: string[]) => {
+      const answer = await ask('GET /weather', [`Host: ${host}`, ...headers], serviceUrl);
+      expect(answer.status).toBe(402);
+      return decodeHeader<{ resource: { url: string } }>(answer.headers.get('payment-required')).resource.url;
+    };
+    await vi.waitFor(() => urlOf(publishedUrl, HOST));
+    for (const host of ['SHOP.Example.:1', `${HOST}:8443`, `${HOST}:`])
+      expect(await urlOf(publishedUrl, host, ...forged)).toBe(`https://${HOST}/weather`);
+    expect(await urlOf(app.url, 'SHOP.Example.:8443', ...forged)).toBe(`http://${HOST}:8443/weather`);
+  });
+
+  test.each([
+    'a"><script>1</script>',
+    'a.example/b',
+    'user@a.example',
+    'a.example:99999',
+    'a b',
+    'a,b',
+    'a?b',
+    '[::1',
+    '',
+  ])('are not made from the host %j, which gets 400', async (host) => {
+    for (const accept of ['text/html', 'application/json']) {
+      const { status, text } = await ask(`GET ${prefix}/weather`, [`Host: ${host}`, `Accept: ${accept}`]);
+      expect(status).toBe(400);
+      expect(JSON.parse(text).detail).toMatch(/The `Host` header must be a host name/);
+      expect(text).not.toContain('script');
+    }
+    // The public URL is known there, so the host doesn't matter.
+    expect((await ask(`GET ${prefix}/weather`, [`Host: ${host}`], publishedUrl)).status).toBe(402);
+  });
+
+  test.each([
+    ['a.example', 'a.example'],
+    ['A.example:80', 'a.example'],
+    ['localhost:4000', 'localhost:4000'],
+    ['[::1]:4000', '[::1]:4000'],
+    ['my_service:4000', 'my_service:4000'],
+  ])('without a public URL are made from the valid host %s', async (host, shown) => {
+    const { headers } = await ask(`GET ${prefix}/weather`, [`Host: ${host}`]);
+    const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
+    expect(resource.url).toBe(`http://${shown}${prefix}/weather`);
   });
 });
 

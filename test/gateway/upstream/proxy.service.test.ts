@@ -245,6 +245,18 @@ describe('the headers for the upstream', () => {
     expect(verify(`${buyer.address}.${method}.${path}x`)).not.toBe(headers['tollgate-signature']);
   });
 
+  test.each(['json', 'text/', '', '/', ';charset=utf-8', 'a/b; c', 'text/html; charset="', 'a/b/c, d', '\xe9/\xe9'])(
+    'contain a Content-Type that is malformed as it is: %j',
+    async (type) => {
+      const head = `POST ${prefix}/weather HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 2`;
+      expect(statusesOf(await exchange(`${head}\r\n\r\n{}`))).toEqual([402]);
+      expect(statusesOf(await exchange(`${head}\r\n${await paymentLine()}\r\n\r\n{}`))).toEqual([200]);
+      expect(upstream.requests.map(({ headers, body: sent }) => [headers['content-type'], String(sent)])).toEqual([
+        [type, '{}'],
+      ]);
+    },
+  );
+
   test("don't request an encoding that the caller didn't name", async () => {
     await exchange(`GET ${prefix}/weather HTTP/1.1\r\nHost: a\r\n${await paymentLine()}\r\n\r\n`);
     expect(upstream.requests[0]!.headers['accept-encoding']).toBe('identity');
@@ -259,7 +271,7 @@ describe('the response for the buyer', () => {
         connection: 'x-internal, close',
         'x-internal': 'secret',
         'set-cookie': ['a=1', 'b=2'],
-        location: 'http://169.254.169.254/latest',
+        location: 'http://user:secret@169.254.169.254/latest',
         'strict-transport-security': 'max-age=1',
         'clear-site-data': '"*"',
         'content-security-policy': "default-src 'none'",
@@ -307,6 +319,44 @@ describe('the response for the buyer', () => {
     ]) {
       expect(headers).not.toHaveProperty([name]);
     }
+  });
+
+  test.each([201, 202])('with status %i has the public URL of what the upstream created', async (statusCode) => {
+    upstream.handle(() => ({ statusCode, headers: { location: `${upstream.url}/now/7?x=1` } }));
+    const headers = await pay();
+    // The second response is the stored one.
+    for (let time = 0; time < 2; time++) {
+      const answer = await fetch(`${shop.url}/weather`, { method: 'POST', headers });
+      expect([answer.status, answer.headers.get('location')]).toEqual([statusCode, `${shop.url}/weather/7?x=1`]);
+    }
+  });
+
+  test("has no Location outside the endpoint, or with another status, and none with the seller's parameters", async () => {
+    const located = async (statusCode: number, location: string, path = '/weather') => {
+      upstream.handle(() => ({ statusCode, headers: { location } }));
+      const answer = await fetch(shop.url + path, { headers: await pay() });
+      expect(answer.status).toBe(statusCode);
+      return answer.headers.get('location');
+    };
+    expect(await located(201, '/internal/7')).toBeNull();
+    expect(await located(200, '/now/7')).toBeNull();
+    expect(await located(404, '/now/7')).toBeNull();
+    expect(await located(201, '/keyed/7?key=of-the-seller&n=1', '/keyed')).toBe(`${shop.url}/keyed/7?n=1`);
+    expect(await located(201, 'https://cdn.example/7')).toBe('https://cdn.example/7');
+  });
+
+  test('can be read in full by web pages on any origin', async () => {
+    upstream.handle(() => ({ headers: { 'x-custom': 'a', etag: '"e"' } }));
+    const answer = await fetch(`${shop.url}/weather`, {
+      headers: { ...(await pay()), origin: 'https://page.example' },
+    });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    // With credentials, the wildcard would be a literal name.
+    expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
+    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
+    expect(exposed).toContain('*');
+    for (const name of ['payment-response', 'payment-required', 'etag', 'location', 'link', 'retry-after'])
+      expect(exposed).toContain(name);
   });
 
   test('keeps the encoding that the upstream chose', async () => {

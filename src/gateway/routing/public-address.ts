@@ -1,0 +1,53 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../errors.ts';
+
+export const PREFIX = '/gateway/';
+const HOST = /^[\w.:[\]-]+$/;
+
+/** Where buyers reach a project. */
+export type PublicAddress = {
+  protocol: string;
+  /** With the port, if it isn't the protocol's default. */
+  host: string;
+  /** The URL in front of the paths of the project's endpoints. */
+  base: string;
+};
+
+/** Whether a request came to a project's own host. */
+export function isHostMapped({ raw, originalUrl }: Pick<FastifyRequest, 'raw' | 'originalUrl'>): boolean {
+  return originalUrl !== raw.url;
+}
+
+/**
+ * The address of the project that a request is for. Buyers and upstreams trust it, so it is made from what the service
+ * knows: its public URL, and the project's own host name. Without a public URL, the service has to believe the request.
+ *
+ * @throws AppError `BAD_REQUEST` if it would have to believe an invalid host.
+ */
+export function publicAddressOf(
+  request: FastifyRequest,
+  projectId: string,
+  publicUrl: string | undefined,
+): PublicAddress {
+  const mapped = isHostMapped(request) ? request.raw.headers.host : undefined;
+  const url = publicUrl === undefined ? requestedUrl(request, mapped ?? request.host) : new URL(publicUrl);
+  if (mapped === undefined) {
+    const base = `${publicUrl ?? url.origin}${PREFIX}${projectId}`;
+    return { protocol: url.protocol.slice(0, -1), host: url.host, base };
+  }
+  // The name is the project's, because it was found in the route table.
+  url.hostname = hostNameOf(mapped);
+  return { protocol: url.protocol.slice(0, -1), host: url.host, base: url.origin };
+}
+
+/** The name in a Host header (RFC 9110 §7.2) in lowercase, without a port or trailing dot. */
+export function hostNameOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+}
+
+function requestedUrl({ protocol }: FastifyRequest, host: string): URL {
+  // A proxy may pass on any protocol that the client claims.
+  const url = HOST.test(host) ? URL.parse(`${protocol === 'https' ? 'https' : 'http'}://${host}`) : null;
+  if (url) return url;
+  throw new AppError('BAD_REQUEST', { detail: 'The `Host` header must be a host name, optionally with a port.' });
+}
