@@ -7,7 +7,7 @@ type Resource = AuditAction extends `${infer Name}.${string}` ? Name : never;
 /** The fields that the log may store. Entries are stored forever, so a new field is excluded until it is added here. */
 const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   project: ['name', 'walletAddress', 'gatewayHost', 'milestonesUsd'],
-  endpoint: ['path', 'upstreamUrl', 'priceUsd', 'description', 'isActive'],
+  endpoint: ['path', 'upstreamUrl', 'priceUsd', 'description', 'isActive', 'forwardedHeaders'],
   api_key: ['name', 'environment'],
   webhook: [
     ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],

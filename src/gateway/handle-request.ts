@@ -66,7 +66,7 @@ export function createRequestHandler(options: GatewayOptions) {
       resource,
       method: request.method,
       target: { ...target, publicLocation: (location) => publicLocation(location, { route, target, address }) },
-      headers: headersFor(request, address),
+      headers: headersFor(request, route, address),
       body: hasBody(request.raw) ? request.raw : null,
       payment: header.payment,
       unmet: unmetTerm(network, route, header.payment, now()),
@@ -134,8 +134,8 @@ function demandOf(
   return { statusCode: 402, ...paymentRequired({ network, route, resource, error, isForBrowser }) };
 }
 
-function headersFor(request: FastifyRequest, { host, protocol }: PublicAddress) {
-  const headers = requestHeaders(request.raw.headers, { clientAddress: request.ip, host, protocol });
+function headersFor(request: FastifyRequest, { forwardedHeaders }: PaidRoute, { host, protocol }: PublicAddress) {
+  const headers = requestHeaders(request.raw.headers, forwardedHeaders, { clientAddress: request.ip, host, protocol });
   if (!hasBody(request.raw)) delete headers['content-length'];
   return headers;
 }

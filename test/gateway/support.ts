@@ -78,7 +78,10 @@ export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
 export async function createShop(
   app: TestApp,
   owner: TestUser,
-  endpoints: Record<string, { upstreamUrl: string; priceUsd?: string; description?: string }>,
+  endpoints: Record<
+    string,
+    { upstreamUrl: string; priceUsd?: string; description?: string; forwardedHeaders?: string[] }
+  >,
 ) {
   const project = await owner.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER });
   const base = `/api/projects/${project.body.id}`;

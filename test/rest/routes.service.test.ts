@@ -53,7 +53,7 @@ const FIELDS = {
   },
   endpoints: {
     ...{ id: id('ep'), projectId: id('proj'), ...GOOD.endpoint, path: expect.stringMatching(/^\//) },
-    ...{ description: null, isActive: true, warnings: [], ...stamps },
+    ...{ description: null, isActive: true, forwardedHeaders: [], warnings: [], ...stamps },
   },
   keys: {
     ...{ id: id('key'), projectId: id('proj'), name: 'CI', environment: 'TEST', prefix: 'tg_test_' },

@@ -30,6 +30,9 @@ const Endpoint = builder.prismaNode('Endpoint', {
     }),
     description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves this endpoint.' }),
+    forwardedHeaders: t.exposeStringList('forwardedHeaders', {
+      description: 'Names of the request headers that the API gets in addition to the usual ones, in lowercase.',
+    }),
     warnings: t.stringList({
       description: 'Potential problems, for example, a price that most clients refuse to pay.',
       resolve: warningsOf,
@@ -82,6 +85,10 @@ builder.relayMutationField(
       }),
       priceUsd: t.string({ required: true, description: 'Price per request in USD, for example, "0.01".' }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
+      forwardedHeaders: t.stringList({
+        description:
+          'Names of request headers that the API gets in addition to the usual ones (up to 32), for example, "x-api-version".',
+      }),
     }),
   },
   {
@@ -109,6 +116,10 @@ builder.relayMutationField(
       priceUsd: t.string({ description: 'Price per request in USD, for example, "0.01".' }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
       isActive: t.boolean({ description: 'Whether the gateway serves this endpoint.' }),
+      forwardedHeaders: t.stringList({
+        description:
+          'Names of request headers that the API gets in addition to the usual ones (up to 32). Replaces the list; an empty list removes all.',
+      }),
     }),
   },
   {

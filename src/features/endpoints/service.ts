@@ -17,6 +17,7 @@ import { maskUrl } from '../../secrets/mask-url.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
+import { forwardedHeadersInput } from './forwarded-headers.ts';
 import { canonicalPath } from './path.ts';
 import { PRICE_GRACE_SECONDS } from './price-grace.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
@@ -39,7 +40,13 @@ const priceInput = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export type CreateEndpointInput = { path: string; upstreamUrl: string; priceUsd: string; description?: string | null };
+export type CreateEndpointInput = {
+  path: string;
+  upstreamUrl: string;
+  priceUsd: string;
+  description?: string | null;
+  forwardedHeaders?: string[] | null;
+};
 export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
 export type EndpointService = ReturnType<typeof createEndpointService>;
 
@@ -73,6 +80,7 @@ export function createEndpointService(options: {
     upstreamUrl: targetUrlInput(options.egressAllow),
     priceUsd: priceInput,
     description: optionalText(1000),
+    forwardedHeaders: forwardedHeadersInput.optional(),
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
 
@@ -198,8 +206,8 @@ async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promis
 }
 
 function auditedOf(endpoint: Endpoint) {
-  const { path, upstreamUrl, description, isActive } = endpoint;
-  return { path, upstreamUrl, priceUsd: priceUsdOf(endpoint), description, isActive };
+  const { path, upstreamUrl, description, isActive, forwardedHeaders } = endpoint;
+  return { path, upstreamUrl, priceUsd: priceUsdOf(endpoint), description, isActive, forwardedHeaders };
 }
 
 function decimal(amountAtomic: bigint): Prisma.Decimal {

@@ -17,6 +17,8 @@ export type PaidRoute = {
   description: string | null;
   upstream: Upstream;
   upstreamUrl: string;
+  /** Names of request headers that the upstream gets in addition to the usual ones. */
+  forwardedHeaders: readonly string[];
   /** The project's wallet, EIP-55 checksummed. */
   payTo: `0x${string}`;
   priceAtomic: bigint;
@@ -39,6 +41,7 @@ type Row = {
   path: string;
   description: string | null;
   upstreamUrl: string;
+  forwardedHeaders: string[];
   payTo: string;
   priceAtomic: string;
   previousPriceAtomic: string | null;
@@ -121,7 +124,8 @@ async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promis
   // Oldest first: of two paths with the same shape, the older one is served.
   const { rows } = await db.pool.query<Row>({
     name: 'gateway-routes',
-    text: `SELECT e.id AS "endpointId", e.path, e.description, e."upstreamUrl", p."walletAddress" AS "payTo",
+    text: `SELECT e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders",
+                  p."walletAddress" AS "payTo",
                   e."priceAtomic"::text AS "priceAtomic", o."priceAtomic"::text AS "previousPriceAtomic",
                   o."validUntil" AS "previousValidUntil"
              FROM "Endpoint" e
@@ -135,7 +139,7 @@ async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promis
 }
 
 function toRoute(projectId: string, row: Row): PaidRoute {
-  const { endpointId, path, description, upstreamUrl, previousPriceAtomic, previousValidUntil } = row;
+  const { endpointId, path, description, upstreamUrl, forwardedHeaders, previousPriceAtomic, previousValidUntil } = row;
   return {
     projectId,
     endpointId,
@@ -144,6 +148,7 @@ function toRoute(projectId: string, row: Row): PaidRoute {
     description,
     upstream: parseUpstream(upstreamUrl),
     upstreamUrl,
+    forwardedHeaders,
     payTo: row.payTo as `0x${string}`,
     priceAtomic: BigInt(row.priceAtomic),
     ...(previousPriceAtomic !== null &&

@@ -2,7 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Headers = Record<string, string | string[]>;
 
-/** Request headers that are forwarded in addition to `x-…`: content, negotiation, conditions, and tracing. */
+/**
+ * Request headers that every upstream gets: content, negotiation, conditions, and tracing. None of them can make an
+ * upstream believe who is calling, because anyone can send them.
+ */
 const REQUEST_HEADERS = new Set([
   'accept',
   'accept-charset',
@@ -32,6 +35,9 @@ const REQUEST_HEADERS = new Set([
   'traceparent',
   'tracestate',
   'user-agent',
+  'x-correlation-id',
+  'x-request-id',
+  'x-requested-with',
 ]);
 
 /** Response headers that are forwarded in addition to `x-…`. */
@@ -63,8 +69,8 @@ const RESPONSE_HEADERS = new Set([
 ]);
 
 /**
- * These `x-…` headers aren't forwarded: payments and credentials, headers that proxies set and servers trust, headers
- * that would make the upstream see a different request, and headers that browsers apply to the whole host.
+ * These `x-…` response headers aren't forwarded: payments and credentials, headers that proxies act on, and headers that
+ * browsers apply to the whole host.
  */
 const WITHHELD_X_HEADERS =
   /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
@@ -75,33 +81,40 @@ function perHop(headers: IncomingHttpHeaders): Set<string> {
   return new Set(named.map((name) => name.trim().toLowerCase()).filter(Boolean));
 }
 
-function pick(headers: IncomingHttpHeaders, allowed: ReadonlySet<string>): Headers {
+function pick(headers: IncomingHttpHeaders, isAllowed: (name: string) => boolean): Headers {
   const hop = perHop(headers);
   const picked: Headers = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || hop.has(name)) continue;
-    if (allowed.has(name) || isPassedXHeader(name)) picked[name] = value;
+    if (value !== undefined && !hop.has(name) && isAllowed(name)) picked[name] = value;
   }
   return picked;
 }
 
-/** Servers that turn names into variables (CGI, WSGI, PHP) read `x-real_ip` and `x-real.ip` as `x-real-ip`. */
-function isPassedXHeader(name: string): boolean {
-  return name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name.replace(/[^a-z0-9]/g, '-'));
+/** Programs that turn names into variables read `x-accel_redirect` as `x-accel-redirect`. */
+function isPassedResponseHeader(name: string): boolean {
+  const isPassedX = name.startsWith('x-') && !WITHHELD_X_HEADERS.test(name.replace(/[^a-z0-9]/g, '-'));
+  return RESPONSE_HEADERS.has(name) || isPassedX;
 }
 
 /** Where a request came from, as reported to upstreams. */
 type RequestOrigin = { clientAddress: string; host: string; protocol: string };
 
 /**
- * The request headers that the upstream gets. Credentials, cookies, payments, and unknown headers are removed, and
- * `X-Forwarded-*` contains what this gateway knows instead of what the caller sent.
+ * The request headers that the upstream gets: those that every upstream gets, and those that the endpoint lists. All
+ * others are removed, because upstreams may trust headers that only their own proxy should set, such as
+ * `X-Webauth-User`. `X-Forwarded-*` contains what this gateway knows instead of what the caller sent.
+ *
+ * @param listed the endpoint's `forwardedHeaders`.
  */
-export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrigin): Headers {
+export function requestHeaders(
+  headers: IncomingHttpHeaders,
+  listed: readonly string[],
+  origin: RequestOrigin,
+): Headers {
   return {
     // Otherwise an upstream might choose an encoding that the caller can't read.
     'accept-encoding': 'identity',
-    ...pick(headers, REQUEST_HEADERS),
+    ...pick(headers, (name) => REQUEST_HEADERS.has(name) || listed.includes(name)),
     'x-forwarded-for': origin.clientAddress,
     'x-forwarded-host': origin.host,
     'x-forwarded-proto': origin.protocol,
@@ -113,7 +126,7 @@ export function requestHeaders(headers: IncomingHttpHeaders, origin: RequestOrig
  * sellers share a host. The body gets a new content length.
  */
 export function responseHeaders(headers: IncomingHttpHeaders): Headers {
-  const picked = pick(headers, RESPONSE_HEADERS);
+  const picked = pick(headers, isPassedResponseHeader);
   const cacheControl = picked['cache-control'];
   if (cacheControl !== undefined) picked['cache-control'] = privately(String(cacheControl));
   return picked;

@@ -114,6 +114,42 @@ describe('endpoint.created', () => {
   });
 });
 
+describe('forwarded headers', () => {
+  test('are empty by default, can be replaced and emptied, and are in the audit log', async () => {
+    const { id, forwardedHeaders } = await createEndpoint(alice, base, { path: '/a' });
+    expect(forwardedHeaders).toEqual([]);
+    const listed = await createEndpoint(alice, base, { path: '/b', forwardedHeaders: ['X-A', 'x-a', 'x-b'] });
+    expect(listed.forwardedHeaders).toEqual(['x-a', 'x-b']);
+    expect((await patch(id, { forwardedHeaders: ['X-C'] })).body.forwardedHeaders).toEqual(['x-c']);
+    expect((await patch(id, { path: '/c' })).body.forwardedHeaders).toEqual(['x-c']);
+    expect((await patch(id, { forwardedHeaders: [] })).body.forwardedHeaders).toEqual([]);
+    const { data } = await alice.graphql<{
+      project: { auditLog: { nodes: { changes: object; previous: object }[] } };
+    }>('query ($id: ID!) { project(id: $id) { auditLog(first: 3) { nodes { changes previous } } } }', {
+      id: projectId,
+    });
+    expect(data!.project.auditLog.nodes).toMatchObject([
+      { changes: { forwardedHeaders: [] }, previous: { forwardedHeaders: ['x-c'] } },
+      { changes: { path: '/c' } },
+      { changes: { forwardedHeaders: ['x-c'] }, previous: { forwardedHeaders: [] } },
+    ]);
+  });
+
+  test.each([
+    [['x-fine', 'X-Forwarded-For'], '/forwardedHeaders/1'],
+    [['x_a'], '/forwardedHeaders/0'],
+    [[1], '/forwardedHeaders/0'],
+    [null, '/forwardedHeaders'],
+    ['x-a', '/forwardedHeaders'],
+    [Array.from({ length: 33 }, (_, index) => `x-${index}`), '/forwardedHeaders'],
+  ])('cannot be %j', async (forwardedHeaders, pointer) => {
+    const { id } = await createEndpoint(alice, base, { path: '/a' });
+    const { status, body } = await patch(id, { forwardedHeaders });
+    expect(status).toBe(422);
+    expect((body as unknown as { errors: object[] }).errors).toMatchObject([{ pointer }]);
+  });
+});
+
 describe('endpoint.pricing_changed', () => {
   test('is recorded once, with the old and the new price', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/a', priceUsd: '0.5' });

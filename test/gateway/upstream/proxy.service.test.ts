@@ -23,6 +23,7 @@ beforeAll(async () => {
   shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: `${upstream.url}/now` },
     '/files/*': { upstreamUrl: `${upstream.url}/files` },
+    '/custom': { upstreamUrl: `${upstream.url}/now`, forwardedHeaders: ['X-Custom', 'authorization', 'x-hop'] },
     '/keyed': { upstreamUrl: `${upstream.url}/keyed?key=of-the-seller` },
   });
   prefix = new URL(shop.url).pathname;
@@ -145,7 +146,7 @@ describe('an ambiguous request', () => {
 });
 
 describe('the headers for the upstream', () => {
-  test('describe the content and include custom ones, but nothing that authenticates, routes, or pays', async () => {
+  test('describe the content, but nothing in them authenticates, routes, or pays', async () => {
     const withheld = {
       authorization: 'Bearer tg_live_secret',
       cookie: 'session=1',
@@ -179,6 +180,24 @@ describe('the headers for the upstream', () => {
       origin: 'https://page.example',
       referer: 'https://page.example/secret',
       'x-hop': 'named in Connection',
+      // Proxies in front of an API set these, and the API trusts them.
+      'x-webauth-user': 'admin',
+      'x-consumer-username': 'admin',
+      'x-consumer-groups': 'admins',
+      'x-credential-identifier': 'admin',
+      'x-authenticated-userid': '1',
+      'x-ms-client-principal': 'admin',
+      'x-hasura-role': 'admin',
+      'x-hasura-admin-secret': 's',
+      'x-ssl-client-verify': 'SUCCESS',
+      'x-client-cert': 'c',
+      'x-goog-authenticated-user-email': 'admin@a.example',
+      'x-user-id': '1',
+      'x-custom': 'not listed by the endpoint',
+      'ssl-client-verify': 'SUCCESS',
+      'remote-user': 'admin',
+      'cf-connecting-ip': '10.0.0.1',
+      'fly-client-ip': '10.0.0.1',
     };
     const passed = {
       accept: 'application/json',
@@ -189,7 +208,8 @@ describe('the headers for the upstream', () => {
       range: 'bytes=0-1',
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       'user-agent': 'test',
-      'x-custom': 'kept',
+      'x-requested-with': 'fetch',
+      'x-request-id': 'request-1',
     };
     const lines = Object.entries({ ...withheld, ...passed, connection: 'x-hop, keep-alive', ...(await pay()) });
     const head = lines.map(([name, value]) => `${name}: ${value}`).join('\r\n');
@@ -243,6 +263,18 @@ describe('the headers for the upstream', () => {
       );
     expect(verify(`${buyer.address}.${method}.${path}`)).toBe(headers['tollgate-signature']);
     expect(verify(`${buyer.address}.${method}.${path}x`)).not.toBe(headers['tollgate-signature']);
+  });
+
+  test('include those that the endpoint lists, unless they are only for the connection', async () => {
+    const head = [
+      `GET ${prefix}/custom HTTP/1.1`,
+      ...['Host: a', 'X-Custom: kept', 'x_custom: forged', 'Authorization: Bearer of-the-api', 'X-Other: o'],
+      ...['X-Hop: h', 'Connection: x-hop', await paymentLine()],
+    ];
+    expect(statusesOf(await exchange(`${head.join('\r\n')}\r\n\r\n`))).toEqual([200]);
+    const { headers } = upstream.requests[0]!;
+    expect(headers).toMatchObject({ 'x-custom': 'kept', authorization: 'Bearer of-the-api' });
+    for (const name of ['x_custom', 'x-other', 'x-hop']) expect(headers).not.toHaveProperty([name]);
   });
 
   test.each(['json', 'text/', '', '/', ';charset=utf-8', 'a/b; c', 'text/html; charset="', 'a/b/c, d', '\xe9/\xe9'])(

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { CreateEndpointDocument, UpdateEndpointDocument } from '../../../generated/console/endpoints.ts';
 import { useSubmit } from '../../api/use-submit.ts';
@@ -17,6 +17,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
       upstreamUrl: endpoint?.upstreamUrl ?? '',
       priceUsd: endpoint?.priceUsd ?? '0.01',
       description: endpoint?.description ?? '',
+      forwardedHeaders: endpoint?.forwardedHeaders ?? [],
     },
   });
   const creation = useSubmit(CreateEndpointDocument);
@@ -29,6 +30,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
       : (await creation.submit({ input: { projectId: project.id, ...values } }))?.createEndpoint;
     if (saved) onSaved(saved.endpoint);
   });
+  const headerProblem = Object.entries(form.errors).find(([name]) => name.startsWith('forwardedHeaders'))?.[1];
   return (
     <Modal opened onClose={onClose} title={endpoint ? 'Edit endpoint' : 'New endpoint'} size="lg">
       <form onSubmit={save}>
@@ -64,6 +66,14 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
             autosize
             minRows={2}
             {...form.getInputProps('description')}
+          />
+          <TagsInput
+            label="Forwarded headers"
+            description="Names of request headers that your API gets in addition to the usual ones, for example, x-api-version."
+            splitChars={[',', ' ']}
+            acceptValueOnBlur
+            {...form.getInputProps('forwardedHeaders')}
+            error={headerProblem}
           />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+const MAX_HEADERS = 32;
+const MAX_CHARACTERS = 64;
+/**
+ * Stricter than HTTP: servers that turn names into variables (CGI, WSGI, PHP) read `x-real_ip` and `x-real.ip` as
+ * `x-real-ip`.
+ */
+const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** Names that an endpoint can't list, and why. */
+const REFUSED: readonly (readonly [names: RegExp, reason: string])[] = [
+  [
+    /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|http2-settings|expect|max-forwards|content-length|proxy-.*)$/,
+    'It is only for the connection to the gateway.',
+  ],
+  [/^(?:x-)?payment(?:-.*)?$/, 'It is for the payment, which stays with the gateway.'],
+  [
+    /^(?:host|forwarded|via|x-forwarded(?:-.*)?|(?:x-)?tollgate(?:-.*)?)$/,
+    'The gateway sets it, so that your API can trust it.',
+  ],
+  [/^(?:set-)?cookie2?$/, 'Cookies belong to the gateway’s host, which sellers share.'],
+  [
+    /^(?:x-)?(?:real-ip|client-ip|cluster-client-ip|originating-ip|remote-(?:ip|addr|user)|true-client-ip|.*-connecting-ip(?:v6)?)$/,
+    'Buyers could claim to have any address. Use `X-Forwarded-For`, which the gateway sets.',
+  ],
+  [
+    /^x-(?:original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|middleware)(?:-.*)?$/,
+    'Buyers could use it to make your API see a different request than the one they paid for.',
+  ],
+];
+
+/** Normalizes names of request headers: lowercase, each of them once. */
+export const forwardedHeadersInput = z
+  .array(
+    z.string().transform((text, context) => {
+      const name = text.toLowerCase();
+      const message = problemOf(name);
+      if (message === undefined) return name;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }),
+  )
+  .max(MAX_HEADERS, `Must have at most ${MAX_HEADERS} names.`)
+  .transform((names) => [...new Set(names)]);
+
+function problemOf(name: string): string | undefined {
+  if (name.length > MAX_CHARACTERS || !NAME.test(name))
+    return `Must be the name of a header: letters, digits, and single hyphens, at most ${MAX_CHARACTERS} characters, for example, "x-api-version".`;
+  const reason = REFUSED.find(([names]) => names.test(name))?.[1];
+  return reason && `Can’t be forwarded. ${reason}`;
+}
