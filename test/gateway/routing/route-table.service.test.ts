@@ -133,7 +133,7 @@ test("a project's own host serves its routes and nothing else", async () => {
   await expect.poll(async () => (await ask(`${other.url}/weather`, host)).status, WHEN_TOLD).toBe(402);
   const answer = await ask(`${other.url}/weather?q`, 'API.Shop.Example:8443');
   expect(answer.terms).toMatchObject({
-    resource: { url: 'http://API.Shop.Example:8443/weather' },
+    resource: { url: 'http://api.shop.example:8443/weather' },
     accepts: [{ payTo: SELLER }],
   });
   // On the seller's own host, their content has that host's rights.
