@@ -41,10 +41,13 @@ const address = z
   .string()
   .regex(/^0x[0-9a-f]{40}$/i, 'must be an address')
   .transform(lowerHex);
-const seconds = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,77})$/, 'must be a whole number of seconds')
-  .transform((text) => Number(BigInt(text) > MAX_SECONDS ? MAX_SECONDS : BigInt(text)));
+/** The protocol asks for a decimal string, but some clients send a number, which is exact if it is a safe integer. */
+const wholeNumber = (unit: string) =>
+  z
+    .union([z.int().nonnegative().transform(String), z.string()], `must be a whole number of ${unit}`)
+    .pipe(z.string().regex(/^(0|[1-9]\d{0,77})$/, `must be a whole number of ${unit}`))
+    .transform(BigInt);
+const seconds = wholeNumber('seconds').transform((value) => Number(value > MAX_SECONDS ? MAX_SECONDS : value));
 
 const proof = z.object({
   // 65 bytes for a regular account, more for a smart contract wallet.
@@ -55,10 +58,7 @@ const proof = z.object({
   authorization: z.object({
     from: address,
     to: address,
-    value: z
-      .string()
-      .regex(/^(0|[1-9]\d{0,77})$/, 'must be a whole number of atomic units')
-      .transform(BigInt),
+    value: wholeNumber('atomic units'),
     validAfter: seconds,
     validBefore: seconds,
     nonce: z
