@@ -22,6 +22,8 @@ export type UpstreamSigner = {
 };
 
 const SECRET_BYTES = 32;
+/** How many projects' secrets to remember. */
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Signs what the gateway tells upstreams about a payer, in the format of Standard Webhooks: `v1,` and the base64 of
@@ -31,12 +33,24 @@ const SECRET_BYTES = 32;
  * there is one signature per master key. The secret shown to users comes from the current key.
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
+  const masters = [keyring.current, ...[...keyring.all.values()].filter((entry) => entry !== keyring.current)];
+  const remembered = new Map<string, string[]>();
+
+  /** A project's secrets, the current one first. Deriving them takes longer than signing, so they are remembered. */
+  function secretsOf(projectId: string): string[] {
+    const secrets =
+      remembered.get(projectId) ?? masters.map(({ upstreamSecretKey }) => secretFrom(upstreamSecretKey, projectId));
+    // The least recently used project comes first.
+    remembered.delete(projectId);
+    remembered.set(projectId, secrets);
+    if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
+    return secrets;
+  }
+
   return {
-    secretOf: (projectId) => secretFrom(keyring.current.upstreamSecretKey, projectId),
+    secretOf: (projectId) => secretsOf(projectId)[0]!,
     headersOf({ projectId, paymentId, payer, method, target, timestampSeconds }) {
-      const secrets = [keyring.current, ...[...keyring.all.values()].filter((entry) => entry !== keyring.current)].map(
-        ({ upstreamSecretKey }) => secretFrom(upstreamSecretKey, projectId),
-      );
+      const secrets = secretsOf(projectId);
       const body = `${payer}.${method}.${target}`;
       return {
         'tollgate-payment-id': paymentId,
