@@ -37,11 +37,21 @@ export type RequirementsV1 = Omit<RequirementsV2, 'amount'> & {
   outputSchema: Record<string, never>;
 };
 
-/** What the buyer pays for. */
+/** What the buyer pays for. `description` may be shortened. */
 export type Resource = { url: string; description: string; mimeType: string };
 
+/** Coinbase's facilitator rejects payments with longer descriptions. */
+const MAX_DESCRIPTION_CHARACTERS = 500;
+
 export function resourceOf(route: PaidRoute, url: string): Resource {
-  return { url, description: route.description ?? '', mimeType: '' };
+  return { url, description: shortened(route.description ?? ''), mimeType: '' };
+}
+
+/** Cuts by code points, because half a surrogate pair can't be encoded. */
+function shortened(text: string): string {
+  const characters = [...text];
+  if (characters.length <= MAX_DESCRIPTION_CHARACTERS) return text;
+  return `${characters.slice(0, MAX_DESCRIPTION_CHARACTERS - 1).join('')}…`;
 }
 
 /** A route's terms at a price, in x402 version 2. */

@@ -97,6 +97,39 @@ describe('a paid request', () => {
     expect(await paymentRow(answer)).toMatchObject({ status: 'SETTLED', x402Version: 1, network: NETWORK.id });
   });
 
+  test.each([
+    ['version 2', payingFetch],
+    ['version 1', payingFetchV1],
+  ])('from a %s client is accepted even if the description is too long for the facilitator', async (_what, paying) => {
+    // No surrogate pair may be cut, and 500 characters may be up to 1,000 UTF-16 units.
+    const long = await createShop(app, alice, {
+      '/exact': { upstreamUrl: upstream.url, description: '☀️'.repeat(250) },
+      '/long': { upstreamUrl: upstream.url, description: `a${'🌦'.repeat(499)} and more` },
+    });
+    const expected = { '/exact': '☀️'.repeat(250), '/long': `a${'🌦'.repeat(498)}…` };
+    for (const [path, description] of Object.entries(expected)) {
+      rails.facilitator.calls.length = 0;
+      const required = decodeHeader<{ resource: { description: string } }>(
+        (await fetch(long.url + path)).headers.get('payment-required'),
+      );
+      expect(required.resource.description).toBe(description);
+      expect((await paying(await rails.wallet())(long.url + path)).status).toBe(200);
+      expect(rails.facilitator.calls.map(({ operation }) => operation)).toEqual(['verify', 'settle']);
+      for (const { request } of rails.facilitator.calls) {
+        const { paymentPayload, paymentRequirements } = request;
+        const sent = (paymentPayload.resource ?? paymentRequirements) as { description: string };
+        expect(sent.description).toBe(description);
+      }
+    }
+  });
+
+  test('made for a longer description is still accepted', async () => {
+    const payload = await sign(await rails.wallet());
+    const resource = { url: `${shop.url}/weather`, description: 'a'.repeat(1000), mimeType: '' };
+    const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { resource }) });
+    expect(answer.status).toBe(200);
+  });
+
   test("gets a response that isn't stored in shared caches", async () => {
     upstream.handle(() => ({ headers: { 'cache-control': 'public, max-age=60, s-maxage=600' }, body: 'x' }));
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`);
