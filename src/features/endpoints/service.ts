@@ -6,7 +6,7 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database, Transaction } from '../../database/client.ts';
+import type { Database } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -19,7 +19,7 @@ import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
 import { canonicalPath } from './path.ts';
-import { PRICE_GRACE_SECONDS } from './price-grace.ts';
+import { keepPrice } from './price-grace.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
 
 const pathInput = z.string().transform((text, context) => {
@@ -195,14 +195,6 @@ export function createEndpointService(options: {
       bus.publish(topics.routes(endpoint.projectId));
     },
   };
-}
-
-/** Keeps accepting the old price for a while, because payments for it may be on their way. */
-async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
-    VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${PRICE_GRACE_SECONDS}))
-    ON CONFLICT ("endpointId") DO UPDATE SET "priceAtomic" = excluded."priceAtomic", "validUntil" = excluded."validUntil"`;
 }
 
 function auditedOf(endpoint: Endpoint) {

@@ -15,7 +15,7 @@ import {
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Checks a payment against a route's current terms, and against the previous price for a short time after a change.
+ * Checks a payment against a route's current terms, and against earlier prices for a short time after a change.
  * Only what was signed counts, and what the client says it accepted must not contradict that.
  *
  * @returns an error code for the client (from x402 where it defines one), or undefined if the terms are met.

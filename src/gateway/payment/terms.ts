@@ -88,9 +88,10 @@ export function requirementsV1(
   };
 }
 
-/** The prices at which a payment can be made: the current one and, for a while after a change, the previous one. */
-export function acceptedPrices({ priceAtomic, previousPrice }: PaidRoute, now: Date): bigint[] {
-  return previousPrice && now < previousPrice.validUntil ? [priceAtomic, previousPrice.priceAtomic] : [priceAtomic];
+/** The prices at which a payment can be made: the current one and, for a while after a change, the earlier ones. */
+export function acceptedPrices({ priceAtomic, previousPrices }: PaidRoute, now: Date): bigint[] {
+  const stillValid = previousPrices.filter(({ validUntil }) => now < validUntil);
+  return [priceAtomic, ...stillValid.map((previous) => previous.priceAtomic)];
 }
 
 /** The price, formatted for display. */

@@ -22,8 +22,8 @@ export type PaidRoute = {
   /** The project's wallet, EIP-55 checksummed. */
   payTo: `0x${string}`;
   priceAtomic: bigint;
-  /** The price before the last change, for as long as payments at that price may still arrive. */
-  previousPrice?: { priceAtomic: bigint; validUntil: Date };
+  /** Earlier prices, for as long as payments at these prices may still arrive. */
+  previousPrices: { priceAtomic: bigint; validUntil: Date }[];
 };
 
 export type RouteTable = {
@@ -44,8 +44,7 @@ type Row = {
   forwardedHeaders: string[];
   payTo: string;
   priceAtomic: string;
-  previousPriceAtomic: string | null;
-  previousValidUntil: Date | null;
+  previousPrices: { priceAtomic: string; validUntil: string }[];
 };
 
 // How long a change can go unnoticed if a hint is lost.
@@ -125,12 +124,12 @@ async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promis
   const { rows } = await db.pool.query<Row>({
     name: 'gateway-routes',
     text: `SELECT e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders",
-                  p."walletAddress" AS "payTo",
-                  e."priceAtomic"::text AS "priceAtomic", o."priceAtomic"::text AS "previousPriceAtomic",
-                  o."validUntil" AS "previousValidUntil"
+                  p."walletAddress" AS "payTo", e."priceAtomic"::text AS "priceAtomic",
+                  ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
+                          FROM "PreviousPrice" o
+                         WHERE o."endpointId" = e.id AND o."validUntil" > now()) AS "previousPrices"
              FROM "Endpoint" e
              JOIN "Project" p ON p.id = e."projectId"
-             LEFT JOIN "PreviousPrice" o ON o."endpointId" = e.id AND o."validUntil" > now()
             WHERE e."projectId" = $1 AND e."isActive"
             ORDER BY e.id`,
     values: [projectId],
@@ -139,7 +138,7 @@ async function loadRoutes(db: Pick<Database, 'pool'>, projectId: string): Promis
 }
 
 function toRoute(projectId: string, row: Row): PaidRoute {
-  const { endpointId, path, description, upstreamUrl, forwardedHeaders, previousPriceAtomic, previousValidUntil } = row;
+  const { endpointId, path, description, upstreamUrl, forwardedHeaders, previousPrices } = row;
   return {
     projectId,
     endpointId,
@@ -151,10 +150,10 @@ function toRoute(projectId: string, row: Row): PaidRoute {
     forwardedHeaders,
     payTo: row.payTo as `0x${string}`,
     priceAtomic: BigInt(row.priceAtomic),
-    ...(previousPriceAtomic !== null &&
-      previousValidUntil && {
-        previousPrice: { priceAtomic: BigInt(previousPriceAtomic), validUntil: previousValidUntil },
-      }),
+    previousPrices: previousPrices.map(({ priceAtomic, validUntil }) => ({
+      priceAtomic: BigInt(priceAtomic),
+      validUntil: new Date(validUntil),
+    })),
   };
 }
 

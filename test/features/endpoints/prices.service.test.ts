@@ -28,28 +28,47 @@ const change = (id: string, body: object) => rest.send(alice, 'PATCH', `${shop.b
 const add = (fields: object) =>
   rest.send<Resource>(alice, 'POST', `${shop.base}/endpoints`, { body: { ...GOOD.endpoint, ...fields } });
 
-describe('the previous price', () => {
-  const previous = (endpointId: string) => db.prisma.previousPrice.findUnique({ where: { endpointId } });
+describe('an earlier price', () => {
+  const previous = (endpointId: string) =>
+    db.prisma.previousPrice.findMany({ where: { endpointId }, orderBy: { validUntil: 'asc' } });
+  const pricesOf = async (endpointId: string) =>
+    (await previous(endpointId)).map(({ priceAtomic }) => Number(priceAtomic));
 
   test('is kept for as long as a payment with it may arrive', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
-    expect(await previous(id)).toBeNull();
+    expect(await previous(id)).toEqual([]);
     await change(id, { description: 'New', priceUsd: '0.01' });
-    expect(await previous(id)).toBeNull();
+    expect(await previous(id)).toEqual([]);
 
     const { rows: before } = await db.pool.query('SELECT now()');
     await change(id, { priceUsd: '0.02' });
     const { rows: after } = await db.pool.query('SELECT now()');
-    const kept = (await previous(id))!;
-    expect(kept.priceAtomic.toFixed(0)).toBe('10000');
-    expect(kept.validUntil.getTime()).toBeGreaterThanOrEqual(before[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000);
-    expect(kept.validUntil.getTime()).toBeLessThanOrEqual(after[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000 + 1);
+    const [kept] = await previous(id);
+    expect(kept!.priceAtomic.toFixed(0)).toBe('10000');
+    expect(kept!.validUntil.getTime()).toBeGreaterThanOrEqual(before[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000);
+    expect(kept!.validUntil.getTime()).toBeLessThanOrEqual(after[0].now.getTime() + MAX_TIMEOUT_SECONDS * 1000 + 1);
 
     await change(id, { priceUsd: '0.03' });
-    expect((await previous(id))!.priceAtomic.toFixed(0)).toBe('20000');
+    expect(await pricesOf(id)).toEqual([10_000, 20_000]);
   });
 
-  test('is the one that was replaced last, even if several requests change the price at once', async () => {
+  test('that returns and is replaced again is kept from then on', async () => {
+    const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
+    for (const priceUsd of ['0.02', '0.01', '0.03']) await change(id, { priceUsd });
+    expect(await pricesOf(id)).toEqual([20_000, 10_000]);
+  });
+
+  test('is forgotten once it is no longer valid, or ten newer ones are kept', async () => {
+    const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.000001' });
+    await change(id, { priceUsd: '0.000002' });
+    await db.prisma.previousPrice.updateMany({ where: { endpointId: id }, data: { validUntil: new Date() } });
+    await change(id, { priceUsd: '0.000003' });
+    expect(await pricesOf(id)).toEqual([2]);
+    for (let price = 4; price <= 14; price++) await change(id, { priceUsd: (price / 1e6).toFixed(6) });
+    expect(await pricesOf(id)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+  });
+
+  test('is kept, even if several requests change the price at once', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
     await Promise.all(['2', '3', '4', '5'].map((priceUsd) => change(id, { priceUsd })));
     const events = await db.prisma.event.findMany({
@@ -60,16 +79,17 @@ describe('the previous price', () => {
       .map(({ data }) => data as { endpointId: string; previousPriceUsd: string; priceUsd: string })
       .filter(({ endpointId }) => endpointId === id);
     const now = (await rest.send(alice, 'GET', `${shop.base}/endpoints/${id}`)).body.priceUsd;
-    const last = changes.find(({ priceUsd }) => priceUsd === now)!;
     expect(changes).toHaveLength(4);
-    expect(Number((await previous(id))!.priceAtomic) / 1e6).toBe(Number(last.previousPriceUsd));
+    const replaced = changes.map(({ previousPriceUsd }) => Number(previousPriceUsd)).sort();
+    expect(replaced).toEqual([1, 2, 3, 4, 5].filter((price) => price !== Number(now)));
+    expect((await pricesOf(id)).map((price) => price / 1e6).sort()).toEqual(replaced);
   });
 
   test('is deleted with its endpoint', async () => {
     const { id } = await createEndpoint(alice, shop.base);
     await change(id, { priceUsd: '9' });
     await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${id}`);
-    expect(await previous(id)).toBeNull();
+    expect(await previous(id)).toEqual([]);
   });
 });
 
