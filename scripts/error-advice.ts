@@ -76,6 +76,9 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   UPSTREAM_TIMEOUT:
     'The seller’s API has 60 seconds to respond, or less if the authorization expires sooner. To retry, sign a ' +
     'new payment.',
+  FACILITATOR_REJECTED:
+    'The facilitator that verifies and settles payments rejects the gateway’s credentials, address, or requests. ' +
+    'Retrying and signing a new payment don’t help. Tell the seller. The operator finds the facilitator’s text in the log.',
   FACILITATOR_UNAVAILABLE:
     'The facilitator that verifies payments cannot be reached or did not return a usable response. You can retry ' +
     'with the same payment.',

@@ -34,6 +34,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   INTERNAL: 'A bug in this service.',
   OUTCOME_UNCERTAIN: 'A document with twenty mutations, where the sixth one waits for another transaction.',
   UPSTREAM_FAILED: 'The upstream’s certificate has expired.',
+  FACILITATOR_REJECTED: 'The facilitator returns 401, because the gateway’s key has expired.',
   FACILITATOR_UNAVAILABLE: 'The facilitator returns 503.',
   PAYMENT_UNRESOLVED: 'The connection to the facilitator was lost during settlement.',
   UNAVAILABLE: 'The database is being restarted.',

@@ -94,6 +94,11 @@ export const ERRORS = {
     message:
       'The API behind this endpoint did not return a usable response. Nothing was charged. To retry, sign a new payment.',
   },
+  FACILITATOR_REJECTED: {
+    status: 502,
+    message:
+      'The facilitator rejected the gateway’s request. Nothing was charged. Do not retry until the operator has fixed this.',
+  },
   FACILITATOR_UNAVAILABLE: {
     status: 503,
     message: 'Payments cannot be verified right now. Nothing was charged. Retry the request with the same payment.',

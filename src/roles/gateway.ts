@@ -23,7 +23,7 @@ export async function openGatewayRole(ground: Ground) {
     rewriteUrl: rewriteHost(routes),
 
     serve(http: FastifyInstance): void {
-      const rails = overrides.rails ?? configuredRails(config, egress, log);
+      const rails = overrides.rails ?? configuredRails(config, egress);
       const ledger = createLedger({ db, events, bus, onStatus: metrics.onPaymentStatus });
       const rateLimiter = openRateLimiter(ground);
       const signer = createUpstreamSigner(keyring);

@@ -76,7 +76,8 @@ export function inProcess(endpoints: FacilitatorEndpoints): Facilitator {
       try {
         return readSettlement(await endpoints.settle(request));
       } catch {
-        return { kind: 'ambiguous', reason: 'facilitator_unavailable', message: "The facilitator didn't respond." };
+        const message = "The facilitator didn't respond.";
+        return { kind: 'unavailable', reason: 'facilitator_unavailable', message, retryAfterSeconds: undefined };
       }
     },
     supported: async () => readSupported(endpoints.supported()),

@@ -28,7 +28,11 @@ beforeAll(async () => {
   outside = await startReceiver(({ path }) => answers[path]?.() ?? { statusCode: 404 });
   answers['/jwks'] = () => json({ keys: [jwk] });
   answers['/.well-known/openid-configuration'] = () => json({ issuer: outside.url, jwks_uri: `${outside.url}/jwks` });
-  answers['/supported'] = () => json({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }] });
+  const kinds = [
+    { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+    { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
+  ];
+  answers['/supported'] = () => json({ kinds });
   answers['/verify'] = () => ({ statusCode: 400, body: '{}' });
   answers['/rpc'] = () => json({ jsonrpc: '2.0', id: 1, result: '0x14a34' });
 });
@@ -221,7 +225,21 @@ describe('doctor reports', () => {
       '/supported',
       () => json({ kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }] }),
       'facilitator',
-      /does not settle "exact" payments on eip155:84532. It offers exact on eip155:8453/,
+      /does not settle "exact" payments on eip155:84532. It offers exact on eip155:8453 \(x402 version 2\)/,
+    ],
+    [
+      'a facilitator for version 1 of x402 alone',
+      '/supported',
+      () => json({ kinds: [{ x402Version: 1, scheme: 'exact', network: 'base-sepolia' }] }),
+      'facilitator',
+      /It offers exact on base-sepolia \(x402 version 1\)/,
+    ],
+    [
+      'a facilitator URL with a wrong path',
+      '/verify',
+      () => ({ statusCode: 404 }),
+      'facilitator credentials',
+      /404. Every payment/,
     ],
     ['a facilitator that returns 500', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
     [
@@ -274,6 +292,15 @@ describe('doctor reports', () => {
     const none = await examineWith(path, () => ({ statusCode: 404 }));
     expect(none.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('404') }]);
     expect(none.code).toBe(0);
+  });
+
+  test('a facilitator without version 1 of x402 as a warning', async () => {
+    const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:*' }];
+    const { code, troubles } = await examineWith('/supported', () => json({ kinds }));
+    expect(code).toBe(0);
+    expect(troubles).toMatchObject([
+      { check: 'facilitator', status: 'warning', message: expect.stringContaining('only x402 version 2') },
+    ]);
   });
 
   test('a clock that differs from the clocks of other servers', async () => {

@@ -1,17 +1,15 @@
-import pino from 'pino';
 import type { IssuerConfig } from '../../auth/issuer-config.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
 import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
-import { isOffered } from '../../gateway/chain/rails.ts';
+import { offeredVersions } from '../../gateway/chain/rails.ts';
 import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
 /** Destinations reject webhooks if the clock is off by more than 300 seconds (Standard Webhooks). */
 const MAX_SKEW_SECONDS = { ok: 30, warning: 300 };
-const quiet = pino({ level: 'silent' });
 
 /** The key type for each algorithm: RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864. */
 const KEY_TYPES: readonly [algorithm: RegExp, keyType: string][] = [
@@ -84,10 +82,10 @@ async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroun
 }
 
 export async function checkFacilitator({ config, egress }: Surroundings): Promise<Finding[]> {
-  const { ok, failed } = findingsOf('facilitator');
+  const { ok, warning, failed } = findingsOf('facilitator');
   const { facilitatorUrl: url, network } = config;
   const auth = createFacilitatorAuth(config.facilitatorCredential);
-  const facilitator = createHttpFacilitator({ url, egress, auth, log: quiet });
+  const facilitator = createHttpFacilitator({ url, egress, auth });
   let kinds: Awaited<ReturnType<typeof facilitator.supported>>;
   try {
     kinds = await facilitator.supported();
@@ -99,16 +97,17 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
       ),
     ];
   }
-  if (!isOffered(kinds, network)) {
-    const offered = [...new Set(kinds.map((kind) => `${kind.scheme} on ${kind.network}`))].join(', ') || 'nothing';
-    return [
-      failed(
-        `It does not settle "exact" payments on ${network.id}. It offers ${offered}.`,
-        'Change FACILITATOR_URL or NETWORK.',
-      ),
-    ];
+  const versions = offeredVersions(kinds, network);
+  const advice = 'Change FACILITATOR_URL or NETWORK.';
+  if (!versions.includes(2)) {
+    const names = kinds.map((kind) => `${kind.scheme} on ${kind.network} (x402 version ${kind.x402Version})`);
+    const offered = [...new Set(names)].join(', ') || 'nothing';
+    return [failed(`It does not settle "exact" payments on ${network.id}. It offers ${offered}.`, advice)];
   }
-  return [ok(`settles "exact" on ${network.id}`), await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
+  const settles = versions.includes(1)
+    ? ok(`settles "exact" on ${network.id}`)
+    : warning(`It settles "exact" on ${network.id}, but only x402 version 2. Payments of version 1 fail.`, advice);
+  return [settles, await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
 
   /** Many facilitators list what they support without credentials, but `/verify` requires them. `{}` is harmless. */
   async function checkCredentials(verifyUrl: string): Promise<Finding> {
@@ -122,10 +121,14 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
         timeoutMilliseconds: LIMITS.timeoutMilliseconds,
         maxResponseBytes: LIMITS.maxBytes,
       });
+      const rejected = `It responded with ${statusCode}. Every payment would be rejected.`;
+      if (statusCode === 404 || statusCode === 405) {
+        return credentials.failed(rejected, 'Check the path in FACILITATOR_URL.');
+      }
       if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
       const advice =
         "Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and this machine's clock.";
-      return credentials.failed(`It responded with ${statusCode}. Every payment would be rejected.`, advice);
+      return credentials.failed(rejected, advice);
     } catch (error) {
       return credentials.failed(messageOf(error), 'Check that this machine can reach FACILITATOR_URL.');
     }

@@ -12,12 +12,15 @@ export type FacilitatorVerification = { isValid: true } | { isValid: false; reas
  *
  * `refused`: rejected before anything was sent to the chain, so nothing is charged.
  * `notSent`: the facilitator wasn't reached, so nothing has started.
- * `ambiguous`: the settlement may have happened, and only the chain knows.
+ * `unavailable`: the facilitator failed, or didn't respond. The settlement may have happened, and a retry may help.
+ * `ambiguous`: the settlement may have happened, and only the chain knows. `isDenied`: the facilitator says that it
+ * hasn't.
  */
 export type FacilitatorSettlement =
   | { kind: 'settled'; transactionHash: string }
   | { kind: 'refused' | 'notSent'; reason: string; message: string }
-  | { kind: 'ambiguous'; reason: string; message: string; transactionHash?: string };
+  | { kind: 'unavailable'; reason: string; message: string; retryAfterSeconds: number | undefined }
+  | { kind: 'ambiguous'; reason: string; message: string; isDenied: boolean; transactionHash?: string };
 
 export type SupportedKind = { x402Version: number; scheme: string; network: string };
 
@@ -31,10 +34,13 @@ export type Facilitator = {
   supported(): Promise<SupportedKind[]>;
 };
 
+/** The reason if the facilitator rejected our request itself, for example, its credentials. A retry can't help. */
+export const FACILITATOR_REJECTED = 'facilitator_rejected';
+
 /** The facilitator returned no usable response. The reason is a stable code and the message is safe to show. */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError';
-  readonly reason: 'facilitator_unavailable' | 'facilitator_answer_invalid';
+  readonly reason: 'facilitator_unavailable' | 'facilitator_answer_invalid' | typeof FACILITATOR_REJECTED;
   constructor(reason: FacilitatorError['reason'], message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.reason = reason;
@@ -42,7 +48,10 @@ export class FacilitatorError extends Error {
 }
 
 const INVALID_RESPONSE = 'The facilitator returned an invalid response.';
+const UNUSABLE = 'facilitator_answer_invalid';
 const MAX_REASON_CHARACTERS = 200;
+/** Request Timeout, Conflict, Too Early, and Too Many Requests. */
+const DEPENDS_ON_TIME = new Set([408, 409, 425, 429]);
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/i;
 // Codes are free text (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#9-error-handling lists
 // some). Codes in these families are returned before a transaction is sent …
@@ -66,15 +75,26 @@ export function readSettlement(response: unknown): FacilitatorSettlement {
   const hash =
     typeof transaction === 'string' && TRANSACTION_HASH.test(transaction) ? transaction.toLowerCase() : undefined;
   if (success === true && hash) return { kind: 'settled', transactionHash: hash };
-  if (success !== false) {
-    const message = INVALID_RESPONSE;
-    return { kind: 'ambiguous', reason: 'facilitator_answer_invalid', message, ...(hash && { transactionHash: hash }) };
-  }
+  const ambiguous = { kind: 'ambiguous', ...(hash && { transactionHash: hash }) } as const;
+  if (success !== false) return { ...ambiguous, reason: UNUSABLE, message: INVALID_RESPONSE, isDenied: false };
   const reason = textOf(errorReason) ?? 'settlement_failed';
   const message = textOf(errorMessage) ?? `The facilitator didn't settle the payment: ${reason}.`;
   const isRefused = !hash && REFUSED_BEFORE_SENDING.test(reason) && !ABOUT_THE_CHAIN.test(reason);
   if (isRefused) return { kind: 'refused', reason, message };
-  return { kind: 'ambiguous', reason, message, ...(hash && { transactionHash: hash }) };
+  return { ...ambiguous, reason, message, isDenied: !hash && !reason.includes('pending') };
+}
+
+/**
+ * Reads an HTTP error. A 4xx status means that we sent something wrong, unless it is about the time of the request.
+ *
+ * @param text the response's body, without secrets.
+ */
+export function readHttpError(statusCode: number, text: string): FacilitatorError {
+  const status = `The facilitator responded with status ${statusCode}`;
+  const isRejected = statusCode >= 400 && statusCode < 500 && !DEPENDS_ON_TIME.has(statusCode);
+  if (!isRejected) return new FacilitatorError('facilitator_unavailable', `${status}.`);
+  const detail = textOf(text);
+  return new FacilitatorError(FACILITATOR_REJECTED, detail ? `${status}: ${detail}` : `${status}.`);
 }
 
 /** Reads the response to `/supported`. @throws FacilitatorError if it is unusable. */
@@ -103,5 +123,5 @@ function textOf(value: unknown): string | undefined {
 }
 
 function unusableResponse(): FacilitatorError {
-  return new FacilitatorError('facilitator_answer_invalid', INVALID_RESPONSE);
+  return new FacilitatorError(UNUSABLE, INVALID_RESPONSE);
 }

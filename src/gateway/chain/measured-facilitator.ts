@@ -1,14 +1,15 @@
-import type { Facilitator, FacilitatorSettlement } from './facilitator.ts';
+import { FACILITATOR_REJECTED, type Facilitator, FacilitatorError, type FacilitatorSettlement } from './facilitator.ts';
 
 /** Called after every call with its outcome and duration. */
 export type OnFacilitatorCall = (operation: 'verify' | 'settle', outcome: CallOutcome, seconds: number) => void;
 
-type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error';
+type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error' | 'rejected';
 
 const SETTLE_OUTCOMES = {
   settled: 'settled',
   refused: 'refused',
   notSent: 'not_sent',
+  unavailable: 'ambiguous',
   ambiguous: 'ambiguous',
 } as const satisfies Record<FacilitatorSettlement['kind'], CallOutcome>;
 
@@ -25,6 +26,9 @@ export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitat
       const result = await call();
       outcome = outcomeOf(result);
       return result;
+    } catch (error) {
+      if (error instanceof FacilitatorError && error.reason === FACILITATOR_REJECTED) outcome = 'rejected';
+      throw error;
     } finally {
       onCall(operation, outcome, (performance.now() - startedAt) / 1000);
     }
@@ -41,7 +45,10 @@ export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitat
       measure(
         'settle',
         () => facilitator.settle(request),
-        ({ kind }) => SETTLE_OUTCOMES[kind],
+        (settlement) =>
+          settlement.kind === 'refused' && settlement.reason === FACILITATOR_REJECTED
+            ? 'rejected'
+            : SETTLE_OUTCOMES[settlement.kind],
       ),
     supported: () => facilitator.supported(),
   };

@@ -14,26 +14,33 @@ export type PaymentRails = { facilitator: Facilitator; transport: Transport };
 export function configuredRails(
   config: { facilitatorUrl: string; facilitatorCredential: FacilitatorCredential; rpcUrl: string },
   egress: Egress,
-  log: Logger,
 ): PaymentRails {
   const auth = createFacilitatorAuth(config.facilitatorCredential);
   return {
-    facilitator: createHttpFacilitator({ url: config.facilitatorUrl, egress, auth, log }),
+    facilitator: createHttpFacilitator({ url: config.facilitatorUrl, egress, auth }),
     transport: egressTransport(egress, config.rpcUrl),
   };
 }
 
-/** Whether a facilitator settles payments on this network. */
-export function isOffered(kinds: SupportedKind[], network: Network): boolean {
-  const names = [network.id, network.v1Name, 'eip155:*'];
-  return kinds.some((kind) => kind.scheme === 'exact' && names.includes(kind.network));
+/** The x402 versions whose payments a facilitator settles on this network. */
+export function offeredVersions(kinds: SupportedKind[], network: Network): (1 | 2)[] {
+  const names = { 1: [network.v1Name], 2: [network.id, 'eip155:*'] };
+  return ([1, 2] as const).filter((version) =>
+    kinds.some(
+      (kind) => kind.x402Version === version && kind.scheme === 'exact' && names[version].includes(kind.network),
+    ),
+  );
 }
 
-/** Logs an error if the facilitator doesn't support the network, because every payment would be rejected. */
+/** Logs the x402 versions that the facilitator doesn't support on the network, because it rejects their payments. */
 export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
   try {
-    if (isOffered(await facilitator.supported(), network)) return;
-    log.error({ network: network.id }, "the facilitator doesn't settle payments on this network");
+    const offered = offeredVersions(await facilitator.supported(), network);
+    if (!offered.includes(2))
+      log.error({ network: network.id }, "the facilitator doesn't settle payments on this network");
+    else if (!offered.includes(1)) {
+      log.warn({ network: network.id }, "the facilitator doesn't settle payments of x402 version 1 on this network");
+    }
   } catch (error) {
     log.warn({ err: error }, "couldn't ask the facilitator which networks it supports");
   }

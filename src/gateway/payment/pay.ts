@@ -5,8 +5,9 @@ import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Attempt } from '../../limits/failed-credentials.ts';
 import { describeSpan, inSpan, type SpanOptions } from '../../tracing/tracer.ts';
+import { FACILITATOR_REJECTED } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
-import type { GatewayResponse } from '../upstream/gateway-response.ts';
+import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import type { CallPaid } from './call-paid.ts';
 import { holdingLease, LEASE_SECONDS, leaseOf } from './hold-lease.ts';
@@ -145,13 +146,16 @@ export function createPay(options: PayOptions) {
       if (error instanceof PaymentGone) throw error;
       if (!(error instanceof LeaseLost))
         log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');
-      return { kind: 'unresolved' };
+      return { kind: 'unresolved', isDenied: false };
     });
+    // The upstream did the work, but isn't paid for it.
+    if (result.kind === 'failed' || (result.kind === 'unresolved' && result.isDenied)) request.onUnpaid();
     if (result.kind === 'unresolved') throw unresolved(payment, result.transactionHash);
     if (result.kind === 'failed') {
-      request.onUnpaid();
+      const failure = paymentFailureHeaders(network, payment, result.reason);
+      if (result.reason === FACILITATOR_REJECTED) throw refusal('FACILITATOR_REJECTED', failure);
       const demand = request.demand(result.reason);
-      return { ...demand, headers: { ...demand.headers, ...paymentFailureHeaders(network, payment, result.reason) } };
+      return { ...demand, headers: { ...demand.headers, ...failure } };
     }
     const { statusCode, headers, body } = response;
     const { transactionHash } = result;

@@ -5,19 +5,28 @@ import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain, ChainOutcome } from '../chain/chain.ts';
-import type { Facilitator, FacilitatorRequest, FacilitatorSettlement } from '../chain/facilitator.ts';
+import {
+  FACILITATOR_REJECTED,
+  type Facilitator,
+  type FacilitatorRequest,
+  type FacilitatorSettlement,
+} from '../chain/facilitator.ts';
 import { leaseOf } from './hold-lease.ts';
 import { SETTLEMENT_SECONDS } from './terms.ts';
 
 export type SettleResult =
   | { kind: 'settled'; transactionHash: string }
   | { kind: 'failed'; reason: string }
-  | { kind: 'unresolved'; transactionHash?: string };
+  /** `isDenied`: according to the facilitator, nothing was charged. Only the chain can confirm that. */
+  | { kind: 'unresolved'; isDenied: boolean; transactionHash?: string };
 
 export type Settler = ReturnType<typeof createSettler>;
 
-/** Retries are safe as long as the facilitator can't be reached. */
-const UNSENT_RETRY_MILLISECONDS = [250, 1_000];
+/** How long to retry a settlement while the facilitator is failing. The buyer is waiting. */
+const RETRY_MILLISECONDS = 15_000;
+const FIRST_PAUSE_MILLISECONDS = 250;
+
+type Unsettled = Exclude<FacilitatorSettlement, { kind: 'settled' }>;
 
 /** Settles served payments, and looks up payments whose settlement outcome is unclear. */
 export function createSettler(options: {
@@ -31,16 +40,35 @@ export function createSettler(options: {
   const running = new Map<string, Promise<SettleResult>>();
 
   async function send(payment: Payment): Promise<FacilitatorSettlement> {
-    const request = payment.authorization as FacilitatorRequest;
-    let settlement = await facilitator.settle(request);
-    for (const pause of UNSENT_RETRY_MILLISECONDS) {
-      if (settlement.kind !== 'notSent') break;
-      await sleep(pause);
-      settlement = await facilitator.settle(request);
-    }
-    const { kind } = settlement;
-    if (kind !== 'settled') log.warn({ paymentId: payment.id, ...settlement }, "a settlement didn't succeed");
+    const settlement = await facilitator.settle(payment.authorization as FacilitatorRequest);
+    if (settlement.kind === 'settled') return settlement;
+    const level = settlement.reason === FACILITATOR_REJECTED ? 'error' : 'warn';
+    log[level]({ paymentId: payment.id, ...settlement }, "a settlement didn't succeed");
     return settlement;
+  }
+
+  /**
+   * Sends the settlement, and sends it again as long as the facilitator is failing and the authorization is unused. That
+   * is safe, because the chain accepts an authorization only once.
+   */
+  async function sendUntilClear(payment: Payment, lease: PaymentLease): Promise<SettleResult> {
+    const lastChance = payment.validBefore.getTime() - SETTLEMENT_SECONDS * 1000;
+    const retryUntil = Math.min(now().getTime() + RETRY_MILLISECONDS, lastChance);
+    let isFirstAttempt = true;
+    for (let pause = FIRST_PAUSE_MILLISECONDS; ; pause *= 2) {
+      const reply = await send(payment);
+      if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
+      const waitMilliseconds = Math.max(pause, retryAfterOf(reply) * 1000);
+      const isRetried =
+        (reply.kind === 'notSent' || reply.kind === 'unavailable') && now().getTime() + waitMilliseconds <= retryUntil;
+      if (!isRetried) return conclude(payment, lease, { ...reply, isFirstAttempt });
+      await sleep(waitMilliseconds);
+      if (reply.kind === 'notSent') continue;
+      // This attempt may have reached the chain.
+      isFirstAttempt = false;
+      const seen = await look(payment);
+      if (seen?.kind !== 'unused' || seen.isExpired) return decide(seen, payment, lease, { ...reply, isFirstAttempt });
+    }
   }
 
   async function look(payment: Payment): Promise<ChainOutcome | undefined> {
@@ -79,17 +107,26 @@ export function createSettler(options: {
     return { kind: 'failed', reason };
   }
 
+  /** Asks the chain, then decides a payment's outcome. */
+  async function conclude(
+    payment: Payment,
+    lease: PaymentLease | undefined,
+    reply?: Unsettled & { isFirstAttempt: boolean },
+  ): Promise<SettleResult> {
+    return decide(await look(payment), payment, lease, reply);
+  }
+
   /**
    * Decides a payment's outcome from the chain, or from the facilitator's response if the chain has no result.
    *
    * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
    */
-  async function conclude(
+  async function decide(
+    seen: ChainOutcome | undefined,
     payment: Payment,
     lease: PaymentLease | undefined,
-    reply?: Exclude<FacilitatorSettlement, { kind: 'settled' }> & { isFirstAttempt: boolean },
+    reply?: Unsettled & { isFirstAttempt: boolean },
   ): Promise<SettleResult> {
-    const seen = await look(payment);
     const fact: Reconciled = { paymentId: payment.id, reconciled: true };
     if (seen?.kind === 'settled') return book(payment, seen.transactionHash, seen.settledAt);
     if (seen?.kind === 'voided') {
@@ -106,7 +143,8 @@ export function createSettler(options: {
         if (!(error instanceof LeaseLost)) throw error;
       });
     }
-    return { kind: 'unresolved', ...(hash && { transactionHash: hash }) };
+    const isDenied = reply?.kind === 'refused' || (reply?.kind === 'ambiguous' && reply.isDenied);
+    return { kind: 'unresolved', isDenied, ...(hash && { transactionHash: hash }) };
   }
 
   /** Runs one operation per payment at a time, because buyers retry requests. */
@@ -128,9 +166,7 @@ export function createSettler(options: {
       return once(payment, async () => {
         const lease = leaseOf(payment);
         await ledger.settling(lease);
-        const reply = await send(payment);
-        if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
-        return conclude(payment, lease, { ...reply, isFirstAttempt: true });
+        return sendUntilClear(payment, lease);
       });
     },
 
@@ -152,4 +188,9 @@ export function createSettler(options: {
       });
     },
   };
+}
+
+/** In seconds. */
+function retryAfterOf(reply: Unsettled): number {
+  return (reply.kind === 'unavailable' && reply.retryAfterSeconds) || 0;
 }

@@ -4,7 +4,12 @@ import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain } from '../chain/chain.ts';
-import { type Facilitator, FacilitatorError, type FacilitatorVerification } from '../chain/facilitator.ts';
+import {
+  FACILITATOR_REJECTED,
+  type Facilitator,
+  FacilitatorError,
+  type FacilitatorVerification,
+} from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import { leaseOf } from './hold-lease.ts';
@@ -60,11 +65,12 @@ export function createVerify(options: {
       return await facilitator.verify(facilitatorRequest(network, route, resource, payment));
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error;
-      log.warn({ err: error, paymentId: claimed.id }, "couldn't verify a payment");
+      const isRejected = error.reason === FACILITATOR_REJECTED;
+      log[isRejected ? 'error' : 'warn']({ err: error, paymentId: claimed.id }, "couldn't verify a payment");
       await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason: error.reason, message: error.message });
-      throw refusal('FACILITATOR_UNAVAILABLE', paymentFailureHeaders(network, claimed, error.reason), {
-        retryAfterSeconds: 5,
-      });
+      const headers = paymentFailureHeaders(network, claimed, error.reason);
+      if (isRejected) throw refusal('FACILITATOR_REJECTED', headers);
+      throw refusal('FACILITATOR_UNAVAILABLE', headers, { retryAfterSeconds: 5 });
     }
   }
 

@@ -38,7 +38,7 @@ afterAll(async () => {
 function facilitator(credential: FacilitatorCredential = { kind: 'none' }, url = `${server.url}/v2/x402/`) {
   const auth = createFacilitatorAuth(credential);
   const timeouts = { verifyMilliseconds: 300, settleMilliseconds: 300 };
-  return createHttpFacilitator({ url, egress, auth, log, timeouts });
+  return createHttpFacilitator({ url, egress, auth, timeouts });
 }
 
 const answering = (body: unknown, statusCode = 200) =>
@@ -70,10 +70,13 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that is slow makes the verification fail and leaves the settlement ambiguous', async () => {
+  test('that is slow makes the verification fail and leaves the settlement in doubt', async () => {
     server.handle(() => undefined);
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
-    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', reason: 'facilitator_unavailable' });
+    expect(await facilitator().settle(REQUEST)).toMatchObject({
+      kind: 'unavailable',
+      reason: 'facilitator_unavailable',
+    });
   });
 
   test('that sends its response too slowly makes the verification fail', async () => {
@@ -95,12 +98,60 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that closes the connection leaves the settlement ambiguous', async () => {
+  test('that closes the connection leaves the settlement in doubt', async () => {
     server.handle((_request, response) => {
       response.destroy();
       return undefined;
     });
-    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous' });
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test.each([408, 409, 425, 429, 500, 502, 503, 504])(
+    'that responds with status %i is asked again',
+    async (statusCode) => {
+      server.handle(() => ({ statusCode, headers: { 'retry-after': '7' }, body: 'busy' }));
+      const reason = 'facilitator_unavailable';
+      await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason });
+      const message = `The facilitator responded with status ${statusCode}.`;
+      expect(await facilitator().settle(REQUEST)).toEqual({
+        kind: 'unavailable',
+        reason,
+        message,
+        retryAfterSeconds: 7,
+      });
+    },
+  );
+
+  test.each([400, 401, 403, 404, 422])('that responds with status %i has rejected the request', async (statusCode) => {
+    server.handle(() => ({ statusCode, body: 'Bad\u0000\u0007thing\n' }));
+    const rejection = {
+      reason: 'facilitator_rejected',
+      message: `The facilitator responded with status ${statusCode}: Bad thing`,
+    };
+    await expect(facilitator().verify(REQUEST)).rejects.toMatchObject(rejection);
+    await expect(facilitator().supported()).rejects.toMatchObject(rejection);
+    expect(await facilitator().settle(REQUEST)).toEqual({ kind: 'refused', ...rejection });
+  });
+
+  test("can't make an error message long, or put our credentials in it", async () => {
+    server.handle(({ headers }) => ({
+      statusCode: 401,
+      body: `Not you: ${headers.authorization}. ${'a'.repeat(9_999)}`,
+    }));
+    const settlement = await facilitator({ kind: 'token', token: 'very-secret-token' }).settle(REQUEST);
+    const { message } = settlement as { message: string };
+    expect(message).toContain('status 401: Not you: Bearer ***. aaa');
+    expect(message).not.toContain('secret');
+    expect(message.length).toBeLessThan(300);
+  });
+
+  test('that rejects a settlement but names a reason about the chain leaves it ambiguous', async () => {
+    answering({ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' }, 400);
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: true });
+    answering({ success: true, transaction: HASH }, 404);
+    expect(await facilitator().settle(REQUEST)).toEqual({ kind: 'settled', transactionHash: HASH });
+    answering({ success: false, errorReason: 'settlement_pending', transaction: HASH }, 503);
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: false });
   });
 });
 

@@ -53,7 +53,12 @@ test("a rejection after another process took over doesn't fail the payment, beca
 
   await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
   const taken = (await two.ledger.take(payment.id, 15))!;
-  const other = settlerOf(two, async () => ({ kind: 'ambiguous', reason: 'settlement_pending', message: 'Soon.' }));
+  const other = settlerOf(two, async () => ({
+    kind: 'ambiguous',
+    reason: 'settlement_pending',
+    message: 'Soon.',
+    isDenied: false,
+  }));
   expect(await other.resolve(taken)).toMatchObject({ kind: 'unresolved' });
   expect(await other.retry(payment)).toMatchObject({ kind: 'unresolved' });
 

@@ -88,7 +88,7 @@ describe("while a project is being deleted, a payment gets 404 and isn't charged
 test("if the settlement of a deleted project's payment is unknown, the response says so", async () => {
   rails.facilitator.misbehave('settle', async (response) => {
     await deleteProject();
-    response.destroy();
+    response.end('<html>');
   });
   const { status, body } = await pay();
   expect([status, JSON.parse(body).code]).toEqual([503, 'PAYMENT_UNRESOLVED']);

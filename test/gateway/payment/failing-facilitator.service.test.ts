@@ -1,0 +1,198 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { startGatewayProcess } from '../gateway-processes.ts';
+import { sign, v2Headers } from '../sign.ts';
+import { createShop, decodeHeader, type Rails, startRails } from '../support.ts';
+
+type PaymentBody = { status: string; failureStage: string; failureReason: string; failureMessage: string };
+
+let rails: Rails;
+let app: TestApp;
+let alice: TestUser;
+let upstream: Receiver;
+let shop: Awaited<ReturnType<typeof createShop>>;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver();
+  app = await startTestApp({ env: rails.env });
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
+});
+
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.handle(() => ({ body: 'served' }));
+  rails.facilitator.calls.length = 0;
+  rails.facilitator.misbehave('verify', undefined);
+  rails.facilitator.misbehave('settle', undefined);
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+async function ask(headers: Record<string, string>, url = shop.url) {
+  const answer = await fetch(`${url}/weather`, { headers });
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+async function paymentOf({ headers }: { headers: Headers }): Promise<PaymentBody> {
+  const id = headers.get('tollgate-payment-id');
+  return (await alice.rest<PaymentBody>('GET', `${shop.base}/payments/${id}`)).body;
+}
+
+/** Makes the first settlements fail. `settles` runs before the failure. */
+function failSettlements(count: number, fail: (response: ServerResponse) => unknown, settlesFirst = false): void {
+  let failures = 0;
+  rails.facilitator.misbehave('settle', async (response, real) => {
+    if (failures++ < count) {
+      if (settlesFirst) await real();
+      fail(response);
+    } else {
+      response.end(JSON.stringify(await real()));
+    }
+  });
+}
+
+const failing =
+  (statusCode: number, headers = {}) =>
+  (response: ServerResponse) =>
+    response.writeHead(statusCode, headers).end('{"error":"busy"}');
+const reset = (response: ServerResponse) => response.destroy();
+
+describe('a settlement is retried while the buyer waits', () => {
+  test.each([
+    ['one 503', 1, failing(503), 2],
+    ['three 502s', 3, failing(502), 4],
+    ['a lost connection', 1, reset, 2],
+    ['a 429 with Retry-After', 1, failing(429, { 'retry-after': '1' }), 2],
+  ] as const)('after %s, and charged once', async (_what, count, fail, settlements) => {
+    failSettlements(count, fail);
+    const buyer = await rails.wallet(20_000n);
+    const answer = await ask(v2Headers(await sign(buyer)));
+    expect(answer).toMatchObject({ status: 200, text: 'served' });
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+    expect(upstream.requests).toHaveLength(1);
+    expect(rails.facilitator.countOf('settle')).toBe(settlements);
+    expect((await paymentOf(answer)).status).toBe('SETTLED');
+  });
+
+  test('unless the chain already has the transfer', async () => {
+    failSettlements(1, failing(503), true);
+    const buyer = await rails.wallet(20_000n);
+    expect((await ask(v2Headers(await sign(buyer)))).status).toBe(200);
+    expect(rails.facilitator.countOf('settle')).toBe(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+  });
+
+  test("and a clear rejection after a failed attempt doesn't decide, because that attempt may reach the chain", async () => {
+    let attempts = 0;
+    rails.facilitator.misbehave('settle', (response) => {
+      if (attempts++ === 0) response.writeHead(503).end();
+      else response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
+    });
+    const buyer = await rails.wallet(20_000n);
+    const payment = v2Headers(await sign(buyer));
+    const answer = await ask(payment);
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([503, 'PAYMENT_UNRESOLVED']);
+    rails.facilitator.misbehave('settle', undefined);
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('but not for longer than the authorization allows', async () => {
+    failSettlements(100, failing(503));
+    const validBefore = String(Math.floor(Date.now() / 1000) + 16);
+    const answer = await ask(v2Headers(await sign(await rails.wallet(), { validBefore })));
+    expect(answer.status).toBe(503);
+    // 10 seconds must be left for the settlement.
+    expect(Date.now() / 1000).toBeLessThan(Number(validBefore) - 9);
+    expect(rails.facilitator.countOf('settle')).toBeGreaterThan(1);
+  });
+
+  test('but not if the facilitator asks for more time than the buyer waits', async () => {
+    failSettlements(100, failing(503, { 'retry-after': '16' }));
+    const answer = await ask(v2Headers(await sign(await rails.wallet())));
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([503, 'PAYMENT_UNRESOLVED']);
+    expect(rails.facilitator.countOf('settle')).toBe(1);
+  });
+
+  test('and if the process dies in between, the payment is resolved, and charged once', {
+    timeout: 60_000,
+  }, async () => {
+    const gateway = await startGatewayProcess(app, rails);
+    const { promise: failed, resolve } = Promise.withResolvers<void>();
+    failSettlements(100, (response) => {
+      failing(503, { 'retry-after': '14' })(response);
+      resolve();
+    });
+    const buyer = await rails.wallet(20_000n);
+    const payment = v2Headers(await sign(buyer));
+    const asked = ask(payment, `${gateway.url}/gateway/${shop.projectId}`).catch(() => undefined);
+    await failed;
+    await gateway.end('SIGKILL');
+    expect(await asked).toBeUndefined();
+    rails.facilitator.misbehave('settle', undefined);
+
+    const status = async () => (await ask(payment)).status;
+    await expect.poll(status, { timeout: 40_000, interval: 500 }).toBe(200);
+    expect(await ask(payment)).toMatchObject({ status: 200, text: 'served' });
+    expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+  });
+});
+
+describe('a facilitator that rejects our requests', () => {
+  const rejecting = (statusCode: number) => (response: ServerResponse) =>
+    void response.writeHead(statusCode).end('{"errorType":"unauthorized"}');
+
+  test.each([400, 401, 403, 404, 422])(
+    'with %i at verification fails the payment before the upstream is called, and the seller can see why',
+    async (statusCode) => {
+      rails.facilitator.misbehave('verify', rejecting(statusCode));
+      const payment = v2Headers(await sign(await rails.wallet()));
+      const answer = await ask(payment);
+      expect([answer.status, JSON.parse(answer.text).code]).toEqual([502, 'FACILITATOR_REJECTED']);
+      expect(answer.headers.get('retry-after')).toBeNull();
+      expect(answer.text).not.toContain('unauthorized');
+      expect(upstream.requests).toHaveLength(0);
+      expect(await paymentOf(answer)).toMatchObject({
+        status: 'FAILED',
+        failureStage: 'VERIFY',
+        failureReason: 'facilitator_rejected',
+        failureMessage: `The facilitator responded with status ${statusCode}: {"errorType":"unauthorized"}`,
+      });
+      rails.facilitator.misbehave('verify', undefined);
+      expect((await ask(payment)).status).toBe(200);
+    },
+  );
+
+  test('at settlement fails the payment after one attempt', async () => {
+    failSettlements(100, rejecting(401));
+    const buyer = await rails.wallet(10_000n);
+    const answer = await ask(v2Headers(await sign(buyer)));
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([502, 'FACILITATOR_REJECTED']);
+    expect(decodeHeader(answer.headers.get('payment-response'))).toMatchObject({ errorReason: 'facilitator_rejected' });
+    expect(answer.headers.get('payment-required')).toBeNull();
+    expect(rails.facilitator.countOf('settle')).toBe(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
+    expect(await paymentOf(answer)).toMatchObject({
+      status: 'FAILED',
+      failureStage: 'SETTLE',
+      failureReason: 'facilitator_rejected',
+      failureMessage: 'The facilitator responded with status 401: {"errorType":"unauthorized"}',
+    });
+  });
+
+  test("at settlement doesn't fail the payment if the chain has the transfer", async () => {
+    failSettlements(1, rejecting(404), true);
+    const buyer = await rails.wallet(10_000n);
+    expect(await ask(v2Headers(await sign(buyer)))).toMatchObject({ status: 200, text: 'served' });
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+  });
+});
