@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -27,7 +28,10 @@ beforeAll(async () => {
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
   alice = await app.user('alice');
-  shop = await createShop(app, alice, { '/orders': { upstreamUrl: `${upstream.url}/orders` } });
+  shop = await createShop(app, alice, {
+    '/orders': { upstreamUrl: `${upstream.url}/orders` },
+    '/reports': { upstreamUrl: `${upstream.url}/reports`, priceUsd: '0.05' },
+  });
 });
 
 beforeEach(async () => {
@@ -62,14 +66,23 @@ async function statusesOf(account: PrivateKeyAccount): Promise<string[]> {
   return (await paymentsOf(account)).map(({ status }) => status);
 }
 
+/** Sends a request without waiting for the response. */
+function send(
+  headers: Record<string, string>,
+  { path = '/orders', body }: { path?: string; body?: string | undefined },
+) {
+  const socket = connect(Number(new URL(gateways[0]!.url).port), '127.0.0.1');
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${body === undefined ? 'GET' : 'POST'} /gateway/${shop.projectId}${path} HTTP/1.1\r\nHost: a\r\n`;
+  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
+  socket.write(`${head}${lines.join('')}${length}\r\n${body ?? ''}`);
+  return socket;
+}
+
 /** Sends a request and disconnects as soon as the upstream has it. */
 async function hangUp(headers: Record<string, string>, body?: string): Promise<void> {
   const before = upstream.requests.length;
-  const socket = connect(Number(new URL(gateways[0]!.url).port), '127.0.0.1');
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `${body === undefined ? 'GET' : 'POST'} /gateway/${shop.projectId}/orders HTTP/1.1\r\nHost: a\r\n`;
-  const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-  socket.write(`${head}${lines.join('')}${length}\r\n${body ?? ''}`);
+  const socket = send(headers, { body });
   await upstream.waitFor(before + 1);
   socket.destroy();
 }
@@ -96,6 +109,73 @@ describe('a buyer who disconnects', () => {
     const repeated = await fetch(urls()[1]!, request);
     expect([repeated.status, await repeated.text()]).toEqual([201, 'ordered']);
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('a hundred times after the upstream got a request pays for all of them', {
+    timeout: TIMEOUT_MILLISECONDS,
+  }, async () => {
+    const { promise: areGone, resolve: gone } = Promise.withResolvers<void>();
+    upstream.handle(async () => {
+      await areGone;
+      return { body: 'reported' };
+    });
+    const buyer = await rails.wallet(100n * 5n * CENT);
+    const sockets = [];
+    for (let index = 0; index < 100; index++) {
+      const headers = v2Headers(await sign(buyer, { value: '50000' }));
+      sockets.push(send(headers, { path: '/reports' }));
+    }
+    await upstream.waitFor(100, 60_000);
+    for (const socket of sockets) socket.destroy();
+    gone();
+
+    const paid = async () => (await statusesOf(buyer)).filter((status) => status === 'SETTLED').length;
+    await expect.poll(paid, { timeout: 60_000 }).toBe(100);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    expect(upstream.requests).toHaveLength(100);
+  });
+
+  test('after placing each of twenty orders is charged exactly once for each, and can fetch each response', {
+    timeout: TIMEOUT_MILLISECONDS,
+  }, async () => {
+    upstream.handle(({ body }) => ({ statusCode: 201, body: `ordered ${body}` }));
+    const buyer = await rails.wallet(21n * CENT);
+    const orders = [];
+    for (let index = 0; index < 20; index++) {
+      const order = { headers: v2Headers(await sign(buyer)), body: `{"order":${index}}` };
+      await hangUp(order.headers, order.body);
+      orders.push(order);
+    }
+    await expect.poll(() => statusesOf(buyer), { timeout: 30_000 }).toEqual(orders.map(() => 'SETTLED'));
+
+    for (const { headers, body } of orders) {
+      const repeated = await fetch(urls()[1]!, { method: 'POST', headers, body });
+      expect([repeated.status, await repeated.text()]).toEqual([201, `ordered ${body}`]);
+    }
+    expect(upstream.requests).toHaveLength(20);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
+  });
+
+  test('in the middle of the request body aborts the request to the upstream, and pays nothing', async () => {
+    const aborted = Promise.withResolvers<void>();
+    const half = createServer((request) =>
+      request.once('data', () => socket.destroy()).once('error', () => aborted.resolve()),
+    );
+    await new Promise<void>((resolve) => half.listen(0, '127.0.0.1', resolve));
+    const { port } = half.address() as AddressInfo;
+    await alice.rest('POST', `${shop.base}/endpoints`, {
+      path: '/uploads',
+      upstreamUrl: `http://127.0.0.1:${port}/`,
+      priceUsd: '0.01',
+    });
+    const buyer = await rails.wallet(CENT);
+    const headers = { ...v2Headers(await sign(buyer)), 'transfer-encoding': 'chunked' };
+    const socket = send(headers, { path: '/uploads' });
+    socket.write('5\r\nhello\r\n');
+    await aborted.promise;
+    half.close();
+    await expect.poll(() => paymentsOf(buyer)).toEqual([{ status: 'FAILED', reason: 'buyer_gone' }]);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
   });
 
   test('a hundred times with money for five requests causes at most five upstream calls, all of them paid', {
@@ -243,21 +323,30 @@ test("a buyer who disconnects before the upstream has the request isn't charged,
   expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000n * CENT);
 });
 
-test('a buyer whose settlements keep failing is rate limited', { timeout: TIMEOUT_MILLISECONDS }, async () => {
-  rails.facilitator.misbehave('settle', (response) => {
-    response.end(JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' }));
-  });
-  const buyer = await rails.wallet(1_000n * CENT);
-  // Uses the other process, because the first one remembers for a second that it rejected the address.
-  const seen = new Set<number | undefined>();
-  const isStopped = await untilStopped(async () => {
-    const asked = Array.from({ length: 10 }, async () =>
-      fetch(urls()[1]!, { headers: v2Headers(await sign(buyer)) }).then(({ status }) => status),
-    );
-    const statuses = await Promise.all(asked);
-    for (const status of statuses) seen.add(status);
-    return statuses;
-  });
-  expect(isStopped).toBe(true);
-  expect(seen).toEqual(new Set([402, 429]));
-});
+test.each([
+  ['are rejected', 'insufficient_funds', 402],
+  ['are denied, although only the chain can say so for sure', 'invalid_exact_evm_transaction_simulation_failed', 503],
+])(
+  'a buyer whose settlements %s is rate limited',
+  { timeout: TIMEOUT_MILLISECONDS },
+  async (_what, errorReason, status) => {
+    rails.facilitator.misbehave('settle', (response) => {
+      response.end(JSON.stringify({ success: false, errorReason, transaction: '' }));
+    });
+    const buyer = await rails.wallet(1_000n * CENT);
+    // A process remembers for a second that it rejected the address.
+    const first = async () => (await fetch(urls()[1]!, { headers: v2Headers(await sign(buyer)) })).status;
+    await expect.poll(first, { interval: 500 }).toBe(status);
+    const seen = new Set<number | undefined>();
+    const isStopped = await untilStopped(async () => {
+      const asked = Array.from({ length: 10 }, async () =>
+        fetch(urls()[1]!, { headers: v2Headers(await sign(buyer)) }).then(({ status }) => status),
+      );
+      const statuses = await Promise.all(asked);
+      for (const status of statuses) seen.add(status);
+      return statuses;
+    });
+    expect(isStopped).toBe(true);
+    expect(seen).toEqual(new Set([status, 429]));
+  },
+);
