@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
+  /** Like `publish`, but calls this process's listeners before it returns, so that it doesn't use what it knew before. */
+  publishHereFirst(topic: string): void;
   /** Calls the listener on every hint on the topic and after a reconnect. Returns a function that unsubscribes. */
   subscribe(topic: string, listener: HintListener): () => void;
   close(): Promise<void>;
@@ -122,15 +124,21 @@ export async function openBus(options: {
     }
   }
 
+  function publish(topic: string): void {
+    if (closed) return;
+    pending.add(topic);
+    flushTimer ??= setTimeout(() => {
+      flushTimer = undefined;
+      flushing = flush().catch((error) => log.warn({ err: error }, 'bus: could not send a hint'));
+    }, FLUSH_MILLISECONDS);
+  }
+
   await connect();
   return {
-    publish(topic) {
-      if (closed) return;
-      pending.add(topic);
-      flushTimer ??= setTimeout(() => {
-        flushTimer = undefined;
-        flushing = flush().catch((error) => log.warn({ err: error }, 'bus: could not send a hint'));
-      }, FLUSH_MILLISECONDS);
+    publish,
+    publishHereFirst(topic) {
+      wake(topic);
+      publish(topic);
     },
     subscribe(topic, listener) {
       const set = listeners.get(topic) ?? new Set();

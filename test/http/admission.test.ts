@@ -49,6 +49,7 @@ function admit() {
     knownCredentials: createKnownCredentials(),
     bus: {
       publish: () => {},
+      publishHereFirst: () => {},
       subscribe(topic, listener) {
         listeners.set(topic, listener);
         return () => listeners.delete(topic);

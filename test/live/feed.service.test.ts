@@ -26,6 +26,7 @@ const hint = () => {
 };
 const bus: Bus = {
   publish: () => {},
+  publishHereFirst: () => {},
   subscribe(_topic, listener) {
     listeners.add(listener);
     return () => listeners.delete(listener);

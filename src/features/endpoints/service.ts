@@ -130,7 +130,7 @@ export function createEndpointService(options: {
         })
         .catch(rethrowPathConflict);
       events.announce(project.id);
-      bus.publish(topics.routes(project.id));
+      bus.publishHereFirst(topics.routes(project.id));
       return endpoint;
     },
 
@@ -178,7 +178,7 @@ export function createEndpointService(options: {
         })
         .catch(rethrowPathConflict);
       events.announce(endpoint.projectId);
-      bus.publish(topics.routes(endpoint.projectId));
+      bus.publishHereFirst(topics.routes(endpoint.projectId));
       return endpoint;
     },
 
@@ -192,7 +192,7 @@ export function createEndpointService(options: {
         await recordAudit(tx, viewer, { action: 'endpoint.deleted', ...target, changes: { path: found.path } });
         return found;
       });
-      bus.publish(topics.routes(endpoint.projectId));
+      bus.publishHereFirst(topics.routes(endpoint.projectId));
     },
   };
 }

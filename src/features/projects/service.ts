@@ -127,7 +127,7 @@ export function createProjectService(options: {
           return updated;
         })
         .catch(rethrowHostConflict);
-      bus.publish(topics.routes(id));
+      bus.publishHereFirst(topics.routes(id));
       if (data.gatewayHost !== undefined) bus.publish(topics.gatewayHosts);
       return project;
     },
@@ -145,7 +145,7 @@ export function createProjectService(options: {
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
       });
-      bus.publish(topics.routes(id));
+      bus.publishHereFirst(topics.routes(id));
       bus.publish(topics.gatewayHosts);
       bus.publish(topics.deletions);
     },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { OwnHosts } from '../../config/own-hosts.ts';
@@ -34,7 +35,13 @@ export type RouteTable = {
   close(): void;
 };
 
-type Entry = { match: Promise<ReturnType<typeof createMatcher<PaidRoute>>>; loadedAt: number; forget(): void };
+type Entry = {
+  match: Promise<ReturnType<typeof createMatcher<PaidRoute>>>;
+  loadedAt: number;
+  forget(): void;
+  /** Set once a path wasn't found in this entry. */
+  successor?: Promise<Entry>;
+};
 
 type Row = {
   endpointId: string;
@@ -49,12 +56,15 @@ type Row = {
 
 // How long a change can go unnoticed if a hint is lost.
 const MAX_AGE_MILLISECONDS = 1_000;
+/** How often a project can be reloaded for paths that aren't found. */
+const RELOAD_MILLISECONDS = 100;
 const HOSTS_MAX_AGE_MILLISECONDS = 30_000;
 const MAX_PROJECTS = 10_000;
 
 /**
  * Keeps projects' endpoints in memory. Hints on the bus invalidate a project on every node, and no project stays in
- * memory for more than a second without being reloaded.
+ * memory for more than a second without being reloaded. Before a path counts as unknown, it is looked up in the
+ * database, because its endpoint may be new.
  *
  * @param options `ownHosts`: the service's own host names, if they are known. `now` returns milliseconds of a monotonic
  *   clock.
@@ -94,6 +104,18 @@ export async function openRouteTable(options: {
     return entry;
   }
 
+  /**
+   * The entry that replaces this one. It is loaded after every request that was waiting for it arrived. A flood of
+   * unknown paths shares it.
+   */
+  function successorOf(projectId: string, entry: Entry): Promise<Entry> {
+    entry.successor ??= sleep(Math.max(0, entry.loadedAt + RELOAD_MILLISECONDS - now())).then(() => {
+      entry.forget();
+      return entryOf(projectId);
+    });
+    return entry.successor;
+  }
+
   // Refreshes run one after the other, so an older result never replaces a newer one.
   let refreshing: Promise<void> = Promise.resolve();
   function refreshHosts(): void {
@@ -108,7 +130,11 @@ export async function openRouteTable(options: {
 
   return {
     async find(projectId, segments) {
-      return (await entryOf(projectId).match)(segments);
+      const known = entries.get(projectId);
+      const entry = entryOf(projectId);
+      const route = (await entry.match)(segments);
+      if (route || entry !== known) return route;
+      return (await (await successorOf(projectId, entry)).match)(segments);
     },
     projectOfHost: (host) => (projectsByHost.size === 0 ? undefined : projectsByHost.get(hostNameOf(host))),
     close() {

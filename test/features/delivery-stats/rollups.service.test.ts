@@ -327,7 +327,7 @@ test('the rollups of a deleted project are deleted, along with its notes', async
   await count();
   expect(await rollupsOf(shop.id)).toHaveLength(2);
   expect((await alice.rest('DELETE', shop.base)).status).toBe(204);
-  const bus = { publish: () => {}, subscribe: () => () => {}, close: async () => {} };
+  const bus = { publish: () => {}, publishHereFirst: () => {}, subscribe: () => () => {}, close: async () => {} };
   const clearing = createHistoryClearing({ pool: sql, bus, log: pino({ level: 'silent' }) });
   clearing.start();
   await expect.poll(() => rollupsOf(shop.id), { timeout: 10_000 }).toEqual([]);

@@ -82,10 +82,58 @@ test('a changed route takes effect in other processes through the bus', async ()
   await expect.poll(() => status('/b'), WHEN_TOLD).toBe(404);
 });
 
+test('a change takes effect at once in the process that made it, and a new endpoint also in other processes', async () => {
+  const { url, base, projectId } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
+  const elsewhere = `${other.url}/gateway/${projectId}`;
+  for (let index = 0; index < 30; index++) {
+    const path = `/new-${index}`;
+    // Both processes know all routes, except for the new one.
+    expect([(await ask(url + path)).status, (await ask(elsewhere + path)).status]).toEqual([404, 404]);
+    const fields = { path, upstreamUrl: upstream.url, priceUsd: '0.01' };
+    const { body } = await alice.rest<{ id: string }>('POST', `${base}/endpoints`, fields);
+    const found = await Promise.all([ask(url + path), ask(elsewhere + path)]);
+    expect(found.map(({ status }) => status)).toEqual([402, 402]);
+    await alice.rest('PATCH', `${base}/endpoints/${body.id}`, { priceUsd: '0.02' });
+    expect((await ask(url + path)).terms?.accepts[0]?.amount).toBe('20000');
+    await alice.rest('DELETE', `${base}/endpoints/${body.id}`);
+    expect((await ask(url + path)).status).toBe(404);
+  }
+});
+
+test('a flood of requests for unknown paths causes few queries', async () => {
+  const { projectId } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  let queries = 0;
+  const counted = { query: (...args: [never]) => ++queries && pool.query(...args) } as unknown as pg.Pool;
+  const silent: Bus = {
+    publish: () => {},
+    publishHereFirst: () => {},
+    subscribe: () => () => {},
+    close: async () => {},
+  };
+  const table = await openRouteTable({ db: { pool: counted }, bus: silent, log: pino({ level: 'silent' }) });
+  await table.find(projectId, ['a']);
+  queries = 0;
+  const startedAt = performance.now();
+  for (let round = 0; round < 5; round++) {
+    const found = await Promise.all(Array.from({ length: 100 }, (_, index) => table.find(projectId, [`x${index}`])));
+    expect(found.every((route) => route === undefined)).toBe(true);
+  }
+  expect(queries).toBeGreaterThanOrEqual(5);
+  expect(queries).toBeLessThanOrEqual((performance.now() - startedAt) / 100 + 1);
+  table.close();
+  await pool.end();
+});
+
 test('a change without a hint takes effect within a second', async () => {
   const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
   const pool = new pg.Pool({ connectionString: app.databaseUrl });
-  const silent: Bus = { publish: () => {}, subscribe: () => () => {}, close: async () => {} };
+  const silent: Bus = {
+    publish: () => {},
+    publishHereFirst: () => {},
+    subscribe: () => () => {},
+    close: async () => {},
+  };
   let milliseconds = 0;
   const table = await openRouteTable({
     db: { pool },
