@@ -65,6 +65,9 @@ function configTable(definition: ConnectorDefinition): string {
     ? [
         '',
         `Deliveries are paced to stay within ${title}'s limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
+        ...(vendorLimit.concurrency === 1
+          ? ["A connector's requests never overlap: each waits until the last has ended."]
+          : []),
       ]
     : [];
   return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows, ...limit].join('\n');

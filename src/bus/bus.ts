@@ -167,6 +167,8 @@ function destroySocket(client: pg.Client): void {
 /** All topics in one place, so publishers and listeners can't disagree. */
 export const topics = {
   deliveriesDue: 'due',
+  /** A destination's rate limit has changed, or a request has ended that others must not overlap. */
+  paces: 'paces',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   /** There is a replay to run. */
   replaysDue: 'replays',

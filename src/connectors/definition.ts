@@ -150,6 +150,8 @@ export type VendorLimit = {
   burst?: number;
   /** How many requests a delivery usually takes. Defaults to 1. */
   requestsPerDelivery?: number;
+  /** Set this if the requests of one connector must not overlap. Across all processes, each then waits for the last. */
+  concurrency?: 1;
   /** The vendor's page that documents the limit. */
   documentationUrl: string;
 };

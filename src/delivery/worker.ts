@@ -70,7 +70,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   const signal = createWakeSignal(settings.pollMilliseconds);
   const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
-  const admission = createAdmission({ db: db.pool, log, limits: settings, slotsInUse: leases.count, signal });
+  const admission = createAdmission({
+    ...{ db: db.pool, log, limits: settings, slotsInUse: leases.count, signal },
+    onTurnEnded: () => bus.publish(topics.paces),
+  });
   const registry = createWorkerRegistry(db.pool);
   const claimLoop = createClaimLoop({
     ...{ pool: db.pool, log, admission, leases, signal, metrics, settings },
@@ -96,7 +99,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     findConnector: options.connectors,
   };
 
-  let unsubscribe = () => {};
+  let subscriptions: (() => void)[] = [];
   let delivering: Promise<void> = Promise.resolve();
   let maintaining: Promise<void> = Promise.resolve();
 
@@ -141,7 +144,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function send(job: Job): Promise<SendResult[]> {
     const controller = new AbortController();
     requests.add(controller);
-    const control = { mayRetry: () => !isStopping && admission.mayRetry(job), signal: controller.signal };
+    const control = {
+      mayRetry: () => !isStopping && admission.mayRetry(job),
+      nextSlot: () => admission.nextSlot(job),
+      signal: controller.signal,
+    };
     try {
       return await inSpan(
         'delivery',
@@ -169,6 +176,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (outcomes.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
     const waits = outcomes.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) signal.notifyIn(Math.min(...waits) * 1000);
+    const parked = outcomes.flatMap(({ delivery, isParked }) => (isParked ? delivery.destination : []));
+    if (parked.length > 0) claimLoop.onParked(parked);
     claimLoop.onFreed(0);
   }
 
@@ -185,6 +194,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       try {
         await leases.prolong();
         if (!isStopping) await registry.beat();
+        if (!isStopping) await claimLoop.onPaces();
         // After each portion, there may be more.
         if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
           released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
@@ -216,7 +226,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function stop(): Promise<void> {
     isStopping = true;
-    unsubscribe();
+    for (const unsubscribe of subscriptions) unsubscribe();
     claimLoop.stop();
     await Promise.all([giveBack(admission.close(), null), delivering]);
     await finishJobs(settings.drainMilliseconds);
@@ -228,13 +238,17 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (left.length > 0)
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
     await giveBack(left, 'interrupted');
+    await admission.endTurns();
     await maintaining;
     await registry.leave().catch(() => {});
   }
 
   return {
     start() {
-      unsubscribe = bus.subscribe(topics.deliveriesDue, claimLoop.onHint);
+      subscriptions = [
+        bus.subscribe(topics.deliveriesDue, claimLoop.onHint),
+        bus.subscribe(topics.paces, claimLoop.onPaces),
+      ];
       delivering = deliver();
       maintaining = maintain();
     },

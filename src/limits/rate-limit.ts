@@ -113,9 +113,12 @@ const GIVE_BACK_SQL = `
 const READ_SQL = `
   SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`;
 
-/** Deletes expired counters and returns how many there were. Running it occasionally is enough. */
+/**
+ * Deletes expired counters and returns how many there were. Running it occasionally is enough. A delivery's slot counts
+ * until the next one, which is up to 100 seconds later.
+ */
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query('DELETE FROM "RateLimit" WHERE "arrivesAt" < now()');
+  const { rowCount } = await pool.query(`DELETE FROM "RateLimit" WHERE "arrivesAt" < now() - interval '2 minutes'`);
   return rowCount ?? 0;
 }
 

@@ -83,13 +83,17 @@ describe('rate limits in the database', () => {
     expect(await limiters[2]!.take(key, limit, limit)).toMatchObject({ allowed: true });
   });
 
-  test('are not swept until they are fully refilled', async () => {
+  test('are not swept until they are fully refilled and no delivery can depend on them', async () => {
     await limiters[0]!.take('finished', 60);
     await limiters[0]!.take('running', 1);
-    await pass('finished', 60);
+    await limiters[0]!.take('recent', 60);
+    await pass('finished', 180);
+    await pass('recent', 100);
     expect(await sweepRateLimits(nodes[0]!.pool)).toBeGreaterThanOrEqual(1);
-    const { rows } = await nodes[0]!.pool.query(`SELECT key FROM "RateLimit" WHERE key IN ('finished', 'running')`);
-    expect(rows).toEqual([{ key: 'running' }]);
+    const { rows } = await nodes[0]!.pool.query(
+      `SELECT key FROM "RateLimit" WHERE key IN ('finished', 'recent', 'running') ORDER BY key`,
+    );
+    expect(rows).toEqual([{ key: 'recent' }, { key: 'running' }]);
   });
 });
 

@@ -72,6 +72,7 @@ export const dune = defineConnector<Config>({
   vendorLimit: {
     count: 15,
     perSeconds: 60,
+    concurrency: 1,
     documentationUrl: 'https://docs.dune.com/api-reference/overview/rate-limits',
   },
   timeoutSeconds: 30,

@@ -60,6 +60,7 @@ export const googleSheets = defineConnector<Config>({
   vendorLimit: {
     count: 60,
     perSeconds: 60,
+    concurrency: 1,
     documentationUrl: 'https://developers.google.com/workspace/sheets/api/limits',
   },
   timeoutSeconds: 30,

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
 import { createCircuits } from './circuits.ts';
-import { createDestinationRoom } from './destination-room.ts';
+import { createDestinationRoom, type PacedRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
-import { type Pace, paceOf } from './pace.ts';
+import { createJobSlots, paceOfJob } from './job-slots.ts';
 import { createPacing } from './pacing.ts';
 import { createShares, type Room } from './shares.ts';
 import { createThrottles } from './throttles.ts';
@@ -41,36 +40,51 @@ export type AdmissionOptions = {
   };
   /** The number of deliveries that this process holds. */
   slotsInUse: () => number;
-  /** Wakes the claim loop when a rate limit lets more through. */
+  /** Wakes the claim loop when a destination may get more. */
   signal: { notifyIn(milliseconds: number): void };
+  /** Tells all processes that a destination whose requests must not overlap is free. */
+  onTurnEnded: () => void;
 };
 
 /**
  * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
- * for the destination, its account, and its origin. Each job then needs a closed circuit, a slot within the
- * destination's rate limit, and its turn at the gate.
+ * for the destination, its account, and its origin. Each job then needs a closed circuit and its turn at the gate. If
+ * the destination has a rate limit, the job then needs a slot, which comes last so that nothing holds it up after that.
  */
-export function createAdmission({ db, log, limits, slotsInUse, signal }: AdmissionOptions) {
+export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnded }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
   const circuits = createCircuits();
   const throttles = createThrottles();
   const pacing = createPacing({ db, log });
+  const slots = createJobSlots({ pacing, onTurnEnded });
+  const gate = createGate(maxPerDestination);
   const destinations = createDestinationRoom(
     { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
     [circuits, throttles],
-    pacing,
+    { slots: pacedRoom },
   );
   const shares = createShares(limits);
-  const gate = createGate(maxPerDestination);
-  /** Jobs that have a slot within their destination's rate limit. */
-  const paced = new WeakSet<Job>();
 
   const freeSlots = () => maxInFlight - slotsInUse();
 
+  /** A job that needs a slot doesn't wait at the gate, so its destination has room only if the gate does. */
+  function pacedRoom(): Map<string, PacedRoom> {
+    const room = [...pacing.slots()].map(([id, { requests, deliveriesPerRequest }]) => {
+      return [id, { requests: Math.min(requests, gate.room(id)), deliveriesPerRequest }] as const;
+    });
+    return new Map(room);
+  }
+
+  /** The most deliveries that one request may carry now, so that a claim can fill it. */
+  function largestBatch(): number {
+    const open = [...pacedRoom().values()].filter(({ requests }) => requests > 0);
+    return Math.max(...open.map(({ deliveriesPerRequest }) => deliveriesPerRequest), 0);
+  }
+
   function claimRoom(): ClaimRoom {
     const free = freeSlots();
-    const limit = Math.min(claimBatch, shares.mostAtOnce(free));
     const room = destinations.room();
+    const limit = Math.min(Math.max(Math.min(claimBatch, shares.mostAtOnce(free)), largestBatch()), free);
     const [accountRoom, originRoom] = [shares.accountRoom(free), shares.originRoom()];
     return {
       ...{ limit, room, accountRoom, originRoom },
@@ -95,32 +109,35 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
   }
 
   function admit(jobs: readonly Job[]): Promise<Admission>[] {
-    const slots = reserveSlots(
-      jobs.filter((job) => !job.verdict && paceOfJob(job) && !isBroken(job) && !isThrottled(job)),
-    );
-    return jobs.map((job) => admitOne(job, slots.get(job)));
+    const reserved = slots.reserve(jobs.filter((job) => !refusalOf(job) && paceOfJob(job) && gate.tryEnter(job)));
+    return jobs.map((job) => {
+      const refusal = refusalOf(job);
+      if (refusal) return Promise.resolve(refusal);
+      return paceOfJob(job) ? atSlot(job, reserved.get(job)) : atGate(job);
+    });
   }
 
-  async function admitOne(job: Job, slot?: Promise<Slot>): Promise<Admission> {
-    if (job.verdict) return job.verdict;
-    if (isBroken(job)) return circuitOpen(job);
-    if (isThrottled(job)) return throttled(job);
-    if (slot) {
-      const { isGranted, delaySeconds } = await slot;
-      if (!isGranted) return { kind: 'wait', afterSeconds: delaySeconds, reason: 'rate_limited' };
-      paced.add(job);
-      await sleep(delaySeconds * 1000);
-    } else {
-      pacing.forget(destinationOf(job));
-    }
+  async function atGate(job: Job): Promise<Admission> {
+    pacing.forget(destinationOf(job));
     const turn = await gate.enter(job);
     if (turn === 'closed') return turn;
     if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
-    if (isBroken(job)) return circuitOpen(job);
-    return isThrottled(job) ? throttled(job) : 'go';
+    return refusalOf(job) ?? 'go';
   }
 
-  /** Whether the destination is broken, which may change while a job waits. Manual deliveries are sent anyway. */
+  async function atSlot(job: Job, slot: Promise<boolean> | undefined): Promise<Admission> {
+    if (!(await slot)) return { kind: 'park', reason: 'rate_limited' };
+    return refusalOf(job) ?? 'go';
+  }
+
+  /** Why a job can't be sent now, which may change while it waits. */
+  function refusalOf(job: Job): Verdict | undefined {
+    if (job.verdict) return job.verdict;
+    if (isBroken(job)) return circuitOpen(job);
+    return isThrottled(job) ? throttled(job) : undefined;
+  }
+
+  /** Whether the destination is broken. Manual deliveries are sent anyway. */
   function isBroken(job: Job): boolean {
     return !job.deliveries.every(isManual) && circuits.openSeconds(destinationOf(job)) > 0;
   }
@@ -129,7 +146,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: circuits.openSeconds(destinationOf(job)), reason: 'circuit_open' };
   }
 
-  /** Whether the destination is throttled, which may change while a job waits. Manual deliveries are sent anyway. */
+  /** Whether the destination is throttled. Manual deliveries are sent anyway. */
   function isThrottled(job: Job): boolean {
     return !job.deliveries.every(isManual) && throttles.closedSeconds(destinationOf(job)) > 0;
   }
@@ -138,33 +155,12 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     return { kind: 'wait', afterSeconds: throttles.closedSeconds(destinationOf(job)), reason: 'rate_limited' };
   }
 
-  /** Reserves slots with one statement per destination. */
-  function reserveSlots(jobs: readonly Job[]): Map<Job, Promise<Slot>> {
-    const slots = new Map<Job, Promise<Slot>>();
-    for (const [destination, group] of Map.groupBy(jobs, destinationOf)) {
-      const reserved = pacing.reserve(destination, paceOfJob(group[0]!)!, group.length);
-      void reserved.then(({ reopensInSeconds }) => {
-        if (reopensInSeconds > 0) signal.notifyIn(reopensInSeconds * 1000);
-      });
-      group.forEach((job, index) => {
-        const slot = reserved.then(({ granted, delays }) => ({
-          isGranted: index < granted,
-          delaySeconds: delays[index]!,
-        }));
-        slots.set(job, slot);
-      });
-    }
-    return slots;
-  }
-
   function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
     const destination = destinationOf(job);
     free(job.deliveries);
     // Without outcomes, it isn't known whether a request was sent.
     const isUnsent = outcomes.length > 0 && outcomes.every(({ attempts }) => attempts.length === 0);
-    if (paced.has(job) && isUnsent) {
-      void pacing.giveBack(destination, paceOfJob(job)!);
-    }
+    void slots.leave(job, isUnsent);
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
     // A batch counts as one request, because its members succeed and fail together.
@@ -202,6 +198,9 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
     /** Whether a job may be retried immediately. False if it is rate limited or its destination is broken. */
     mayRetry: (job: Job): boolean => paceOfJob(job) === null && !circuits.isBroken(destinationOf(job)),
 
+    /** Waits until a job may send another request. Returns false if the rest must be left for later. */
+    nextSlot: slots.next,
+
     /** Call this with a job's outcomes when it is finished so that the next job gets its turn. */
     leave,
 
@@ -210,19 +209,23 @@ export function createAdmission({ db, log, limits, slotsInUse, signal }: Admissi
 
     /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
     close(): ClaimedDelivery[] {
+      slots.close();
       const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
       free(deliveries);
       return deliveries;
     },
 
+    /** Learns what other processes have changed for destinations that have no free slot. */
+    refresh: pacing.refresh,
+    /** Call this when this process stops. */
+    endTurns: pacing.endTurns,
+    /** Seconds until the first of these destinations has a free slot again. */
+    reopensInSeconds: pacing.reopensInSeconds,
     brokenCount: circuits.brokenCount,
     /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
     circuitOpenSeconds: circuits.openSeconds,
   };
 }
 
-type Slot = { isGranted: boolean; delaySeconds: number };
-
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
-const paceOfJob = ({ deliveries, definition }: Job): Pace | null => paceOf(deliveries[0]!.maxPerSecond, definition);
 const isManual = ({ trigger, event }: ClaimedDelivery) => trigger === 'MANUAL' || event.test;

@@ -15,6 +15,9 @@ export type DestinationLimits = {
 /** Limits for individual destinations. A negative number allows only manual deliveries, up to that many. */
 export type Restrictions = { slots(): ReadonlyMap<string, number> };
 
+/** How many more requests may start, and how many deliveries each of them carries. */
+export type PacedRoom = { requests: number; deliveriesPerRequest: number };
+
 /** The part of an account's share that is reserved for first attempts, so retries never hold up new events. */
 const FIRST_ATTEMPTS_SHARE = 1 / 4;
 
@@ -24,12 +27,13 @@ const FIRST_ATTEMPTS_SHARE = 1 / 4;
  * If several limits apply, the lowest counts.
  *
  * @param restrictions the most deliveries that destinations may have in flight, because of open circuits or throttling.
- * @param paces the most deliveries that destinations may get on top of those in flight, because of rate limits.
+ * @param paces the requests that destinations may get on top of those in flight, because of rate limits. A request that
+ *   carries many deliveries may exceed the destination's share, but no other limits.
  */
 export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,
   restrictions: readonly Restrictions[] = [],
-  paces?: Restrictions,
+  paces?: { slots(): ReadonlyMap<string, PacedRoom> },
 ) {
   // A worker with a single slot must send retries too.
   const maxRetries = Math.max(Math.floor(maxInFlight * MOST_OF_ONE_ACCOUNT * (1 - FIRST_ATTEMPTS_SHARE)), 1);
@@ -54,7 +58,11 @@ export function createDestinationRoom(
         const slots = most.get(id) ?? share;
         room.set(id, slots < 0 ? Math.min(slots + count, 0) : Math.max(slots - count, 0));
       }
-      for (const [id, slots] of paces?.slots() ?? []) room.set(id, Math.min(slots, room.get(id) ?? share));
+      for (const [id, { requests, deliveriesPerRequest }] of paces?.slots() ?? []) {
+        const left = room.get(id) ?? share;
+        const mostAtOnce = most.has(id) ? left : Math.max(left, deliveriesPerRequest);
+        room.set(id, Math.min(requests * deliveriesPerRequest, mostAtOnce));
+      }
       return room;
     },
 

@@ -14,16 +14,27 @@ export function createGate(most: number) {
   const counts = new Map<string, number>();
   const waiting = new Map<string, Waiting[]>();
 
+  const room = (destination: string) => most - (counts.get(destination) ?? 0);
+
+  /** Lets the job through if there is room. */
+  function tryEnter(job: Job): boolean {
+    const { destination } = job.deliveries[0]!;
+    if (room(destination) === 0) return false;
+    counts.set(destination, (counts.get(destination) ?? 0) + 1);
+    inside.add(job);
+    return true;
+  }
+
   return {
+    /** How many more requests to a destination may run. */
+    room,
+
+    tryEnter,
+
     /** Resolves when it is the job's turn, or when the job is cleared. */
     enter(job: Job): Promise<Turn> {
+      if (tryEnter(job)) return Promise.resolve('go');
       const { destination } = job.deliveries[0]!;
-      const count = counts.get(destination) ?? 0;
-      if (count < most) {
-        counts.set(destination, count + 1);
-        inside.add(job);
-        return Promise.resolve('go');
-      }
       const { promise, resolve } = Promise.withResolvers<Turn>();
       const queue = waiting.get(destination);
       if (queue) queue.push({ job, resolve });

@@ -1,4 +1,5 @@
 import type { ConnectorDefinition, VendorLimit } from '../../connectors/definition.ts';
+import { longestSecondsOf } from '../send/send-connector.ts';
 
 /** How fast deliveries to a destination may start. */
 export type Pace = {
@@ -8,6 +9,10 @@ export type Pace = {
   burst: number;
   /** How many deliveries one request can carry. */
   deliveriesPerRequest: number;
+  /** If requests must not overlap, the longest that one can take. Null if they may overlap. */
+  turnSeconds: number | null;
+  /** The destination's own limit when this was determined. */
+  maxPerSecond: number | null;
 };
 
 /**
@@ -24,13 +29,16 @@ export const ARRIVAL_SPREAD_SECONDS = 0.2;
  */
 export function paceOf(
   maxPerSecond: number | null,
-  definition?: Pick<ConnectorDefinition, 'batch' | 'vendorLimit'>,
+  definition?: Pick<ConnectorDefinition, 'batch' | 'vendorLimit' | 'timeoutSeconds'>,
 ): Pace | null {
-  const deliveriesPerRequest = definition?.batch?.maxEvents ?? 1;
   const vendor = definition?.vendorLimit && withinLimit(definition.vendorLimit);
-  if (vendor && vendor.perSecond < (maxPerSecond ?? Number.POSITIVE_INFINITY))
-    return { ...vendor, deliveriesPerRequest };
-  return maxPerSecond === null ? null : { perSecond: maxPerSecond, burst: 1, deliveriesPerRequest };
+  const how = {
+    maxPerSecond,
+    deliveriesPerRequest: definition?.batch?.maxEvents ?? 1,
+    turnSeconds: definition?.vendorLimit?.concurrency === 1 ? longestSecondsOf(definition) : null,
+  };
+  if (vendor && vendor.perSecond < (maxPerSecond ?? Number.POSITIVE_INFINITY)) return { ...vendor, ...how };
+  return maxPerSecond === null ? null : { perSecond: maxPerSecond, burst: 1, ...how };
 }
 
 /** The fastest pace with that burst at which no more than `count` requests arrive in any `perSeconds` seconds. */

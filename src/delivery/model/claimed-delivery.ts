@@ -103,9 +103,11 @@ export type Verdict =
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /**
-   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the destination is resumed.
+   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the destination is resumed. A
+   * `park` stays due, and waits for its destination to have room.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
+  | { kind: 'park'; reason: string }
   | { kind: 'hold' };
 
 /** The result of sending a claimed delivery. */

@@ -14,8 +14,10 @@ export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';
   reason: string | null;
-  /** Null for a delivery that is finished or held. */
+  /** Null for a delivery that is finished, held, or parked. */
   dueInSeconds: number | null;
+  /** Whether it stays due at the time when it was, and waits for its destination to have room. */
+  isParked: boolean;
   retryStep: number;
   attempts: AttemptRecord[];
   health: HealthEffect | null;

@@ -4,7 +4,7 @@ import { limitedDelaySeconds, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '
 import { rejectionOf } from './rejections.ts';
 
 type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
-  Partial<Pick<DeliveryOutcome, 'dueInSeconds' | 'retryStep' | 'health'>>;
+  Partial<Pick<DeliveryOutcome, 'dueInSeconds' | 'isParked' | 'retryStep' | 'health'>>;
 
 /** After this many attempts, a 429 counts as a failure. Otherwise, a destination could cause endless attempts. */
 const MAX_LIMITED_ATTEMPTS = 50;
@@ -40,6 +40,7 @@ const RULES: Rules = {
   disable: ({ reason }) => ({ status: 'FAILED', reason, health: { kind: 'disable', reason } }),
   skip: ({ reason }) => ({ status: 'SKIPPED', reason }),
   wait: ({ afterSeconds, reason = null }) => ({ status: 'PENDING', reason, dueInSeconds: afterSeconds }),
+  park: ({ reason }) => ({ status: 'PENDING', reason, isParked: true }),
   hold: () => ({ status: 'PENDING', reason: 'paused' }),
 };
 
@@ -64,7 +65,7 @@ export function judge(
   const { retryStep: step, attemptCount } = delivery;
   const change = rule(verdict, { step, attemptCount, schedule, random, isOurFault, isLimited });
   const rejection = rejectionOf(delivery, verdict, attempts.at(-1)?.statusCode ?? null);
-  const unchanged = { dueInSeconds: null, retryStep: delivery.retryStep, health: null };
+  const unchanged = { dueInSeconds: null, isParked: false, retryStep: delivery.retryStep, health: null };
   return { delivery, attempts, remember, rejection, ...unchanged, ...change };
 }
 

@@ -19,8 +19,9 @@ const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN
 const RECORD = `
   WITH result AS (
     SELECT * FROM unnest(
-      $1::text[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::int[], $9::int[], $10::text[]
-    ) AS result(id, token, status, reason, due, step, made, code, ms, class)
+      $1::text[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::int[], $9::int[], $10::text[],
+      $11::boolean[]
+    ) AS result(id, token, status, reason, due, step, made, code, ms, class, parked)
   ),
   updated AS (
     UPDATE "Delivery" d SET
@@ -31,11 +32,12 @@ const RECORD = `
       "retryStep" = step,
       "nextAttemptAt" = CASE
         WHEN result.status <> 'PENDING' THEN NULL
+        WHEN parked THEN d."nextAttemptAt"
         WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
         WHEN NOT EXISTS (SELECT FROM "Webhook" w WHERE w."id" = d."webhookId" AND w."pausedAt" IS NOT NULL)
           AND NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
       END,
-      "isParked" = false,
+      "isParked" = parked,
       "leasedUntil" = NULL,
       "statusCode" = CASE WHEN made > 0 THEN code ELSE d."statusCode" END,
       "responseTimeMs" = CASE WHEN made > 0 THEN ms ELSE d."responseTimeMs" END,
@@ -58,11 +60,11 @@ const RECORD = `
       ${orNull('sent')}, ${orNull('received')}
     FROM ROWS FROM (
       unnest(
-        $11::text[], $12::text[], $13::int[], $14::text[], $15::float8[], $16::int[], $17::int[], $18::text[],
-        $19::text[], $20::text[], $21::int[], $22::int[], $23::int[], $24::int[], $25::text[], $26::text[]
+        $12::text[], $13::text[], $14::int[], $15::text[], $16::float8[], $17::int[], $18::int[], $19::text[],
+        $20::text[], $21::text[], $22::int[], $23::int[], $24::int[], $25::int[], $26::text[], $27::text[]
       ),
-      json_array_elements($27::json),
-      json_array_elements($28::json)
+      json_array_elements($28::json),
+      json_array_elements($29::json)
     ) AS attempt(
       id, delivery, number, trigger, started, ms, code, class, message, body, dns, connect, tls, first_byte, method, url,
       sent, received
@@ -70,7 +72,7 @@ const RECORD = `
     JOIN updated ON updated."id" = delivery
     ON CONFLICT DO NOTHING
   ),
-  ${countRejections(29)}
+  ${countRejections(30)}
   SELECT "id", NULL AS "projectId", NULL AS "reason" FROM updated
   UNION ALL
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
@@ -132,6 +134,7 @@ async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promi
       ofEach((outcome) => lastOf(outcome)?.statusCode),
       ofEach((outcome) => lastOf(outcome)?.durationMs),
       ofEach((outcome) => lastOf(outcome)?.errorClass),
+      ofEach(({ isParked }) => String(isParked)),
       ofAttempts(() => newId('Attempt')),
       ofPlaces(({ delivery }) => delivery.id),
       ofPlaces(({ delivery, index }) => delivery.attemptCount + index + 1),

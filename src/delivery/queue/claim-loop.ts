@@ -12,7 +12,7 @@ import type { WakeSignal } from './wake-signal.ts';
 export type ClaimLoopOptions = {
   pool: pg.Pool;
   log: Logger;
-  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom'>;
+  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom' | 'reopensInSeconds' | 'refresh'>;
   leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
   signal: WakeSignal;
   /** Whether a hint with this turn is for this worker. */
@@ -109,7 +109,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     if (isHungry && freed >= enough) return 0;
     if (hasMore && freeSlots > 0) return GATHER_MILLISECONDS;
     const poll = pollMilliseconds * (0.75 + Math.random() / 2);
-    return nextDueInMilliseconds === null ? poll : Math.min(Math.ceil(nextDueInMilliseconds) + 1, poll);
+    const reopensInMilliseconds = admission.reopensInSeconds(parking.destinations()) * 1000;
+    const next = Math.min(nextDueInMilliseconds ?? poll, reopensInMilliseconds);
+    return Math.min(Math.ceil(next) + 1, poll);
   }
 
   /** Waits the whole time, even when signaled. Only `stop` cuts it short. */
@@ -118,6 +120,14 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     const until = performance.now() + backoff * (0.5 + Math.random() / 2);
     backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLISECONDS);
     while (isRunning && performance.now() < until) await signal.wait(until - performance.now());
+  }
+
+  /** Call this when `count` requests have ended, or with 0 when results have been written. There may be room now. */
+  function onFreed(count: number): void {
+    freed += count;
+    if (!isHungry) return;
+    if (freed >= enough || admission.freeSlots() === maxInFlight) signal.notify();
+    else signal.notifyIn(GATHER_MILLISECONDS);
   }
 
   return {
@@ -160,12 +170,19 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Call this when `count` requests have ended, or with 0 when results have been written. There may be room now. */
-    onFreed(count: number): void {
-      freed += count;
-      if (!isHungry) return;
-      if (freed >= enough || admission.freeSlots() === maxInFlight) signal.notify();
-      else signal.notifyIn(GATHER_MILLISECONDS);
+    /** Call this when deliveries to these destinations have been parked because they have no slot. */
+    onParked(destinations: readonly string[]): void {
+      parking.add(destinations);
+      const reopensInSeconds = admission.reopensInSeconds(destinations);
+      signal.notifyIn(Number.isFinite(reopensInSeconds) ? reopensInSeconds * 1000 : GATHER_MILLISECONDS);
+    },
+
+    onFreed,
+
+    /** Call this when rate limits may have changed, and from time to time. There may be room now. */
+    async onPaces(): Promise<void> {
+      await admission.refresh();
+      onFreed(0);
     },
 
     stop(): void {

@@ -1,5 +1,5 @@
 import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
-import { earliestDue, IS_FREE, IS_QUEUED, LANE } from './queue.ts';
+import { earliestDue, IS_FREE, IS_QUEUED, IS_URGENT, LANE } from './queue.ts';
 
 /**
  * The statements of a claim. Both take these parameters: $1 the maximum number of deliveries, $2 the lease in seconds,
@@ -86,7 +86,7 @@ const TAKE = `
     RETURNING *
   )
   SELECT
-    NULL AS "id", NULL AS "destination", NULL AS "trigger", NULL AS "attemptCount", NULL AS "retryStep",
+    NULL AS "id", NULL AS "destination", NULL AS "trigger", NULL AS "isUrgent", NULL AS "attemptCount", NULL AS "retryStep",
     NULL AS "leaseToken", NULL AS "errorClass", NULL AS "orderingKey", NULL AS "ageSeconds",
     NULL AS "eventId", NULL AS "type", NULL AS "version", NULL AS "test", NULL AS "timestamp", NULL AS "data",
     NULL AS "traceContext",
@@ -104,7 +104,7 @@ const TAKE = `
   FROM meta
   UNION ALL
   SELECT
-    d."id", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, d."attemptCount", d."retryStep",
+    d."id", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, ${IS_URGENT}, d."attemptCount", d."retryStep",
     d."leaseToken", d."errorClass", d."orderingKey", extract(epoch FROM now() - d."createdAt")::float8,
     e."id", e."type", e."version", e."test", e."timestamp", e."data"::text,
     e."traceContext",
@@ -117,7 +117,9 @@ const META_TIMES = `
 
 /** Locks due deliveries, in the order they fell due. */
 const oldestOf = (condition: string, most: string) => `
-  SELECT ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane FROM "Delivery"
+  SELECT
+    ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane, ${IS_URGENT} AS "isUrgent"
+  FROM "Delivery"
   WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
   ORDER BY "nextAttemptAt" LIMIT ${most}
   FOR UPDATE SKIP LOCKED`;
@@ -149,7 +151,7 @@ export const CLAIM_DUE = `
   ),
   place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
   ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY turn, lane) AS position, ${POSITIONS}
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY "isUrgent" DESC, turn, lane) AS position, ${POSITIONS}
     FROM due JOIN place USING (destination)
   ),
   judged AS (
@@ -197,8 +199,8 @@ const NEXT_DESTINATION = (after: string) => `
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes through the destinations with parked deliveries by index and claims as many as each has room for. The other
- * parameters are $13, the destination to continue after, and $14, the maximum number of destinations to visit. For
+ * Goes through the destinations with parked deliveries by index and claims as many as each has room for, those that
+ * someone is waiting for first, parked or not. The other parameters are $13, the destination to continue after, and $14, the maximum number of destinations to visit. For
  * destinations with negative room, claims only manual deliveries, parked or not.
  *
  * `waiting` lists the visited destinations that may have more parked deliveries.
@@ -223,22 +225,37 @@ export const CLAIM_PARKED = `
   ),
   place AS (${placesOf('SELECT destination FROM visited WHERE slots > 0 UNION SELECT destination FROM manual')}),
   open AS (
-    SELECT destination, greatest(least(slots, account_slots, origin_slots), 0) AS slots
+    SELECT destination, position, greatest(least(slots, account_slots, origin_slots), 0) AS slots
     FROM visited JOIN place USING (destination) WHERE slots > 0
     ORDER BY position
   ),
-  due AS (
-    SELECT due.* FROM open CROSS JOIN LATERAL (
-      SELECT oldest.*, ${TURN} AS turn
-      FROM (VALUES (0, open.slots), (1, least(open.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
-        ${oldestOf(`${IS_FREE} AND "isParked" AND ${DESTINATION} = open.destination AND ${LANE} = queue.number`, 'queue.most')}
-      ) AS oldest
-      ORDER BY turn, lane LIMIT open.slots
+  urgent AS (
+    SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM open CROSS JOIN LATERAL (
+      ${oldestOf(`${IS_FREE} AND ${IS_URGENT} AND ${DESTINATION} = open.destination`, 'open.slots')}
     ) AS due
     LIMIT $1
   ),
+  rest AS (
+    SELECT open.destination, open.slots - count(urgent."id") AS slots
+    FROM open LEFT JOIN urgent USING (destination) GROUP BY open.destination, open.position, open.slots
+    ORDER BY open.position
+  ),
+  due AS (
+    SELECT due.* FROM rest CROSS JOIN LATERAL (
+      SELECT oldest.*, ${TURN} AS turn
+      FROM (VALUES (0, rest.slots), (1, least(rest.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
+        ${oldestOf(
+          `${IS_FREE} AND "isParked" AND NOT (${IS_URGENT}) AND ${DESTINATION} = rest.destination AND ${LANE} = queue.number`,
+          'queue.most',
+        )}
+      ) AS oldest
+      ORDER BY turn, lane LIMIT rest.slots
+    ) AS due
+    LIMIT $1 - (SELECT count(*) FROM urgent)
+  ),
   counted AS (
-    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due UNION ALL SELECT * FROM manual
+    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due
+    UNION ALL SELECT * FROM manual UNION ALL SELECT * FROM urgent
   ),
   ranked AS (
     SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6
@@ -247,7 +264,8 @@ export const CLAIM_PARKED = `
     SELECT ${ORDERING_COLUMNS} FROM ranked WHERE ${IS_WITHIN_SHARES}
   ),
   seen AS (
-    SELECT count(*) >= $1 AS "isFull", max(destination) AS last FROM due
+    SELECT count(*) >= $1 AS "isFull", max(destination) AS last
+    FROM (SELECT destination FROM due UNION ALL SELECT destination FROM urgent) AS found
   ),
   progress AS (
     SELECT count(destination) >= $14 AS "isCut", max(destination) AS last FROM around
@@ -260,8 +278,8 @@ export const CLAIM_PARKED = `
       ARRAY(
         SELECT destination FROM visited
         WHERE NOT EXISTS (
-          SELECT FROM open WHERE open.destination = visited.destination AND $6 >= open.slots
-            AND open.slots > (SELECT count(*) FROM due WHERE due.destination = open.destination)
+          SELECT FROM rest WHERE rest.destination = visited.destination AND $6 >= rest.slots
+            AND rest.slots > (SELECT count(*) FROM due WHERE due.destination = rest.destination)
         ) OR (seen."isFull" AND destination >= seen.last)
       ) AS "waiting",
       ${META_TIMES}

@@ -102,10 +102,14 @@ async function claim(db: Queryable, name: string, text: string, values: unknown[
   const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;
   const webhooks = new Map(meta.webhooks.map((webhook) => [webhook.id, webhook]));
   const connectors = new Map(meta.connectors.map((connector) => [connector.id, connector]));
-  const deliveries = rows.filter(isDelivery).map((row) => {
-    const webhook = webhooks.get(row.destination) ?? null;
-    return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
-  });
+  // Requests that share a rate limit start in this order.
+  const deliveries = rows
+    .filter(isDelivery)
+    .sort(byUrgency)
+    .map((row) => {
+      const webhook = webhooks.get(row.destination) ?? null;
+      return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
+    });
   const { hasMore, nextDueInMilliseconds } = meta;
   return { deliveries, hasMore, nextDueInMilliseconds, meta };
 }
@@ -141,6 +145,7 @@ type DeliveryRow = {
   id: string;
   destination: string;
   trigger: 'SCHEDULED' | 'MANUAL';
+  isUrgent: boolean;
   attemptCount: number;
   retryStep: number;
   leaseToken: number;
@@ -160,6 +165,12 @@ type ClaimRow = MetaRow | (DeliveryRow & { meta: null });
 
 const isMeta = (row: ClaimRow): row is MetaRow => row.meta !== null;
 const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.meta === null;
+
+/** What someone is waiting for, then the rest in the order of creation. */
+function byUrgency(a: DeliveryRow, b: DeliveryRow): number {
+  if (a.isUrgent !== b.isUrgent) return a.isUrgent ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
 
 function toDelivery(
   row: DeliveryRow,

@@ -14,6 +14,9 @@ export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUn
 /** Free and in the queue rather than parked. */
 export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
 
+/** Someone is waiting for it: a test event or a resent delivery. A replay's deliveries take their turn. */
+export const IS_URGENT = `"trigger" = 'MANUAL' AND NOT "isReplay"`;
+
 /**
  * The earliest due time that satisfies the comparison. Looks in each lane separately, because each is sorted on its
  * own.
@@ -38,7 +41,7 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET
        "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-       "isParked" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+       "isParked" = false, "isReplay" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
      WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
     [deliveryId],
   );

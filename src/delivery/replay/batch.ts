@@ -76,7 +76,7 @@ const BATCH = `
   requeued AS (
     UPDATE "Delivery" d SET
       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-      "isParked" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+      "isParked" = false, "isReplay" = true, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
     WHERE d."id" = ANY (ARRAY(SELECT "id" FROM found)) AND d."updatedAt" <= $2
       AND (d."status"::text <> 'RUNNING' OR d."leasedUntil" <= now())
     RETURNING d."id"

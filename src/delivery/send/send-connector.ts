@@ -37,6 +37,14 @@ export type ConnectorSenderOptions = SenderOptions & {
 };
 
 const MAX_STEPS = 5;
+/** How much longer than its calls a delivery may take, for example, to read from the database. */
+const MARGIN_SECONDS = 10;
+const DEFAULT_TIMEOUT_SECONDS = 15;
+
+/** The longest that sending to a connector of this type can take without quick retries, in seconds. */
+export const longestSecondsOf = ({
+  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
+}: Pick<ConnectorDefinition, 'timeoutSeconds'>) => MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;
 
 /** Creates the function that sends a connector's claimed deliveries and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
@@ -53,7 +61,10 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
     const wiser = { ...connector, memory: mergeMemory(connector.memory, result.remember ?? {}) };
     const results: SendResult[] = [];
-    for (const half of halves) results.push(...(await sendToConnector(half, wiser, definition, control)));
+    for (const half of halves) {
+      const isTime = await control.nextSlot();
+      results.push(...(isTime ? await sendToConnector(half, wiser, definition, control) : half.map(leaveForLater)));
+    }
     return results.map((later, index) => mergeResults(forMember(result, index), later));
   };
 }
@@ -212,6 +223,8 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
+
+const leaveForLater = (): SendResult => ({ attempts: [], verdict: { kind: 'wait', afterSeconds: 0 } });
 
 /** The entries to remember are stored once per batch. */
 function forMember(result: SendResult, index: number): SendResult {

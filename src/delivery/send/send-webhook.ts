@@ -33,8 +33,11 @@ export type SenderOptions = {
   payloadVersions?: PayloadVersions;
 };
 
-/** Controls sending. The signal aborts it when the process stops. */
-export type SendControl = { mayRetry: () => boolean; signal: AbortSignal };
+/**
+ * Controls sending. The signal aborts it when the process stops. Requests after a job's first wait for `nextSlot`, which
+ * returns false if they have to be left for later.
+ */
+export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boolean>; signal: AbortSignal };
 
 const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];

@@ -157,6 +157,7 @@ export function createConnectorService(options: {
         });
         return { connector: updated, pause: change };
       });
+      if (values.maxPerSecond !== undefined) bus.publish(topics.paces);
       if (pause !== undefined) await applyPause({ db, bus }, 'connector', connector, pause);
       return connector;
     },

@@ -157,6 +157,7 @@ export function createWebhookService(options: {
         await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), ...changes });
         return { webhook: updated, pause: change };
       });
+      if (values.maxPerSecond !== undefined) bus.publish(topics.paces);
       if (pause !== undefined) await applyPause({ db, bus }, 'webhook', webhook, pause);
       if (values.ordering || values.orderingEscapeAfterAttempts) {
         await releaseWaiting(db.pool, id, webhook.ordering !== 'NONE');

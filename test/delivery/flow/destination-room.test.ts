@@ -53,9 +53,9 @@ describe('the room of a destination', () => {
     const paces = {
       slots: () =>
         new Map([
-          ['a', 5],
-          ['b', 5],
-          ['c', 0],
+          ['a', { requests: 5, deliveriesPerRequest: 1 }],
+          ['b', { requests: 5, deliveriesPerRequest: 1 }],
+          ['c', { requests: 0, deliveriesPerRequest: 1 }],
         ]),
     };
     const circuits = { slots: () => new Map([['c', -4]]) };
@@ -63,6 +63,15 @@ describe('the room of a destination', () => {
     for (let index = 0; index < 6; index++) destinations.take(of('a'));
     for (let index = 0; index < 10; index++) destinations.take(of('b'));
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 5, b: 2, c: -4 });
+  });
+
+  test('is enough to fill a request, even beyond the usual share, but not beyond other restrictions', () => {
+    const paced = { requests: 1, deliveriesPerRequest: 500 };
+    const ids = ['a', 'b', 'c'];
+    const paces = { slots: () => new Map(ids.map((id) => [id, id === 'b' ? { ...paced, requests: 0 } : paced])) };
+    const throttles = { slots: () => new Map([['c', 1]]) };
+    const destinations = createDestinationRoom({ ...limits, maxPerDestination: 12 }, [throttles], paces);
+    expect(Object.fromEntries(destinations.room())).toEqual({ a: 500, b: 0, c: 1 });
   });
 
   test('reserves nothing for first attempts when there is only one slot', () => {

@@ -50,12 +50,13 @@ describe('a pace', () => {
   });
 
   test.each([0.01, 0.33, 0.5, 1, 1000])("is a webhook's own limit of %s per second", (maxPerSecond) => {
-    expect(paceOf(maxPerSecond)).toEqual({ perSecond: maxPerSecond, burst: 1, deliveriesPerRequest: 1 });
+    const pace = { perSecond: maxPerSecond, burst: 1, deliveriesPerRequest: 1, turnSeconds: null, maxPerSecond };
+    expect(paceOf(maxPerSecond)).toEqual(pace);
   });
 
   test("is a connector's own limit if it is lower than the vendor's", () => {
     const vendorLimit = { count: 20, perSeconds: 60, burst: 3, ...DOCUMENTED };
-    expect(paceOf(0.2, { vendorLimit })).toEqual({ perSecond: 0.2, burst: 1, deliveriesPerRequest: 1 });
+    expect(paceOf(0.2, { vendorLimit })).toMatchObject({ perSecond: 0.2, burst: 1, deliveriesPerRequest: 1 });
   });
 
   test.each([null, 5, 1000])("is the vendor's limit if the connector's own is %s", (maxPerSecond) => {
@@ -65,7 +66,13 @@ describe('a pace', () => {
 
   test('counts a batch as one request', () => {
     const batch = { maxEvents: 500, windowSeconds: 10 };
-    expect(paceOf(2, { batch })).toEqual({ perSecond: 2, burst: 1, deliveriesPerRequest: 500 });
+    expect(paceOf(2, { batch })).toMatchObject({ perSecond: 2, burst: 1, deliveriesPerRequest: 500 });
+  });
+
+  test.each([null, 0.1])('of %s says how long a request may take if requests must not overlap', (maxPerSecond) => {
+    const type = { vendorLimit: { ...perSecond(4), concurrency: 1 as const }, timeoutSeconds: 30 };
+    // Up to five calls, and a margin.
+    expect(paceOf(maxPerSecond, type)).toMatchObject({ turnSeconds: 160 });
   });
 
   test('never exceeds a limit in any span of time, no matter when deliveries are due and how fast requests arrive', () => {
@@ -106,6 +113,11 @@ describe('vendor limits', () => {
       ...['slack', 'discord', 'resend', 'telegram', 'teams', 'zapier', 'make', 'pagerduty', 'google-sheets', 'dune'],
       ...['hubspot', 'linear', 'quickbooks', 'xero'],
     ]);
+  });
+
+  test('forbid requests that overlap where two of them would write to the same place', () => {
+    const alone = declared.filter(([, { concurrency }]) => concurrency === 1);
+    expect(alone.map(([type]) => type)).toEqual(['google-sheets', 'dune']);
   });
 
   test.each(declared)('%s: is positive, possible, and documented', (_type, vendorLimit) => {

@@ -15,9 +15,10 @@ afterAll(() => stage.close());
 /** Paces deliveries as another process would. */
 const open = () => createPacing({ db: stage.pool, log: stage.log });
 const at = (perSecond: number, pace: Partial<Pace> = {}): Pace => ({
-  ...{ perSecond, burst: 1, deliveriesPerRequest: 1 },
+  ...{ perSecond, burst: 1, deliveriesPerRequest: 1, turnSeconds: null, maxPerSecond: null },
   ...pace,
 });
+const roomOf = (pacing: ReturnType<typeof open>, id: string) => pacing.slots().get(id)?.requests;
 
 /** Makes it seem as if this many seconds have passed. Processes opened before don't notice. */
 const pass = (seconds: number) =>
@@ -31,48 +32,74 @@ describe('slots', () => {
     const [one, two] = [open(), open()];
     const first = await one.reserve('wh_1', at(100), 10);
     const second = await two.reserve('wh_1', at(100), 10);
-    expect([first.granted, second.granted]).toEqual([10, 10]);
-    const gaps = first.delays.slice(1).map((delay, index) => delay - first.delays[index]!);
+    expect([first.length, second.length]).toEqual([10, 10]);
+    const gaps = first.slice(1).map((delay, index) => delay - first[index]!);
     for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
-    expect(first.delays[0]).toBeCloseTo(0);
+    expect(first[0]).toBeCloseTo(0);
     // The second reservation starts where the first ends, minus the time between the two calls.
-    expect(second.delays[0]).toBeGreaterThan(0);
-    expect(second.delays[0]).toBeLessThanOrEqual(0.1 + 0.001);
+    expect(second[0]).toBeGreaterThan(0);
+    expect(second[0]).toBeLessThanOrEqual(0.1 + 0.001);
   });
 
-  test('are granted only a short time ahead, and it is reported when more are available', async () => {
+  test('are granted only a short time ahead, and it is known when more are available', async () => {
     const pacing = open();
-    const first = await pacing.reserve('wh_1', at(4), 3);
-    expect(first.granted).toBe(1);
-    expect(first.delays).toEqual([0, 0.25, 0.5].map((delay) => expect.closeTo(delay)));
-    await pacing.reserve('wh_1', at(4), 3);
-    const refused = await pacing.reserve('wh_1', at(4), 3);
-    expect(refused.granted).toBe(0);
-    expect(refused.reopensInSeconds).toBeGreaterThan(0);
-    expect(pacing.slots().get('wh_1')).toBe(0);
+    expect(await pacing.reserve('wh_1', at(4), 3)).toEqual([expect.closeTo(0)]);
+    expect(await pacing.reserve('wh_1', at(4), 3)).toHaveLength(1);
+    expect(await pacing.reserve('wh_1', at(4), 3)).toEqual([]);
+    expect(pacing.reopensInSeconds(['wh_1', 'wh_2'])).toBeGreaterThan(0);
+    expect(roomOf(pacing, 'wh_1')).toBe(0);
   });
 
   test('at a fractional rate are as far apart as the rate says', async () => {
     const pacing = open();
-    const first = await pacing.reserve('wh_1', at(0.5), 3);
-    expect(first).toMatchObject({ granted: 1, delays: [about(0), about(2), about(4)] });
-    expect(first.reopensInSeconds).toBeCloseTo(1.75);
-    expect(await pacing.reserve('wh_1', at(0.5), 1)).toMatchObject({ granted: 0 });
+    expect(await pacing.reserve('wh_1', at(0.5), 3)).toEqual([about(0)]);
+    expect(pacing.reopensInSeconds(['wh_1'])).toBeCloseTo(1.75);
+    expect(await pacing.reserve('wh_1', at(0.5), 1)).toEqual([]);
     await pass(2);
-    expect(await open().reserve('wh_1', at(0.5), 1)).toMatchObject({ granted: 1 });
+    expect(await open().reserve('wh_1', at(0.5), 1)).toHaveLength(1);
   });
 
   test('taken by another process are known after asking once', async () => {
     await open().reserve('wh_1', at(0.1), 1);
     const other = open();
-    const refused = await other.reserve('wh_1', at(0.1), 2);
-    expect(refused).toMatchObject({ granted: 0, delays: [5, 5], reopensInSeconds: about(10) });
-    expect(other.slots().get('wh_1')).toBe(0);
+    expect(await other.reserve('wh_1', at(0.1), 2)).toEqual([]);
+    expect(other.reopensInSeconds(['wh_1'])).toEqual(about(10));
+    expect(roomOf(other, 'wh_1')).toBe(0);
   });
 
-  test('that are far away are asked for again within seconds, because they may become available sooner', async () => {
-    const { delays } = await open().reserve('wh_1', at(0.01), 3);
-    expect(delays).toEqual([about(0), 5, 5]);
+  test('follow a new rate from the last slot on', async () => {
+    await open().reserve('wh_1', at(0.01), 1);
+    await pass(1);
+    const faster = open();
+    expect(await faster.reserve('wh_1', at(0.5), 1)).toEqual([]);
+    expect(faster.reopensInSeconds(['wh_1'])).toBeCloseTo(0.75, 1);
+    await pass(1);
+    expect(await faster.reserve('wh_1', at(0.5), 1)).toHaveLength(1);
+    await pass(50);
+    expect(await open().reserve('wh_1', at(0.01), 1)).toEqual([]);
+  });
+});
+
+describe('what a process knows about slots', () => {
+  test('is forgotten when the rate changes', async () => {
+    const { id } = await stage.addWebhook('http://127.0.0.1:9/', { maxPerSecond: 0.01 });
+    const pacing = open();
+    await pacing.reserve(id, at(0.01, { maxPerSecond: 0.01 }), 1);
+    await pacing.refresh();
+    expect(roomOf(pacing, id)).toBe(0);
+    await stage.pool.query(`UPDATE "Webhook" SET "maxPerSecond" = 5 WHERE "id" = $1`, [id]);
+    await pacing.refresh();
+    expect(roomOf(pacing, id)).toBeUndefined();
+  });
+
+  test('is refreshed when another process gives back a slot', async () => {
+    const [one, two] = [open(), open()];
+    await one.reserve('con_1', at(0.1), 1);
+    await two.reserve('con_1', at(0.1), 1);
+    await one.giveBack('con_1', at(0.1));
+    expect(roomOf(two, 'con_1')).toBe(0);
+    await two.refresh();
+    expect(roomOf(two, 'con_1')).toBe(1);
   });
 });
 
@@ -81,19 +108,19 @@ describe('a burst', () => {
 
   test('gets slots right away, and later requests get slots at the usual pace', async () => {
     const pacing = open();
-    const first = await pacing.reserve('con_1', pace, 5);
-    expect(first).toMatchObject({ granted: 3, delays: [0, 0, 0, about(2), about(4)] });
-    expect(pacing.slots().get('con_1')).toBe(0);
-    expect(await open().reserve('con_1', pace, 1)).toMatchObject({ granted: 0, delays: [about(2)] });
+    expect(await pacing.reserve('con_1', pace, 5)).toEqual([0, 0, 0]);
+    expect(roomOf(pacing, 'con_1')).toBe(0);
+    const other = open();
+    expect(await other.reserve('con_1', pace, 1)).toEqual([]);
+    expect(other.reopensInSeconds(['con_1'])).toBeCloseTo(1.75, 1);
   });
 
   test('is available again slot by slot', async () => {
     await open().reserve('con_1', pace, 3);
     await pass(4);
-    const later = await open().reserve('con_1', pace, 1);
-    expect(later).toMatchObject({ granted: 1, delays: [0] });
-    expect(await open().reserve('con_1', pace, 1)).toMatchObject({ granted: 1, delays: [0] });
-    expect(await open().reserve('con_1', pace, 1)).toMatchObject({ granted: 0 });
+    expect(await open().reserve('con_1', pace, 1)).toEqual([0]);
+    expect(await open().reserve('con_1', pace, 1)).toEqual([0]);
+    expect(await open().reserve('con_1', pace, 1)).toEqual([]);
   });
 
   test('is never exceeded by several processes that ask as often as they can', async () => {
@@ -104,9 +131,9 @@ describe('a burst', () => {
       const pacing = open();
       while (performance.now() < end) {
         const before = performance.now() / 1000;
-        const { granted, delays } = await pacing.reserve('con_1', fast, 3);
+        const delays = await pacing.reserve('con_1', fast, 3);
         const after = performance.now() / 1000;
-        for (const delay of delays.slice(0, granted)) slots.push({ earliest: before + delay, latest: after + delay });
+        for (const delay of delays) slots.push({ earliest: before + delay, latest: after + delay });
         await sleep(5);
       }
     }
@@ -126,13 +153,51 @@ describe('a burst', () => {
 test('a slot lets through as many deliveries as one request can carry', async () => {
   const pacing = open();
   await pacing.reserve('con_1', at(4, { deliveriesPerRequest: 500 }), 1);
-  expect(pacing.slots().get('con_1')).toBe(500);
+  expect(pacing.slots().get('con_1')).toEqual({ requests: 1, deliveriesPerRequest: 500 });
 });
 
 test('a slot that was given back can be taken again by any process', async () => {
   const [one, two] = [open(), open()];
   await one.reserve('con_1', at(0.1), 1);
   await one.giveBack('con_1', at(0.1));
-  expect(one.slots().get('con_1')).toBe(1);
-  expect(await two.reserve('con_1', at(0.1), 1)).toMatchObject({ granted: 1, delays: [0] });
+  expect(roomOf(one, 'con_1')).toBe(1);
+  expect(await two.reserve('con_1', at(0.1), 1)).toEqual([0]);
+});
+
+describe('a turn', () => {
+  const pace = at(50, { turnSeconds: 100 });
+
+  test('is held by one request at a time, across processes', async () => {
+    const [one, two] = [open(), open()];
+    expect(await one.reserve('con_1', pace, 5)).toHaveLength(1);
+    for (const pacing of [one, two]) {
+      expect(await pacing.reserve('con_1', pace, 1)).toEqual([]);
+      expect(roomOf(pacing, 'con_1')).toBe(0);
+      expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(100));
+    }
+    await one.endTurn('con_1');
+    await two.refresh();
+    expect([one, two].map((pacing) => roomOf(pacing, 'con_1'))).toEqual([1, 1]);
+    expect(await two.reserve('con_1', pace, 1)).toHaveLength(1);
+  });
+
+  test('is free again if there was no slot', async () => {
+    const slow = at(0.1, { turnSeconds: 100 });
+    const pacing = open();
+    await pacing.reserve('con_1', slow, 1);
+    await pacing.endTurn('con_1');
+    expect(await pacing.reserve('con_1', slow, 1)).toEqual([]);
+    expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(10));
+    await pass(10);
+    expect(await open().reserve('con_1', slow, 1)).toHaveLength(1);
+  });
+
+  test('ends by itself if its process is killed, and then that process cannot end the turn of another', async () => {
+    const [killed, two, three] = [open(), open(), open()];
+    await killed.reserve('con_1', pace, 1);
+    await pass(101);
+    expect(await two.reserve('con_1', pace, 1)).toHaveLength(1);
+    await killed.endTurn('con_1');
+    expect(await three.reserve('con_1', pace, 1)).toEqual([]);
+  });
 });

@@ -65,7 +65,7 @@ async function plan(...deliveries: ClaimedDelivery[]): Promise<{ sent: string[][
       return group.map(() => ({ attempts: [], verdict: { kind: 'delivered' as const } }));
     },
   });
-  const control = { mayRetry: () => true, signal: new AbortController().signal };
+  const control = { mayRetry: () => true, nextSlot: async () => true, signal: new AbortController().signal };
   await Promise.all(jobs.map(({ send }) => send?.(control)));
   const waits = jobs.flatMap(({ deliveries: group, verdict }) =>
     verdict?.kind === 'wait' ? group.map(() => verdict.afterSeconds) : [],
