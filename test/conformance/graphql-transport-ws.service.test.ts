@@ -386,6 +386,19 @@ describe('credentials that expire or are revoked', () => {
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
+  test("close an API key's sockets with 4403 right away when its project is deleted", async () => {
+    const id = await createProject(alice);
+    const base = `/api/projects/${id}`;
+    const { body } = await alice.rest<{ key: string }>('POST', `${base}/keys`, { name: 'Short-lived' });
+    const client = await connected(body.key);
+    subscribe(client, '1', { id });
+    const deletedAt = performance.now();
+    expect((await alice.rest('DELETE', base)).status).toBe(204);
+    expect(await client.closed).toMatchObject({ code: 4403 });
+    // Without a notification, credentials are checked every five seconds.
+    expect(performance.now() - deletedAt).toBeLessThan(3_000);
+  });
+
   test("close an API key's sockets with 4403 in every process when the key is revoked", async () => {
     const other = await startTestApp({
       databaseUrl: app.databaseUrl,

@@ -34,10 +34,14 @@ export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhe
 /**
  * Deletes a project: it disappears with its resources, and its keys stop working. Its events, deliveries, and payments
  * are deleted in the background. Lock the project's row first.
+ *
+ * @returns the ids of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
  */
-export async function buryProject(tx: Transaction, projectId: string): Promise<void> {
+export async function buryProject(tx: Transaction, projectId: string): Promise<string[]> {
   const where = { projectId };
-  await tx.apiKey.deleteMany({ where });
+  const keys = await tx.$queryRaw<
+    { id: string }[]
+  >`DELETE FROM "ApiKey" WHERE "projectId" = ${projectId} RETURNING "id"`;
   await tx.endpoint.deleteMany({ where });
   await tx.replay.deleteMany({ where });
   // Payments that haven't been sent to the chain end, and nobody is charged. They have an index.
@@ -49,6 +53,7 @@ export async function buryProject(tx: Transaction, projectId: string): Promise<v
     where: { id: projectId },
     data: { userId: DELETED_USER_ID, name: '', gatewayHost: null },
   });
+  return keys.map(({ id }) => id);
 }
 
 const BURIED = {

@@ -137,15 +137,17 @@ export function createProjectService(options: {
       const where = visibleProject(viewer, id);
       const project = await db.prisma.project.findFirst({ where, select: { id: true, name: true } });
       if (!project) throw notFound();
-      await db.prisma.$transaction(async (tx) => {
+      const keyIds = await db.prisma.$transaction(async (tx) => {
         const host = await lockHost(tx, id);
         if ((await tx.project.count({ where })) === 0) throw notFound();
-        await buryProject(tx, id);
+        const keys = await buryProject(tx, id);
         if (host) await releaseHost(tx, host, viewer.userId);
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
+        return keys;
       });
       bus.publishHereFirst(topics.routes(id));
+      for (const keyId of keyIds) bus.publish(topics.apiKeyRevoked(keyId));
       bus.publish(topics.gatewayHosts);
       bus.publish(topics.deletions);
     },
