@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { claimRound } from '../database/rounds.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
@@ -33,7 +34,7 @@ export async function runDueSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): 
   const ran: string[] = [];
   for (const [name, { periodSeconds, run }] of Object.entries(sweeps)) {
     try {
-      if (!(await claim(pool, name, periodSeconds))) continue;
+      if (!(await claimRound(pool, name, periodSeconds))) continue;
       await run(pool);
       ran.push(name);
     } catch (error) {
@@ -47,15 +48,4 @@ export async function runDueSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): 
 export function startSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): () => void {
   const timer = setInterval(() => void runDueSweeps(pool, log, sweeps), LOOK_MILLISECONDS).unref();
   return () => clearInterval(timer);
-}
-
-/** Returns whether the sweep is due, and no other process runs it. */
-async function claim(pool: pg.Pool, name: string, periodSeconds: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `INSERT INTO "Sweep" ("name") VALUES ($1)
-     ON CONFLICT ("name") DO UPDATE SET "startedAt" = statement_timestamp()
-       WHERE "Sweep"."startedAt" <= statement_timestamp() - make_interval(secs => $2)`,
-    [name, periodSeconds],
-  );
-  return rowCount === 1;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
+import { claimRound } from '../../database/rounds.ts';
 import { DELETED_USER_ID } from '../deletions/bury.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
 
@@ -13,6 +14,8 @@ export type DeliveryRollups = {
 };
 
 const ROUND_MILLISECONDS = 60_000;
+/** Shorter than the shortest pause between rounds, so that a process on its own runs all of its rounds. */
+const MIN_PERIOD_SECONDS = 40;
 const PROJECT_PAGE = 1_000;
 const HOURS_PER_ROUND = 1_000;
 /** An hour of a very busy project may have many deliveries, and a step counts at most one hour. */
@@ -39,18 +42,23 @@ const CLOSED = `
     AND application_name NOT IN ('pg_dump', 'pg_dumpall')`;
 
 /** When the first delivery of a project finished that isn't in the rollups yet. The LIMIT makes it an index lookup. */
-const firstNew = (projectId: string, until: string, closed: string) => `(
+const FIRST_NEW = `(
   SELECT d."updatedAt" FROM "Delivery" d
-  WHERE d."projectId" = ${projectId} AND d."updatedAt" >= ${until} AND d."updatedAt" < ${closed} AND d."outcome" IS NOT NULL
+  WHERE d."projectId" = $1 AND d."updatedAt" >= until AND d."updatedAt" < $2 AND d."outcome" IS NOT NULL
   ORDER BY d."updatedAt" LIMIT 1
 )`;
 
-/** The last of the next projects by ID, and which of them have deliveries to count. */
+/**
+ * The last of the next projects by ID, and which of them may have deliveries to count. Whether any of them has finished is
+ * only checked when they are counted, because a project may have many that haven't.
+ */
 const FIND_PROJECTS = `
-  SELECT p."id", found."updatedAt" IS NOT NULL AS "isDue"
+  SELECT p."id", EXISTS (
+    SELECT FROM "Delivery" d
+    WHERE d."projectId" = p."id" AND d."updatedAt" >= coalesce(progress."countedUntil", '-infinity') AND d."updatedAt" < $2
+  ) AS "isDue"
   FROM (SELECT "id" FROM "Project" WHERE "id" > $1 AND ${IS_KEPT} ORDER BY "id" LIMIT ${PROJECT_PAGE}) AS p
   LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."id"
-  LEFT JOIN LATERAL ${firstNew('p."id"', `coalesce(progress."countedUntil", '-infinity')`, '$2')} AS found ON true
   ORDER BY p."id"`;
 
 /**
@@ -65,7 +73,7 @@ const COUNT_HOUR = `
   next AS (
     SELECT until, least(
       (SELECT min("hour") FROM "ChangedDeliveryHour" WHERE "projectId" = $1),
-      date_trunc('hour', ${firstNew('$1', 'until', '$2')}, 'UTC')
+      date_trunc('hour', ${FIRST_NEW}, 'UTC')
     ) AS hour FROM progress
   ),
   noted AS (
@@ -96,6 +104,12 @@ const COUNT_HOUR = `
     )}
   )
   SELECT hour FROM span`;
+
+/** Moves a project's ($1) progress past deliveries that haven't finished by the closed time ($2). */
+const SKIP_UNFINISHED = `
+  INSERT INTO "DeliveryRollupProgress" AS progress ("projectId", "countedUntil") VALUES ($1, $2)
+  ON CONFLICT ("projectId") DO UPDATE SET "countedUntil" = EXCLUDED."countedUntil"
+    WHERE progress."countedUntil" < EXCLUDED."countedUntil"`;
 
 const COUNT_DAY = writeRollup(
   'DAY',
@@ -147,9 +161,15 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
     }
   }
 
+  async function runDue(): Promise<void> {
+    if (await claimRound(pool, 'deliveryRollups', MIN_PERIOD_SECONDS)) await run();
+  }
+
   async function repeat(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await run().catch((error) => log.warn({ err: error }, 'could not count deliveries; the next round will retry'));
+      await runDue().catch((error) =>
+        log.warn({ err: error }, 'could not count deliveries; the next round will retry'),
+      );
       const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
       await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
     }
@@ -199,7 +219,10 @@ async function count(client: pg.PoolClient, projectId: string, closed: Date): Pr
   const values = [projectId, closed];
   const { rows } = await client.query<{ hour: Date }>({ name: 'delivery_count_hour', text: COUNT_HOUR, values });
   const hour = rows[0]?.hour;
-  if (!hour) return false;
+  if (!hour) {
+    await client.query(SKIP_UNFINISHED, values);
+    return false;
+  }
   await client.query({ name: 'delivery_count_day', text: COUNT_DAY, values: [projectId, hour] });
   await client.query(DELETE_EMPTY, [projectId, hour]);
   return true;

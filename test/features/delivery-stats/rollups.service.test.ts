@@ -272,6 +272,34 @@ test('a worker counts deliveries from before it started', async () => {
   }
 });
 
+test('deliveries that have not finished are passed over once, and counted when they have', async () => {
+  const id = await finish([{ status: 'PENDING' }]).then(([first]) => first!);
+  await moveTo(clock + HOUR);
+  await count();
+  const progress = async () =>
+    (await sql.query('SELECT "countedUntil" FROM "DeliveryRollupProgress" WHERE "projectId" = $1', [shop.id])).rows[0];
+  expect((await progress()).countedUntil.getTime()).toBeGreaterThan(clock - 2 * MINUTE);
+  await finishAgain([id], 7);
+  await moveTo(clock + HOUR);
+  await count();
+  expect(await rollupsOf(shop.id)).toMatchObject([{ failedCount: 1 }, { failedCount: 1 }]);
+  await expectExact('the end');
+});
+
+test('only one of several workers counts in each round', async () => {
+  await sql.query(`DELETE FROM "Sweep" WHERE "name" = 'deliveryRollups'`);
+  const texts: unknown[] = [];
+  const query = (...asked: Parameters<pg.Pool['query']>) => {
+    texts.push(asked[0]);
+    return counting.query(...asked);
+  };
+  const watched = { query, connect: () => counting.connect() } as unknown as pg.Pool;
+  const workers = [1, 2, 3].map(() => createDeliveryRollups({ pool: watched, log }));
+  for (const worker of workers) worker.start();
+  await Promise.all(workers.map((worker) => worker.stop()));
+  expect(texts.filter((text) => String(text).includes('pg_stat_activity'))).toHaveLength(1);
+});
+
 test('several processes that count at once count every delivery once', async () => {
   for (let hour = 0; hour < 30; hour++) {
     await finish([{ responseTimeMs: hour }, {}]);

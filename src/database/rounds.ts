@@ -1,0 +1,16 @@
+import type pg from 'pg';
+
+/**
+ * Claims a round of work that one process at a time does periodically.
+ *
+ * @returns whether a period has passed since any process last started a round with this name.
+ */
+export async function claimRound(pool: pg.Pool, name: string, periodSeconds: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `INSERT INTO "Sweep" ("name") VALUES ($1)
+     ON CONFLICT ("name") DO UPDATE SET "startedAt" = statement_timestamp()
+       WHERE "Sweep"."startedAt" <= statement_timestamp() - make_interval(secs => $2)`,
+    [name, periodSeconds],
+  );
+  return rowCount === 1;
+}
