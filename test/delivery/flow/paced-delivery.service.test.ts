@@ -47,6 +47,8 @@ const addWebhook = (maxPerSecond: number, values: Record<string, unknown> = {}) 
   stage.addWebhook(receiver.url, { maxPerSecond, ...values }).then(({ id }) => id);
 const setRate = (id: string, maxPerSecond: number | null) =>
   stage.pool.query(`UPDATE "Webhook" SET "maxPerSecond" = $2 WHERE "id" = $1`, [id, maxPerSecond]);
+/** Half the interval of two requests a second, because a busy machine may receive a request late. */
+const HALF_AN_INTERVAL = 250;
 const gaps = () => times.slice(1).map((time, index) => time - times[index]!);
 const succeeded = (count: number, timeout = 20_000) =>
   expect.poll(() => stage.countBy('SUCCEEDED'), { timeout }).toBe(count);
@@ -154,7 +156,7 @@ test('requests that wait for others to end are still an interval apart', async (
   await stage.addDeliveries(await addWebhook(2), 6);
   start({ perDestination: 1, maxPerDestination: 1, claimedAhead: 10 });
   await succeeded(6);
-  for (const gap of gaps()) expect(gap).toBeGreaterThan(400);
+  for (const gap of gaps()) expect(gap).toBeGreaterThan(HALF_AN_INTERVAL);
 });
 
 describe('a test event and a resent delivery', () => {
@@ -186,7 +188,7 @@ describe('a batch', () => {
     start({}, batchType(8, { count: 2 }));
     await succeeded(7);
     expect(batches().map(({ length }) => length)).toEqual([8, 4, 2, 1, 1, 2, 4]);
-    for (const gap of gaps()) expect(gap).toBeGreaterThan(400);
+    for (const gap of gaps()) expect(gap).toBeGreaterThan(HALF_AN_INTERVAL);
   });
 
   test('is filled, even if it carries more than a claim usually takes', async () => {
