@@ -9,8 +9,8 @@
  */
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { installPeers } from '../support/install-peers.ts';
 import { print } from '../support/table.ts';
-import { installPeers } from './install-peers.ts';
 import { PARTS, type Part } from './parts.ts';
 import { openStage } from './stage.ts';
 

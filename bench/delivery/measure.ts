@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../support/child.ts';
+import { percentile } from '../support/statistics.ts';
 import type { Published } from './engine-process.ts';
 import { type Bench, type EngineChild, type Receiver, until, usageOf } from './stage.ts';
 
@@ -101,13 +102,6 @@ export async function latency(
   };
 }
 
-export function median<T>(items: readonly T[], pick: (item: T) => number): number {
-  const sorted = items.map(pick).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
 function percentiles(values: readonly number[]): Percentiles {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)]!;
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+  return { p50: percentile(values, 0.5), p95: percentile(values, 0.95), p99: percentile(values, 0.99) };
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from '../support/child.ts';
+import { median } from '../support/statistics.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
-import { type Drain, drain, type Latency, latency, median } from './measure.ts';
+import { type Drain, drain, type Latency, latency } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
 import type { Receiver, Stage } from './stage.ts';
 import { blackHole, sleeping, slowAccount, snapshot } from './waiting.ts';

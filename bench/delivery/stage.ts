@@ -1,13 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { freePort } from '../support/free-port.ts';
+import { openPostgres } from '../support/postgres.ts';
 import type { EngineName } from './engine.ts';
 import type { EngineMethods, Usage } from './engine-process.ts';
 import type { ReceiverMethods } from './receiver.ts';
@@ -29,19 +28,9 @@ export type Bench = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Settings for a server that has the machine to itself, with full durability. */
-const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
-
-const MICROSECONDS_A_TICK = 10_000;
-
 /** What all parts need: PostgreSQL, Redis if available, and processes that end with the stage. */
 export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
-  const postgres = await startThrowawayPostgres(POSTGRES_SETTINGS);
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  const [{ pid }] = (await admin.query(`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1) AS pid`)).rows as [
-    { pid: string },
-  ];
+  const postgres = await openPostgres();
   const redis = await startRedis();
   const env: Record<string, string> = options.cpuProfile ? { CPU_PROFILE: options.cpuProfile } : {};
 
@@ -65,9 +54,8 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     use: (bench: Bench) => Promise<T>,
     otherUrls: readonly string[] = [],
   ): Promise<T> {
-    const database = `bench_${randomBytes(6).toString('hex')}`;
-    await admin.query(`CREATE DATABASE ${database}`);
-    const databaseUrl = Object.assign(new URL(postgres.url), { pathname: `/${database}` }).href;
+    const database = await postgres.createDatabase();
+    const databaseUrl = database.url;
     const children: EngineChild[] = [];
     async function open(env: Record<string, string>): Promise<EngineChild> {
       const child = startChild<EngineMethods>(new URL('engine-process.ts', import.meta.url), env);
@@ -82,12 +70,12 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
         control,
         worker: () => open(env),
         holdSnapshot: () => holdSnapshot(databaseUrl),
-        databaseCpuMicroseconds: () => cpuMicrosecondsOf(pid),
+        databaseCpuMicroseconds: postgres.cpuMicroseconds,
       });
     } finally {
       await Promise.all(children.map((child) => child.call('stop').catch(() => {})));
       await Promise.all(children.map((child) => child.end()));
-      await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
+      await database.drop();
     }
   }
 
@@ -101,7 +89,6 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
     },
     async close(): Promise<void> {
       redis?.stop();
-      await admin.end();
       await postgres.stop();
     },
   };
@@ -116,29 +103,6 @@ export async function usageOf(children: readonly EngineChild[]): Promise<Usage> 
     statements: sum(({ statements }) => statements),
     maxRssMegabytes: Math.max(...usages.map(({ maxRssMegabytes }) => maxRssMegabytes)),
   };
-}
-
-/** The CPU time of a process and its children, including those that have ended. 0 on systems without /proc. */
-function cpuMicrosecondsOf(pid: string): number {
-  if (!existsSync('/proc/self/stat')) return 0;
-  const ticks = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => statOf(name))
-    .filter((stat) => stat?.pid === pid || stat?.parent === pid)
-    .reduce((sum, stat) => sum + stat!.ticks + (stat!.pid === pid ? stat!.endedTicks : 0), 0);
-  return ticks * MICROSECONDS_A_TICK;
-}
-
-/** The fields after the name, which may have spaces: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-function statOf(pid: string) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number) as [number, number, number, number];
-    return { pid, parent: fields[1]!, ticks: utime + stime, endedTicks: cutime + cstime };
-  } catch {
-    return undefined;
-  }
 }
 
 /** Polls until the condition holds. @throws Error that says what it waited for. */
@@ -172,12 +136,4 @@ async function startRedis(): Promise<{ url: string; stop(): void } | undefined> 
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

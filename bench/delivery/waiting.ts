@@ -1,7 +1,8 @@
 /** The parts that show the cost of waiting deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../support/statistics.ts';
 import { milliseconds, ratio, type Table } from '../support/table.ts';
-import { drain, latency, median } from './measure.ts';
+import { drain, latency } from './measure.ts';
 import { type Bench, type EngineChild, type Stage, until } from './stage.ts';
 
 export async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> {

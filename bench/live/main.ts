@@ -17,6 +17,7 @@ import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { openBus, topics } from '../../src/bus/bus.ts';
 import { newId } from '../../src/ids.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { percentile } from '../support/statistics.ts';
 import { microseconds, milliseconds, print, rate } from '../support/table.ts';
 import type { ApiMethods } from './api.ts';
 import type { Dashboard, DashboardMethods } from './dashboards.ts';
@@ -88,7 +89,7 @@ async function measure(count: number, poster: Dashboard): Promise<string[]> {
     const expected = published * SOCKETS_PER_ACCOUNT;
     await waitFor(dashboards, expected);
     const after = await look();
-    const latencies = (await dashboards.call('takeLatencies')).sort((a, b) => a - b);
+    const latencies = await dashboards.call('takeLatencies');
     const open = await dashboards.call('openCount');
     if (open !== count) throw new Error(`${count - open} sockets have closed.`);
     const lost = expected - latencies.length;
@@ -162,7 +163,7 @@ async function measurePosts({ token, projectId }: Dashboard, forSeconds: number)
     times.push(performance.now() - startedAt);
     await sleep(1000 / POSTS_PER_SECOND);
   }
-  return times.sort((a, b) => a - b);
+  return times;
 }
 
 async function waitFor(dashboards: Child<DashboardMethods>, frames: number): Promise<void> {
@@ -175,8 +176,4 @@ async function look() {
     'SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()',
   );
   return { cpuMicroseconds: await api.call('cpuMicroseconds'), transactions: Number(rows[0]!.count) };
-}
-
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { basename } from 'node:path';
+import { onCore } from './processes.ts';
 
 type Methods = Record<string, (...args: never[]) => unknown>;
 type Call = { id: number; method: string; args: unknown[] };
@@ -11,14 +12,20 @@ export type Child<M extends Methods> = {
   end(): Promise<void>;
 };
 
-/** Starts a program as a child process. The program handles calls with `serve`. */
-export function startChild<M extends Methods>(program: URL, env: Record<string, string> = {}): Child<M> {
+/**
+ * Starts a program as a child process. The program handles calls with `serve`.
+ *
+ * @param core the only core that it may use. By default, it may use those of this process.
+ */
+export function startChild<M extends Methods>(program: URL, env: Record<string, string> = {}, core?: number): Child<M> {
+  const flags = env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [];
+  const [execPath, execArgv] = onCore(core, process.execPath, flags);
   const child: ChildProcess = fork(program, [], {
     serialization: 'advanced',
     // The child's log is written, but discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
-    execArgv: env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [],
+    ...{ execPath, execArgv },
   });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;

@@ -14,6 +14,7 @@ import { newId } from '../../../src/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
+import { countStatements } from '../../support/statements.ts';
 import { type Claim, type Engine, type EngineOptions, FILLER } from '../engine.ts';
 
 const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
@@ -22,11 +23,10 @@ const LOAD_CHUNK = 5_000;
 
 /** Tollgate as it runs with `ROLES=worker`, with its log discarded, plus its event service for publishing. */
 export async function createEngine({ databaseUrl, urls, otherUrls = [] }: EngineOptions): Promise<Engine> {
-  let statements = 0;
+  const counted = countStatements();
   const { query } = pg.Client.prototype;
   const claims: Claim[] = [];
   pg.Client.prototype.query = function (this: pg.Client, ...args: Parameters<typeof query>) {
-    statements++;
     return query.apply(this, noteClaim(claims, args) as typeof args);
   } as typeof query;
 
@@ -127,7 +127,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
       await db.close();
     },
 
-    statements: () => statements,
+    statements: () => counted().statements,
     claims: () => claims,
   };
 }

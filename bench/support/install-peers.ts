@@ -7,7 +7,7 @@ const INSTALL = ['install', '--no-package-lock', '--omit=optional', '--ignore-sc
 
 /**
  * Installs the peers into bench/peers, unless they are already installed. They are kept out of the project's packages,
- * because only this benchmark needs them.
+ * because only the benchmarks need them.
  *
  * @returns whether the peers are installed.
  */

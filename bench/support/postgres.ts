@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
+import { cpuMicrosecondsOf } from './processes.ts';
+
+/** Settings for a server that has the machine to itself, with full durability. */
+const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
+
+/** A PostgreSQL server with full durability, whose CPU time can be measured. */
+export async function openPostgres() {
+  const server = await startThrowawayPostgres(SETTINGS);
+  const admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+  const [{ pid }] = (await admin.query(`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1) AS pid`)).rows as [
+    { pid: string },
+  ];
+  return {
+    async createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+      const name = `bench_${randomBytes(6).toString('hex')}`;
+      await admin.query(`CREATE DATABASE ${name}`);
+      const { href } = Object.assign(new URL(server.url), { pathname: `/${name}` });
+      return {
+        url: href,
+        async drop() {
+          await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        },
+      };
+    },
+    /** The CPU time that all its processes have used so far. */
+    cpuMicroseconds: (): number => cpuMicrosecondsOf(pid),
+    async stop(): Promise<void> {
+      await admin.end();
+      await server.stop();
+    },
+  };
+}
