@@ -1,0 +1,28 @@
+import pg from 'pg';
+
+/**
+ * Checks that the ledger has exactly as many settled payments as buyers got responses, nothing else, and that the
+ * revenue by day and the totals of the customers agree.
+ *
+ * @throws Error if a number differs.
+ */
+export async function checkBooks(databaseUrl: string, paid: number, amountAtomic: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ book: string; count: number; total: string }>(`
+    SELECT 'payments' AS book, count(*)::int AS count, coalesce(sum("amountAtomic"), 0)::text AS total FROM "Payment"
+    UNION ALL
+    SELECT 'settled payments', count(*)::int, coalesce(sum("amountAtomic"), 0)::text FROM "Payment"
+    WHERE "status" = 'SETTLED'
+    UNION ALL
+    SELECT 'revenue by day', coalesce(sum("paymentCount"), 0)::int, coalesce(sum("totalAtomic"), 0)::text
+    FROM "RevenueDay"
+    UNION ALL
+    SELECT 'customers', coalesce(sum("paymentCount"), 0)::int, coalesce(sum("totalAtomic"), 0)::text FROM "Customer"`);
+  await client.end();
+  const total = String(BigInt(paid) * BigInt(amountAtomic));
+  const wrong = rows.filter((row) => row.count !== paid || row.total !== total);
+  if (wrong.length === 0) return;
+  const list = wrong.map((row) => `${row.book}: ${row.count} with ${row.total}`).join('; ');
+  throw new Error(`Buyers got ${paid} responses for ${total}, but the ledger has ${list}.`);
+}

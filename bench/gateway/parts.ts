@@ -1,0 +1,141 @@
+import { median } from '../support/statistics.ts';
+import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
+import { NODE_SERVERS, type ServerName } from './server.ts';
+import type { Contest, Contestant, LoadOptions, Measurement } from './stage.ts';
+
+export type Part = {
+  title: string;
+  /** Which servers take part, if they are installed. */
+  names: readonly ServerName[];
+  run(contest: Contest, isQuick: boolean): Promise<Table>;
+};
+
+const ROUNDS = 3;
+const AT_ONCE = 32;
+/** How many wallets the buyers share. */
+const WALLETS = 30;
+const MEGABYTE = 1024 * 1024;
+const EXPRESS = '@x402/express';
+
+/** The benchmark's parts, by name. */
+export const PARTS = {
+  unpaid: {
+    title: `Unpaid requests, ${AT_ONCE} at once: a 402 response with the terms`,
+    names: [...NODE_SERVERS, 'nginx'],
+    run: unpaid,
+  },
+  paid: {
+    title: `Paid requests, ${AT_ONCE} at once: verify, ask the upstream, settle`,
+    names: NODE_SERVERS,
+    run: paid,
+  },
+  single: { title: 'Paid requests, one at a time', names: NODE_SERVERS, run: single },
+  memory: { title: 'Memory', names: NODE_SERVERS, run: memory },
+} satisfies Record<string, Part>;
+
+/** A row of a table: a server under a load. */
+type Entry = { label: string; server: Contestant; load: LoadOptions };
+type Result = { label: string; name: ServerName; pick(what: keyof Measurement): number };
+
+/**
+ * Runs in rounds, in which the servers take turns, because a machine's speed varies. Results are medians. Before the
+ * first round, each server gets all buyers at once, because code gets faster the more often it has run.
+ */
+async function compare(
+  { measure }: Contest,
+  entries: readonly Entry[],
+  { warmUpRequests, seconds }: { warmUpRequests: number; seconds: number },
+): Promise<Result[]> {
+  const rounds = new Map<Entry, Measurement[]>(entries.map((entry) => [entry, []]));
+  for (const { server, load } of entries)
+    await measure(server, { ...load, connections: AT_ONCE, limit: { requests: warmUpRequests } });
+  for (let round = 1; round <= ROUNDS; round++) {
+    for (const [{ server, load }, results] of rounds)
+      results.push(await measure(server, { ...load, limit: { seconds } }));
+  }
+  return [...rounds].map(([{ label, server }, results]) => ({
+    label,
+    name: server.name,
+    pick: (what) => median(results, (result) => result[what]),
+  }));
+}
+
+/** What a number is, compared with a peer's. */
+function versus(results: readonly Result[], peer: ServerName, what: keyof Measurement) {
+  const other = results.find(({ name }) => name === peer);
+  return ({ pick }: Result): string => (other ? ratio(pick(what) / other.pick(what)) : '–');
+}
+
+/** What only Tollgate has. */
+const ofTollgate = ({ name }: { name: ServerName }, text: string): string => (name === 'tollgate' ? text : '–');
+
+async function unpaid(contest: Contest, isQuick: boolean): Promise<Table> {
+  const timing = isQuick ? { warmUpRequests: 5_000, seconds: 1 } : { warmUpRequests: 50_000, seconds: 5 };
+  const load: LoadOptions = { connections: AT_ONCE, isPaid: false, limit: timing };
+  const entries = contest.contestants.map((server) => ({ label: server.name, server, load }));
+  const results = await compare(contest, entries, timing);
+  const peers = [EXPRESS, 'nginx'] as const;
+  const columns = [
+    ...['', 'requests/s', ...peers.map((peer) => `÷ ${peer}`)],
+    ...['CPU each', ...peers.map((peer) => `CPU ÷ ${peer}`)],
+  ];
+  const rows = results.map((result) => [
+    ...[result.label, rate(result.pick('perSecond'))],
+    ...peers.map((peer) => versus(results, peer, 'perSecond')(result)),
+    microseconds(result.pick('cpuMicroseconds')),
+    ...peers.map((peer) => versus(results, peer, 'cpuMicroseconds')(result)),
+  ]);
+  return { columns, rows };
+}
+
+async function paid(contest: Contest, isQuick: boolean): Promise<Table> {
+  const timing = isQuick ? { warmUpRequests: 500, seconds: 2 } : { warmUpRequests: 5_000, seconds: 10 };
+  const load: LoadOptions = { connections: AT_ONCE, isPaid: true, limit: timing };
+  const shared = contest.contestants.map((server) => ({
+    label: server.name === 'tollgate' ? `tollgate, ${WALLETS} wallets` : server.name,
+    server,
+    load: { ...load, wallets: WALLETS },
+  }));
+  const own = { label: 'tollgate, a wallet per buyer', server: contest.contestants[0]!, load };
+  const results = await compare(contest, [own, ...shared], timing);
+  const columns = [
+    ...['', 'payments/s', `÷ ${EXPRESS}`, 'CPU each', `CPU ÷ ${EXPRESS}`],
+    ...['PostgreSQL’s', 'statements each', 'commits each', 'p50', 'p99'],
+  ];
+  const rows = results.map((result) => [
+    ...[result.label, rate(result.pick('perSecond')), versus(results, EXPRESS, 'perSecond')(result)],
+    ...[microseconds(result.pick('cpuMicroseconds')), versus(results, EXPRESS, 'cpuMicroseconds')(result)],
+    ofTollgate(result, microseconds(result.pick('databaseCpuMicroseconds'))),
+    ...(['statements', 'commits'] as const).map((what) => ofTollgate(result, result.pick(what).toFixed(1))),
+    ...(['p50', 'p99'] as const).map((what) => milliseconds(result.pick(what))),
+  ]);
+  return { columns, rows };
+}
+
+async function single(contest: Contest, isQuick: boolean): Promise<Table> {
+  const timing = isQuick ? { warmUpRequests: 500, seconds: 1 } : { warmUpRequests: 5_000, seconds: 5 };
+  const load: LoadOptions = { connections: 1, isPaid: true, limit: timing };
+  const entries = contest.contestants.map((server) => ({ label: server.name, server, load }));
+  const results = await compare(contest, entries, timing);
+  const rows = results.map((result) => [
+    ...[result.label, milliseconds(result.pick('p50')), versus(results, EXPRESS, 'p50')(result)],
+    ...[milliseconds(result.pick('p99')), microseconds(result.pick('cpuMicroseconds'))],
+  ]);
+  return { columns: ['', 'p50', `÷ ${EXPRESS}`, 'p99', 'CPU each'], rows };
+}
+
+async function memory({ contestants, measure }: Contest, isQuick: boolean): Promise<Table> {
+  const requests = isQuick ? 2_000 : 100_000;
+  const used = new Map<ServerName, { before: number; after: number }>();
+  for (const server of contestants) {
+    const before = (await server.usage()).rssBytes;
+    await measure(server, { connections: AT_ONCE, isPaid: true, wallets: WALLETS, limit: { requests } });
+    used.set(server.name, { before, after: (await server.usage()).rssBytes });
+  }
+  const express = used.get(EXPRESS);
+  const rows = [...used].map(([name, { before, after }]) => [
+    ...[name, ...[before, after].map((bytes) => `${Math.round(bytes / MEGABYTE)} MB`)],
+    express ? ratio(after / express.after) : '–',
+  ]);
+  return { columns: ['', 'at the start', `after ${rate(requests)} paid requests`, `÷ ${EXPRESS}`], rows };
+}

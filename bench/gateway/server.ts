@@ -1,0 +1,26 @@
+import type { StatementCounts } from '../support/statements.ts';
+
+/** A server that sells the upstream's response. Each runs in its own process. */
+export type Server = {
+  url: string;
+  stop(): Promise<void>;
+  /** The database statements that this process has sent so far, if it has a database. */
+  counts?(): StatementCounts;
+};
+
+export type ServerOptions = {
+  network: string;
+  payTo: string;
+  facilitatorUrl: string;
+  upstreamUrl: string;
+  /** For Tollgate: its database, which already has the endpoint, and the folder with its keys. */
+  databaseUrl: string;
+  dataDir: string;
+};
+
+/** The servers that run in a Node.js process. */
+export const NODE_SERVERS = ['tollgate', '@x402/express', '@x402/hono'] as const;
+export type NodeServer = (typeof NODE_SERVERS)[number];
+export type ServerName = NodeServer | 'nginx';
+
+export type Usage = StatementCounts & { cpuMicroseconds: number; rssBytes: number };

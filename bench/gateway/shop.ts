@@ -1,0 +1,37 @@
+import pino from 'pino';
+import { startApp } from '../../src/app.ts';
+import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
+import { readConfig } from '../../src/config/config.ts';
+
+/** Creates a project with one endpoint in an empty database, through the API. Returns the path of the paid route. */
+export async function createShop(options: {
+  databaseUrl: string;
+  dataDir: string;
+  upstreamUrl: string;
+  payTo: string;
+}): Promise<string> {
+  const { databaseUrl, dataDir, upstreamUrl, payTo } = options;
+  const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' };
+  const config = readConfig({ ...settings, EGRESS_ALLOW: '127.0.0.1/32:*' });
+  const app = await startApp({ config, databaseUrl, log: pino({ level: 'silent' }) });
+  const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'seller', tier: 'PRO' });
+
+  async function create(path: string, body: unknown): Promise<string> {
+    const response = await fetch(`${app.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return ((await response.json()) as { id: string }).id;
+  }
+
+  try {
+    const projectId = await create('/api/projects', { name: 'Shop', walletAddress: payTo });
+    const endpoint = { path: '/data', upstreamUrl, priceUsd: '0.01', description: 'Data' };
+    await create(`/api/projects/${projectId}/endpoints`, endpoint);
+    return `/gateway/${projectId}/data`;
+  } finally {
+    await app.stop();
+  }
+}

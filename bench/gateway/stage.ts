@@ -1,0 +1,152 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startChild } from '../support/child.ts';
+import { openPostgres } from '../support/postgres.ts';
+import { percentile } from '../support/statistics.ts';
+import { checkBooks } from './books.ts';
+import type { BuyerMethods, Load, Terms } from './buyers.ts';
+import { startNginx } from './nginx.ts';
+import type { NodeServer, ServerName, Usage } from './server.ts';
+import type { ServerMethods } from './server-process.ts';
+import { createShop } from './shop.ts';
+import type { StubMethods } from './stub.ts';
+
+const NETWORK = 'eip155:84532';
+const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+
+export type Contestant = {
+  name: ServerName;
+  /** Of the paid route. */
+  url: string;
+  /** What a paid request costs. nginx has none: it only returns demands. */
+  terms?: Terms;
+  usage(): Promise<Usage>;
+};
+
+/** Per request, except for the rate. */
+export type Measurement = {
+  perSecond: number;
+  cpuMicroseconds: number;
+  databaseCpuMicroseconds: number;
+  statements: number;
+  commits: number;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+};
+
+export type LoadOptions = Omit<Load, 'url' | 'terms'> & { isPaid: boolean };
+
+export type Contest = {
+  /** Tollgate comes first. */
+  contestants: readonly Contestant[];
+  measure(contestant: Contestant, load: LoadOptions): Promise<Measurement>;
+};
+
+/** What all parts need: PostgreSQL, the servers behind the gateway, and buyers. */
+export async function openStage({ core, cpuProfile }: { core: number | undefined; cpuProfile: string | undefined }) {
+  const postgres = await openPostgres();
+  const stub = startChild<StubMethods>(new URL('stub.ts', import.meta.url));
+  const buyers = startChild<BuyerMethods>(new URL('buyers.ts', import.meta.url));
+  const behind = await stub.call('listen', NETWORK);
+  // The peers are faster in production.
+  const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
+
+  /**
+   * Runs `use` with Tollgate and other servers, which have just been started.
+   *
+   * @returns its result, and how many responses of Tollgate were paid for.
+   * @throws Error if the ledger, the facilitator, and the buyers disagree afterward.
+   */
+  async function withServers<T>(
+    names: readonly ServerName[],
+    use: (contest: Contest) => Promise<T>,
+  ): Promise<{ result: T; paidCount: number }> {
+    const database = await postgres.createDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-bench-'));
+    await chmod(dataDir, 0o711);
+    const closers: (() => Promise<unknown>)[] = [];
+
+    async function startServer(name: NodeServer, path: string): Promise<Contestant> {
+      const child: Child<ServerMethods> = startChild(new URL('server-process.ts', import.meta.url), env, core);
+      closers.push(async () => {
+        await child.call('stop').catch(() => {});
+        await child.end();
+      });
+      const where = { databaseUrl: database.url, dataDir };
+      const origin = await child.call('open', name, { network: NETWORK, payTo: SELLER, ...behind, ...where });
+      const url = `${origin}${path}`;
+      return { name, url, terms: termsOf(await demandOf(url)), usage: () => child.call('usage') };
+    }
+
+    async function startStatic(tollgate: Contestant): Promise<Contestant> {
+      const { url, cpuMicroseconds, stop } = await startNginx(await demandOf(tollgate.url), core);
+      closers.push(stop);
+      const usage = async () => ({ cpuMicroseconds: cpuMicroseconds(), rssBytes: 0, statements: 0, commits: 0 });
+      return { name: 'nginx', url: `${url}/data`, usage };
+    }
+
+    try {
+      const shop = await createShop({ databaseUrl: database.url, dataDir, payTo: SELLER, ...behind });
+      const tollgate = await startServer('tollgate', shop);
+      const contestants = [tollgate];
+      for (const name of names) {
+        if (name === 'nginx') contestants.push(await startStatic(tollgate));
+        else if (name !== 'tollgate') contestants.push(await startServer(name, '/data'));
+      }
+      const paid = new Map<Contestant, number>();
+      const settled = await stub.call('settlements');
+
+      async function measure(contestant: Contestant, { isPaid, ...load }: LoadOptions): Promise<Measurement> {
+        const { url, terms } = contestant;
+        const look = async () => ({ ...(await contestant.usage()), database: postgres.cpuMicroseconds() });
+        const before = await look();
+        const result = await buyers.call('load', { ...load, url, ...(isPaid && terms && { terms }) });
+        const after = await look();
+        const { count, seconds, latencies } = result;
+        if (isPaid) paid.set(contestant, (paid.get(contestant) ?? 0) + count);
+        return {
+          perSecond: count / seconds,
+          cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count,
+          databaseCpuMicroseconds: (after.database - before.database) / count,
+          statements: (after.statements - before.statements) / count,
+          commits: (after.commits - before.commits) / count,
+          p50: percentile(latencies, 0.5),
+          p99: percentile(latencies, 0.99),
+        };
+      }
+
+      const result = await use({ contestants, measure });
+      const paidCount = paid.get(tollgate) ?? 0;
+      await checkBooks(database.url, paidCount, tollgate.terms!.amount);
+      const settlements = (await stub.call('settlements')) - settled;
+      const total = [...paid.values()].reduce((sum, count) => sum + count, 0);
+      if (settlements !== total) throw new Error(`Buyers got ${total} responses for ${settlements} settlements.`);
+      return { result, paidCount };
+    } finally {
+      for (const close of closers.reverse()) await close();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  }
+
+  return {
+    withServers,
+    async close(): Promise<void> {
+      await Promise.all([stub.end(), buyers.end()]);
+      await postgres.stop();
+    },
+  };
+}
+
+async function demandOf(url: string): Promise<Response> {
+  const response = await fetch(url, { headers: { accept: 'application/json' } });
+  if (response.status !== 402) throw new Error(`${url} responded with ${response.status}: ${await response.text()}`);
+  return response;
+}
+
+function termsOf({ headers }: Response): Terms {
+  const text = Buffer.from(headers.get('payment-required') ?? '', 'base64').toString('utf8');
+  return (JSON.parse(text) as { accepts: [Terms] }).accepts[0];
+}

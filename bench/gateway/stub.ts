@@ -1,0 +1,64 @@
+/**
+ * A process with the servers behind the gateway, which respond at once: a facilitator that accepts every payment, with a
+ * node on which every wallet is rich, and an upstream.
+ */
+import { randomBytes } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { serve } from '../support/child.ts';
+
+export type StubMethods = typeof methods;
+
+const PRODUCT = JSON.stringify({ product: 'x'.repeat(186) });
+const BALANCE = `0x${(10n ** 18n).toString(16).padStart(64, '0')}`;
+
+let network = '';
+let settlements = 0;
+
+/** A facilitator, with a JSON-RPC node at its root. */
+const facilitate: RequestListener = async (request, response) => {
+  const body = await text(request);
+  const result = JSON.stringify(resultOf(request.url!, body));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': result.length }).end(result);
+};
+
+function resultOf(path: string, body: string): unknown {
+  if (path === '/supported') {
+    return { kinds: [{ x402Version: 2, scheme: 'exact', network }], extensions: [], signers: {} };
+  }
+  if (path === '/verify') return { isValid: true, payer: payerOf(body) };
+  if (path === '/settle') {
+    settlements++;
+    return { success: true, transaction: `0x${randomBytes(32).toString('hex')}`, network, payer: payerOf(body) };
+  }
+  const { id, method } = JSON.parse(body) as { id: number; method: string };
+  return { jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : BALANCE };
+}
+
+/** Doesn't parse the request, because the stub must take little of the machine's time. */
+function payerOf(body: string): string {
+  const start = body.indexOf('"from":"') + '"from":"'.length;
+  return body.slice(start, start + 42);
+}
+
+const sell: RequestListener = (request, response) => {
+  request.resume();
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': PRODUCT.length }).end(PRODUCT);
+};
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 1_024, resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const methods = {
+  async listen(networkId: string): Promise<{ facilitatorUrl: string; upstreamUrl: string }> {
+    network = networkId;
+    return { facilitatorUrl: await listen(facilitate), upstreamUrl: `${await listen(sell)}/data` };
+  },
+  settlements: (): number => settlements,
+};
+
+serve(methods);
