@@ -14,7 +14,7 @@ export type Plan = {
 
 const PARTITION = /^(Event|Delivery|Attempt)_/;
 /** The tables that grow with time. */
-const GROWING = /^(DeliveryRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|AuditEntry)$/;
+const GROWING = /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|AuditEntry)$/;
 /** PostgreSQL rightly reads a table sequentially if it has few rows. */
 const FEW_ROWS = 10_000;
 

@@ -110,9 +110,10 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
 
   async function expire(table: Table): Promise<void> {
     const expired = (await readPartitions(pool, table)).filter(({ ends }) => ends <= firstKept);
-    for (const { name, ends } of expired) {
+    for (const partition of expired) {
+      const { name, ends } = partition;
       if (table.name === 'Event') await deleteOrphans(inTurn, ends);
-      const unfinished = await inTurn((client) => dropPartition(client, table, name));
+      const unfinished = await inTurn((client) => dropPartition(client, table, partition));
       if (unfinished === undefined) return;
       round.dropped.push(name);
       log.info({ partition: name, unfinished }, 'partition dropped');
@@ -195,12 +196,15 @@ async function readColumns(client: pg.PoolClient, { name }: Table): Promise<stri
 }
 
 /** Returns how many unfinished deliveries the partition had. */
-async function dropPartition(client: pg.PoolClient, table: Table, name: string): Promise<number> {
+async function dropPartition(client: pg.PoolClient, table: Table, { name, ends }: Partition): Promise<number> {
   let unfinished = 0;
   if (table.name === 'Delivery') {
     const { rows } = await client.query(`SELECT count(*)::int AS "unfinished" FROM "${name}" WHERE "outcome" IS NULL`);
     unfinished = rows[0].unfinished;
     await noteDroppedHours(client, name);
+  }
+  if (table.name === 'Event') {
+    await client.query('DELETE FROM "FilteredOutRollup" WHERE "hour" < to_timestamp($1)', [ends / 1000]);
   }
   await client.query(`DROP TABLE "${name}"`);
   return unfinished;

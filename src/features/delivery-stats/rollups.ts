@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import { claimRound } from '../../database/rounds.ts';
 import { DELETED_USER_ID } from '../deletions/bury.ts';
+import { inCountingStep } from './counting-step.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
+import { countFilteredOut } from './filtered-out.ts';
 
 export type DeliveryRollups = {
   start(): void;
@@ -18,23 +19,15 @@ const ROUND_MILLISECONDS = 60_000;
 const MIN_PERIOD_SECONDS = 40;
 const PROJECT_PAGE = 1_000;
 const HOURS_PER_ROUND = 1_000;
-/** An hour of a very busy project may have many deliveries, and a step counts at most one hour. */
-const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
 
 /** Not one that was deleted and whose history is being cleared. */
 const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 
-/** As for the queue, planning over all partitions would take as long as counting. */
-const STEP = `
-  BEGIN;
-  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
-  SET LOCAL plan_cache_mode = force_generic_plan;
-  SET LOCAL enable_seqscan = off`;
-
 /**
- * The time before which no delivery can finish anymore. A delivery's time is the start of the transaction that finishes it,
- * or later. So it is before the start of every open transaction except those of backups, which write nothing, and in the past by a margin for transactions that aren't
- * listed yet and for clock corrections. Whole seconds, because stored times are rounded to milliseconds.
+ * The time before which no delivery can finish anymore, and no event can happen. Both get the start of the transaction
+ * that writes them, or a later time. So this time is before the start of every open transaction, except those of backups,
+ * which write nothing. A margin covers transactions that aren't listed yet and clock corrections. Whole seconds, because
+ * stored times are rounded to milliseconds.
  */
 const CLOSED = `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
@@ -124,8 +117,8 @@ const DELETE_EMPTY = `
     AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`;
 
 /**
- * Keeps the rollups that statistics are read from: counts deliveries that finished, and counts hours again in which
- * finished deliveries were resent or deleted. One process at a time. Until something is counted, statistics read the
+ * Keeps the rollups that statistics are read from: counts deliveries that finished and events that filters excluded, and
+ * counts hours again in which finished deliveries were resent or deleted. One process at a time. Until something is counted, statistics read the
  * deliveries themselves, so they are exact even if this is late.
  */
 export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
@@ -136,6 +129,7 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
     const { rows } = await pool.query<{ closed: Date }>(CLOSED);
     const { closed } = rows[0]!;
     const failures: unknown[] = [];
+    await countFilteredOut(pool, closed, stopping.signal).catch((error) => failures.push(error));
     for await (const projectId of dueProjects(closed)) {
       await countProject(projectId, closed).catch((error) => failures.push(error));
       if (stopping.signal.aborted) return;
@@ -188,26 +182,14 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
 }
 
 /** @returns false if nothing is left to count, or if another process or the project's deletion is in the way. */
-async function countNextHour(pool: pg.Pool, projectId: string, closed: Date): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query(STEP);
-    const isCounted = (await lockProject(client, projectId)) && (await count(client, projectId, closed));
-    await client.query('COMMIT');
-    client.release();
-    return isCounted;
-  } catch (error) {
-    // Closes the connection, which ends the transaction.
-    client.release(true);
-    throw error;
-  }
+function countNextHour(pool: pg.Pool, projectId: string, closed: Date): Promise<boolean> {
+  return inCountingStep(
+    pool,
+    async (client) => (await lockProject(client, projectId)) && (await count(client, projectId, closed)),
+  );
 }
 
 async function lockProject(client: pg.PoolClient, projectId: string): Promise<boolean> {
-  const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
-    ADVISORY_LOCKS.deliveryRollups,
-  ]);
-  if (!rows[0]!.isOurs) return false;
   const project = `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT}`;
   if ((await client.query(`${project} FOR KEY SHARE SKIP LOCKED`, [projectId])).rowCount === 1) return true;
   const isDeleted = (await client.query(project, [projectId])).rowCount === 0;

@@ -1,6 +1,7 @@
 import { builder } from '../../schema/builder.ts';
 import { Project } from '../projects/schema.ts';
 import { RevenueIntervalEnum } from '../revenue/schema.ts';
+import type { FilteredOut } from './filtered-out.ts';
 import type { DeliveryFigures, DeliveryStats as DeliveryStatsModel, DeliveryStatsService } from './service.ts';
 
 declare module '../../schema/context.ts' {
@@ -41,6 +42,14 @@ const DeliveryTotals = builder.objectRef<DeliveryFigures>('DeliveryTotals').impl
   interfaces: [DeliveryFiguresInterface],
 });
 
+const FilteredOutCount = builder.objectRef<FilteredOut>('FilteredOutCount').implement({
+  description: 'How many events a destination’s filter excluded.',
+  fields: (t) => ({
+    destinationId: t.exposeID('destinationId', { description: 'The webhook or connector, which may be deleted.' }),
+    count: t.exposeInt('count', { description: 'Events of subscribed types that don’t match its filter.' }),
+  }),
+});
+
 const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').implement({
   description: 'Delivery statistics for a period, by interval.',
   fields: (t) => ({
@@ -52,9 +61,16 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
       description: 'All intervals in the period, in order, including those without deliveries.',
     }),
     totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
+    filteredOut: t.expose('filteredOut', {
+      type: [FilteredOutCount],
+      description:
+        'Events in the period that filters excluded, by webhook and connector, the largest count first. These events have no ' +
+        'delivery, so no other count includes them.',
+    }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
-        'Whether deliveries are missing, because more than 200,000 have not been added up yet and only the newest of them are read.',
+        'Whether deliveries or filtered-out events are missing, because more than 200,000 have not been added up yet and only ' +
+        'the newest of them are read.',
     }),
   }),
 });

@@ -5,6 +5,7 @@ import type { StatisticsSource } from '../../database/replica.ts';
 import { notFound } from '../../errors.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 import { addEntries, deliveryEntries, rollupEntries } from './entries.ts';
+import { type FilteredOut, READ_FILTERED_OUT } from './filtered-out.ts';
 
 /** Delivery counts and the response times of the last attempts. Response times are null if nothing was sent. */
 export type DeliveryFigures = {
@@ -18,12 +19,14 @@ export type DeliveryFigures = {
 export type DeliveryStats = Period & {
   buckets: (DeliveryFigures & { start: Date })[];
   totals: DeliveryFigures;
+  /** By destination, starting with the largest count. */
+  filteredOut: FilteredOut[];
   isPartial: boolean;
 };
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * How many deliveries are read that aren't in the rollups. There are more only before a long history has been counted for
+ * How many deliveries, and how many events, are read that aren't in the rollups. There are more only before a long history has been counted for
  * the first time, or while a transaction stays open for long.
  */
 const MAX_READ = 200_000;
@@ -114,16 +117,21 @@ export function createDeliveryStatsService(options: {
       if ((await db.prisma.project.count({ where })) === 0) throw notFound();
       const { from, to, interval } = period;
       const rollups = interval === 'HOUR' ? 'HOUR' : 'DAY';
-      const rows = await statistics.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
-        READ,
-        ...[projectId, from.toISOString(), to.toISOString(), interval.toLowerCase(), rollups, maxRead + 1],
-      );
+      const span = [projectId, from.toISOString(), to.toISOString()];
+      const [rows, filtered] = await Promise.all([
+        statistics.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
+          READ,
+          ...[...span, interval.toLowerCase(), rollups, maxRead + 1],
+        ),
+        statistics.$queryRawUnsafe<(FilteredOut & { isPartial: boolean })[]>(READ_FILTERED_OUT, ...span, maxRead + 1),
+      ]);
       const found = new Map(rows.map(({ start, isPartial, ...figures }) => [start?.getTime(), figures]));
       return {
         ...period,
         buckets: bucketStarts(period).map((start) => ({ start, ...(found.get(start.getTime()) ?? NOTHING) })),
         totals: found.get(undefined) ?? NOTHING,
-        isPartial: rows.some(({ isPartial }) => isPartial),
+        filteredOut: filtered.filter(({ destinationId }) => destinationId !== null),
+        isPartial: [...rows, ...filtered].some(({ isPartial }) => isPartial),
       };
     },
   };

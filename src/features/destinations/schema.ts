@@ -21,8 +21,8 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
       type: 'JSON',
       nullable: true,
       description:
-        'A filter on the contents of events; null sends all events. Events that don’t match get a delivery with status ' +
-        '`SKIPPED` and reason `filtered`.',
+        'A filter on the contents of events; null sends all events. Events that don’t match have no delivery. They list this ' +
+        'destination in `filteredOut`, and `deliveryStats` counts them.',
       resolve: ({ filter }) => filter,
     }),
     maxPerSecond: t.exposeFloat('maxPerSecond', {

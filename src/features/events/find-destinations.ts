@@ -10,6 +10,9 @@ import type { NewEvent } from './new-event.ts';
 /** The initial state of an event's delivery to one destination. */
 export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
 
+/** What becomes of an event: its deliveries, and the destinations that subscribe to it but filter it out. */
+export type Routing = { deliveries: NewDelivery[]; filteredOut: string[] };
+
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   status: 'PENDING' | 'SKIPPED';
   /** Whether the delivery is due as soon as it is written. The time is set by the database's clock. */
@@ -21,9 +24,9 @@ type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eve
 
 /**
  * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether to send the
- * event to each of them.
+ * event to each of them. Those that filter it out get no delivery, because there would be too many.
  */
-export async function findDestinations(tx: Transaction, event: NewEvent): Promise<NewDelivery[]> {
+export async function findDestinations(tx: Transaction, event: NewEvent): Promise<Routing> {
   const { projectId, type, only } = event;
   const subscribes = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
   const isNamed = (id: string) => Prisma.sql`"id" = ${id}`;
@@ -45,23 +48,30 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
     SELECT "id", "isActive", "isPaused", "filter", "ordering", NULL AS "type", NULL AS "eventTypes" FROM webhooks
     UNION ALL
     SELECT "id", "isActive", "isPaused", "filter", NULL, "type", "eventTypes" FROM connectors`;
-  return found.map((destination) =>
-    destination.type === null
-      ? {
-          webhookId: destination.id,
-          connectorId: null,
-          orderingKey: orderingKey(destination, event),
-          ...stateOf(destination, event),
-        }
-      : { webhookId: null, connectorId: destination.id, orderingKey: null, ...stateOf(destination, event) },
-  );
+  const routing: Routing = { deliveries: [], filteredOut: [] };
+  for (const destination of found) {
+    const { id } = destination;
+    const state = stateOf(destination, event);
+    if (!state) {
+      routing.filteredOut.push(id);
+      continue;
+    }
+    routing.deliveries.push({
+      ...(destination.type === null
+        ? { webhookId: id, connectorId: null, orderingKey: orderingKey(destination, event) }
+        : { webhookId: null, connectorId: id, orderingKey: null }),
+      ...state,
+    });
+  }
+  return routing;
 }
 
-function stateOf(destination: WebhookRow | ConnectorRow, event: NewEvent): State {
+/** Undefined if the destination's filter excludes the event. */
+function stateOf(destination: WebhookRow | ConnectorRow, event: NewEvent): State | undefined {
   const { isActive, isPaused, filter } = destination;
   if (!isActive) return skipped('disabled');
   if (destination.type !== null && !isCarried(destination, event)) return skipped('not_carried');
-  if (!passes(filter, event)) return skipped('filtered');
+  if (!passes(filter, event)) return undefined;
   return isPaused && !event.only ? held() : due();
 }
 

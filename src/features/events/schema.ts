@@ -32,6 +32,11 @@ const Event = builder.prismaNode('Event', {
       description: 'The payload. Its fields depend on the event type.',
       resolve: ({ data }) => data,
     }),
+    filteredOut: t.exposeIDList('filteredOut', {
+      description:
+        'IDs of the webhooks and connectors that subscribe to this event type, but whose filters exclude this event. They ' +
+        'have no delivery of it.',
+    }),
   }),
 });
 

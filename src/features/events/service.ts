@@ -33,17 +33,16 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
   const service = {
     /**
      * Writes an event and its deliveries. A destination that subscribes to the event but doesn't get it has a SKIPPED
-     * delivery that says why. Call `announce` after the commit.
+     * delivery that says why, unless its filter excludes the event: then the event lists it. Call `announce` after the
+     * commit.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
       const eventId = newId('Event');
-      const deliveries = (await findDestinations(tx, event)).map((delivery) => ({
-        id: newId('Delivery'),
-        ...delivery,
-      }));
+      const found = await findDestinations(tx, event);
+      const deliveries = found.deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery }));
       await writeEvent(tx, {
         ...{ id: eventId, version: payloadVersions.current, traceContext: currentTraceparent() ?? null },
-        ...{ event, deliveries },
+        ...{ event, deliveries, filteredOut: found.filteredOut },
       });
       return { eventId, deliveryIds: deliveries.map(({ id }) => id) };
     },

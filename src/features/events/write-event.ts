@@ -9,18 +9,23 @@ export type EventToWrite = {
   traceContext: string | null;
   event: NewEvent;
   deliveries: readonly (NewDelivery & { id: string })[];
+  /** The destinations whose filters exclude the event. */
+  filteredOut: readonly string[];
 };
 
 /** Writes an event and its deliveries in one statement, because every payment waits for it. */
 export async function writeEvent(tx: Transaction, { id, version, traceContext, ...rest }: EventToWrite): Promise<void> {
-  const { event, deliveries } = rest;
+  const { event, deliveries, filteredOut } = rest;
   const { projectId, type, data, test = false, only } = event;
   // Someone requested an event that is meant for only one destination, so it is sent even while the circuit is open.
   const trigger = only ? 'MANUAL' : 'SCHEDULED';
   await tx.$executeRaw`
     WITH event AS (
-      INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "data")
-      VALUES (${id}, ${projectId}, ${type}, ${version}, ${test}, ${traceContext}, ${JSON.stringify(data)}::json)
+      INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "filteredOut", "data")
+      VALUES (
+        ${id}, ${projectId}, ${type}, ${version}, ${test}, ${traceContext},
+        ${filteredOut.length > 0 ? filteredOut : null}::text[], ${JSON.stringify(data)}::json
+      )
     )
     INSERT INTO "Delivery" (
       "id", "projectId", "eventId", "eventType", "trigger", "webhookId", "connectorId", "orderingKey", "status", "reason",

@@ -77,6 +77,30 @@ test('exactly the subscribed destinations get a delivery, which says whether and
   expect(new Map(found as [string, object][])).toEqual(wanted);
 });
 
+test('destinations whose filters exclude the event get no delivery, and the event lists them', async () => {
+  const filter = { type: 'payment.failed' };
+  const ids = [await addWebhook({ filter }), await addConnector({ filter })];
+  await addWebhook({ filter, eventTypes: ['payment.failed'] });
+  const { eventId } = await record();
+  const { rows } = await db.pool.query(
+    `SELECT "filteredOut", (SELECT count(*)::int FROM "Delivery" WHERE coalesce("webhookId", "connectorId") = ANY ($2)) AS "deliveries"
+     FROM "Event" WHERE "id" = $1`,
+    [eventId, ids],
+  );
+  expect(rows).toEqual([{ filteredOut: ids, deliveries: 0 }]);
+});
+
+test('events that the same filter excludes do not wait for each other', async () => {
+  await addWebhook({ filter: { type: 'payment.failed' } });
+  await db.prisma.$transaction(async (tx) => {
+    await events.record(tx, event);
+    await db.prisma.$transaction(async (other) => {
+      await other.$executeRaw`SET LOCAL lock_timeout = '100ms'`;
+      await events.record(other, event);
+    });
+  });
+});
+
 test('recording an event takes two statements for any number of destinations', async () => {
   const statements: string[] = [];
   const { query } = pg.Client.prototype;

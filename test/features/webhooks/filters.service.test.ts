@@ -32,22 +32,26 @@ beforeEach(async () => {
 
 const deliveriesOf = async (path: string) =>
   (await alice.rest<{ data: Delivery[] }>('GET', `${path}/deliveries`)).body.data;
+const eventsOf = async (path: string) => (await alice.rest<{ data: Resource[] }>('GET', `${path}/events`)).body.data;
+const filteredOut = async (path: string) =>
+  (await alice.rest<{ filteredOut: unknown[] }>('GET', `${path}/delivery-stats`)).body.filteredOut;
 const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
 
 describe('a webhook with a filter', () => {
-  test('gets matching events, and the others are skipped with the reason and can be resent', async () => {
+  test('gets matching events, and the others list it instead of having a delivery', async () => {
     const { id, filter } = await createWebhook(alice, base, { url: receiver.url, filter: PAID });
+    const all = await createWebhook(alice, base);
     expect(filter).toEqual(PAID);
     await createEndpoint(alice, base, { priceUsd: '0.99' });
     await createEndpoint(alice, base, { priceUsd: '10' });
     await receiver.waitFor(1);
-    const [, skipped] = await deliveriesOf(`${base}/webhooks/${id}`);
-    expect(skipped).toMatchObject({ status: 'SKIPPED', reason: 'filtered', statusCode: null });
     expect(bodies()).toMatchObject([{ data: { priceUsd: '10' } }]);
-
-    expect((await alice.rest('POST', `${base}/deliveries/${skipped!.id}/resend`)).status).toBe(200);
-    await receiver.waitFor(2);
-    expect(bodies()[1]).toMatchObject({ id: skipped!.eventId, data: { priceUsd: '0.99' } });
+    const [matching, other] = await eventsOf(base);
+    expect((await deliveriesOf(`${base}/webhooks/${id}`)).map(({ eventId }) => eventId)).toEqual([matching!.id]);
+    expect(await deliveriesOf(`${base}/webhooks/${all.id}`)).toHaveLength(2);
+    expect(matching).toMatchObject({ filteredOut: [], data: { priceUsd: '10' } });
+    expect(other).toMatchObject({ filteredOut: [id], data: { priceUsd: '0.99' } });
+    expect(await filteredOut(base)).toEqual([{ destinationId: id, count: 1 }]);
   });
 
   test('gets test events even if they do not match', async () => {
@@ -74,15 +78,26 @@ describe('a webhook with a filter', () => {
   });
 });
 
-test('a connector can have a filter, and events that do not match it are skipped with the reason', async () => {
+test('a connector can have a filter, and events that do not match it list the connector', async () => {
   const fields = { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/a' }, filter: PAID };
   const { id, filter } = await createConnector(alice, base, fields);
   expect(filter).toEqual(PAID);
   await createEndpoint(alice, base, { priceUsd: '0.5' });
-  expect(await deliveriesOf(`${base}/connectors/${id}`)).toMatchObject([{ status: 'SKIPPED', reason: 'filtered' }]);
+  expect(await deliveriesOf(`${base}/connectors/${id}`)).toEqual([]);
+  expect(await eventsOf(base)).toMatchObject([{ filteredOut: [id] }]);
+  expect(await filteredOut(base)).toEqual([{ destinationId: id, count: 1 }]);
   const cleared = await alice.rest<Resource>('PATCH', `${base}/connectors/${id}`, { filter: null });
   expect(cleared.body.filter).toBeNull();
   expect((await alice.rest('PATCH', `${base}/connectors/${id}`, { filter: {} })).status).toBe(422);
+});
+
+test('a disabled webhook gets a skipped delivery even of events that its filter excludes', async () => {
+  const { id } = await createWebhook(alice, base, { filter: PAID });
+  await alice.rest('PATCH', `${base}/webhooks/${id}`, { isActive: false });
+  await createEndpoint(alice, base, { priceUsd: '0.5' });
+  expect(await deliveriesOf(`${base}/webhooks/${id}`)).toMatchObject([{ status: 'SKIPPED', reason: 'disabled' }]);
+  expect(await eventsOf(base)).toMatchObject([{ filteredOut: [] }]);
+  expect(await filteredOut(base)).toEqual([]);
 });
 
 describe('testing an event filter', () => {

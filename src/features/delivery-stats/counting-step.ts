@@ -1,0 +1,38 @@
+import type pg from 'pg';
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
+
+/** An hour may have very many rows, and a step counts at most one hour. */
+const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
+
+/** As for the queue, planning over all partitions would take as long as counting. */
+const BEGIN = `
+  BEGIN;
+  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
+  SET LOCAL plan_cache_mode = force_generic_plan;
+  SET LOCAL enable_seqscan = off`;
+
+/**
+ * Runs a step that adds to rollups, in a transaction, in one process at a time.
+ *
+ * @returns what the step returns, or false if another process is counting
+ */
+export async function inCountingStep(
+  pool: pg.Pool,
+  step: (client: pg.PoolClient) => Promise<boolean>,
+): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query(BEGIN);
+    const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
+      ADVISORY_LOCKS.deliveryRollups,
+    ]);
+    const result = rows[0]!.isOurs && (await step(client));
+    await client.query('COMMIT');
+    client.release();
+    return result;
+  } catch (error) {
+    // Closes the connection, which ends the transaction.
+    client.release(true);
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import type pg from 'pg';
+import { firstIdAt } from '../../ids.ts';
+import { inCountingStep } from './counting-step.ts';
+
+/** How many events a destination's filter excluded. */
+export type FilteredOut = { destinationId: string; count: number };
+
+const STEP_EVENTS = 50_000;
+/** Far more than the clocks that IDs come from may be apart from the database's clock. */
+const CLOCK_MARGIN_MILLISECONDS = 60_000;
+
+/** The events to count in the next step: from an ID up to another, or up to $1 if there are no more than fit in a step. */
+const FIND_STEP = `
+  SELECT p."countedUntil" AS "from", coalesce((
+    SELECT e."id" FROM "Event" e WHERE e."id" >= p."countedUntil" AND e."id" < $1
+    ORDER BY e."id" OFFSET ${STEP_EVENTS} LIMIT 1
+  ), $1) AS "until"
+  FROM "FilteredOutProgress" p WHERE p."countedUntil" < $1`;
+
+/**
+ * Adds the events from $1 up to $2 to the rollups. First locks their projects, as the deletion of a project does, so that
+ * neither waits for the other while holding what the other needs.
+ */
+const COUNT = `
+  WITH filtered AS MATERIALIZED (
+    SELECT e."projectId", date_trunc('hour', e."timestamp", 'UTC') AS "hour", d."destinationId", count(*)::int AS "count"
+    FROM "Event" e CROSS JOIN unnest(e."filteredOut") AS d("destinationId")
+    WHERE e."id" >= $1 AND e."id" < $2 AND e."filteredOut" IS NOT NULL
+    GROUP BY 1, 2, 3
+  ), project AS MATERIALIZED (
+    SELECT "id" FROM "Project" WHERE "id" IN (SELECT "projectId" FROM filtered) ORDER BY "id" FOR KEY SHARE
+  )
+  INSERT INTO "FilteredOutRollup" AS r ("projectId", "hour", "destinationId", "count")
+  SELECT f.* FROM filtered f JOIN project ON project."id" = f."projectId"
+  ON CONFLICT ("projectId", "hour", "destinationId") DO UPDATE SET "count" = r."count" + EXCLUDED."count"`;
+
+const MOVE = 'UPDATE "FilteredOutProgress" SET "countedUntil" = $1';
+
+/**
+ * A project's ($1) counts by destination from $2 to $3: the rollups, and the events that they don't contain yet, of which at
+ * most $4 are read. The row without a destination tells whether there are more.
+ */
+export const READ_FILTERED_OUT = `
+  WITH event AS MATERIALIZED (
+    SELECT e."filteredOut" FROM "Event" e
+    WHERE e."projectId" = $1 AND e."id" >= (SELECT "countedUntil" FROM "FilteredOutProgress")
+      AND e."timestamp" >= $2 AND e."timestamp" < $3
+    ORDER BY e."id" DESC LIMIT $4
+  )
+  SELECT "destinationId", sum("count")::int AS "count", (SELECT count(*) FROM event) = $4 AS "isPartial" FROM (
+    SELECT r."destinationId", r."count" FROM "FilteredOutRollup" r
+    WHERE r."projectId" = $1 AND r."hour" >= $2 AND r."hour" < $3
+    UNION ALL
+    SELECT d."destinationId", 1 FROM event e CROSS JOIN unnest(e."filteredOut") AS d("destinationId")
+  ) AS entry GROUP BY GROUPING SETS (("destinationId"), ()) ORDER BY "count" DESC, "destinationId"`;
+
+/**
+ * Adds events that filters excluded to the rollups. Every event is read once, in the order of the IDs: an event's ID is
+ * created in the transaction that writes it, so no event can appear later before the closed time.
+ *
+ * @param closed the start of the oldest open transaction, or earlier
+ */
+export async function countFilteredOut(pool: pg.Pool, closed: Date, signal: AbortSignal): Promise<void> {
+  const end = firstIdAt('Event', closed.getTime() - CLOCK_MARGIN_MILLISECONDS);
+  let isBehind = true;
+  while (isBehind && !signal.aborted) isBehind = await inCountingStep(pool, (client) => countStep(client, end));
+}
+
+/** @returns whether there are more events to count. */
+async function countStep(client: pg.PoolClient, end: string): Promise<boolean> {
+  const step = { name: 'filtered_out_step', text: FIND_STEP, values: [end] };
+  const { rows } = await client.query<{ from: string; until: string }>(step);
+  if (!rows[0]) return false;
+  const { from, until } = rows[0];
+  await client.query({ name: 'filtered_out_count', text: COUNT, values: [from, until] });
+  await client.query(MOVE, [until]);
+  return until < end;
+}

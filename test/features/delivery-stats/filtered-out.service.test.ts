@@ -1,0 +1,163 @@
+import pg from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { keepPartitions } from '../../../src/database/partitions.ts';
+import { createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
+import { countFilteredOut } from '../../../src/features/delivery-stats/filtered-out.ts';
+import { createDeliveryRollups } from '../../../src/features/delivery-stats/rollups.ts';
+import { firstIdAt, newId } from '../../../src/ids.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createProject, type Resource } from '../../support/resources.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOON = Math.floor(Date.now() / DAY) * DAY - 20 * DAY + 12 * HOUR;
+const log = pino({ level: 'silent' });
+
+let app: TestApp;
+let sql: pg.Pool;
+let alice: TestUser;
+let shop: Resource & { base: string };
+
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+  sql = new pg.Pool({ connectionString: app.databaseUrl, max: 4 });
+  alice = await app.user('alice', 'ENTERPRISE');
+});
+afterAll(async () => {
+  await sql?.end();
+  await app?.stop();
+});
+beforeEach(async () => {
+  await sql.query('DELETE FROM "Event"');
+  await sql.query('DELETE FROM "FilteredOutRollup"');
+  await sql.query(`UPDATE "FilteredOutProgress" SET "countedUntil" = ''`);
+  shop = await createProject(alice);
+});
+
+/** Adds an event that happened at this time, for each list of destinations that filter it out. */
+async function happen(time: number, lists: string[][], db: pg.Pool | pg.Client = sql): Promise<void> {
+  for (const list of lists) {
+    await db.query(
+      `INSERT INTO "Event" ("id", "projectId", "type", "data", "timestamp", "filteredOut")
+       VALUES ($1, $2, 'payment.settled', '{}', $3, $4)`,
+      [idAt(time), shop.id, new Date(time), list.length > 0 ? list : null],
+    );
+  }
+}
+
+const idAt = (time: number) => firstIdAt('Event', time).slice(0, -16) + newId('Event').slice(-16);
+/** Counts as if the oldest open transaction had started then. */
+const countUntil = (time: number) => countFilteredOut(sql, new Date(time), new AbortController().signal);
+
+type Stats = { filteredOut: { destinationId: string; count: number }[]; from: string; to: string };
+
+async function read(from: number, to: number, interval = 'HOUR'): Promise<Stats> {
+  const period = `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+  return (await alice.rest<Stats>('GET', `${shop.base}/delivery-stats?${period}&interval=${interval}`)).body;
+}
+
+/** Compares the statistics with a count of the events. */
+async function expectExact(): Promise<void> {
+  for (const [interval, length] of Object.entries({ HOUR: 3 * HOUR, DAY: 3 * DAY, MONTH: 40 * DAY })) {
+    const { filteredOut, from, to } = await read(NOON - length, NOON + length, interval);
+    const { rows } = await sql.query(
+      `SELECT d AS "destinationId", count(*)::int AS "count" FROM "Event", unnest("filteredOut") AS d
+       WHERE "projectId" = $1 AND "timestamp" >= $2 AND "timestamp" < $3 GROUP BY 1 ORDER BY 2 DESC, 1`,
+      [shop.id, from, to],
+    );
+    expect(filteredOut, interval).toEqual(rows);
+  }
+}
+
+const rollups = async () =>
+  (await sql.query('SELECT "hour", "destinationId", "count" FROM "FilteredOutRollup" ORDER BY "hour", "destinationId"'))
+    .rows;
+
+describe('the events that filters exclude', () => {
+  test('are counted by destination and period, the same before and after they are added up', async () => {
+    const steps = [-40 * DAY, -2 * DAY, -2 * HOUR, -HOUR, -2 * MINUTE, 0, 2 * MINUTE, HOUR, DAY];
+    for (const [index, step] of steps.entries()) {
+      await happen(NOON + step, [['wh_a'], ['wh_a', 'con_b'], [], ...(index % 2 ? [['wh_c']] : [])]);
+      await expectExact();
+      await countUntil(NOON + step + 2 * MINUTE);
+      await expectExact();
+    }
+    expect((await read(NOON - HOUR, NOON + HOUR)).filteredOut[0]).toEqual({ destinationId: 'wh_a', count: 8 });
+    const { rows } = await sql.query('SELECT sum("count")::int AS "sum" FROM "FilteredOutRollup"');
+    expect(rows).toEqual([{ sum: steps.length * 3 + 4 }]);
+  });
+
+  test('are added up once, however many processes do it', async () => {
+    for (let minute = 0; minute < 10; minute++) await happen(NOON + minute * MINUTE, [['wh_a']]);
+    await Promise.all([1, 2, 3, 4].map(() => countUntil(NOON + 6 * MINUTE)));
+    await Promise.all([1, 2, 3, 4].map(() => countUntil(NOON + HOUR)));
+    expect(await rollups()).toEqual([{ hour: new Date(NOON), destinationId: 'wh_a', count: 10 }]);
+  });
+
+  test('are not missed if their transaction ends late', async () => {
+    const late = new pg.Client({ connectionString: app.databaseUrl });
+    await late.connect();
+    // For what counts, it is ten minutes later, so only the open transaction holds it back.
+    await sql.query(`
+      CREATE SCHEMA later;
+      CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '10 minutes' $$`);
+    const counting = new pg.Pool({
+      connectionString: app.databaseUrl,
+      onConnect: async (client) => void (await client.query('SET search_path = later, pg_catalog, public')),
+    });
+    try {
+      await late.query('BEGIN');
+      await happen(Date.now(), [['wh_late']], late);
+      await happen(Date.now(), [['wh_early']]);
+      await createDeliveryRollups({ pool: counting, log }).run();
+      expect(await rollups()).toEqual([]);
+      await late.query('COMMIT');
+      await createDeliveryRollups({ pool: counting, log }).run();
+      expect(await rollups()).toMatchObject([
+        { destinationId: 'wh_early', count: 1 },
+        { destinationId: 'wh_late', count: 1 },
+      ]);
+    } finally {
+      await counting.end();
+      await late.end();
+    }
+  });
+
+  test('are no longer counted once their week is dropped', async () => {
+    const week = Math.floor((Date.now() - 30 * DAY) / (7 * DAY)) * 7 * DAY;
+    await sql.query(`DROP TABLE "Event_initial"`);
+    await sql.query(
+      `CREATE TABLE "Event_initial" PARTITION OF "Event" FOR VALUES FROM (MINVALUE) TO ('${firstIdAt('Event', week)}')`,
+    );
+    await keepPartitions({ pool: sql, log, retentionDays: 3650 });
+    await happen(week - HOUR, [['wh_a']]);
+    await happen(week, [['wh_a']]);
+    await countUntil(week + HOUR);
+    expect(await rollups()).toHaveLength(2);
+    await keepPartitions({ pool: sql, log, retentionDays: (Date.now() - week) / DAY - 1 });
+    expect(await rollups()).toEqual([{ hour: new Date(week), destinationId: 'wh_a', count: 1 }]);
+  });
+
+  test('are deleted with their project, also while they are added up', async () => {
+    await happen(NOON, [['wh_a']]);
+    await countUntil(NOON + HOUR);
+    await happen(NOON + HOUR, [['wh_a']]);
+    expect((await alice.rest('DELETE', shop.base)).status).toBe(204);
+    const bus = { subscribe: () => () => {} };
+    const clearing = createHistoryClearing({ pool: sql, bus: bus as never, log });
+    clearing.start();
+    try {
+      await expect
+        .poll(async () => {
+          await countUntil(NOON + 3 * HOUR);
+          return (await sql.query('SELECT FROM "Project" WHERE "id" = $1', [shop.id])).rowCount;
+        })
+        .toBe(0);
+      expect(await rollups()).toEqual([]);
+    } finally {
+      await clearing.stop();
+    }
+  });
+});
