@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createProject, createWebhook, type Resource } from '../support/resources.ts';
+import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 /** The console waits up to 7.5 s before it reconnects, and Chromium up to another 5 s. */
@@ -46,6 +46,24 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await openSignedIn(page, at, alice.token, `/console/projects/${shop.id}/deliveries`);
     await page.getByText('Live', { exact: true }).waitFor();
   };
+
+  test('the list of a destination tells how many events its filter excluded, and each event for which destinations', async () => {
+    const filtering = await createWebhook(alice, shop.base, {
+      url: `${receiver.url}/few`,
+      filter: { type: 'payment.failed' },
+    });
+    await createEndpoint(alice, shop.base);
+    await createEndpoint(alice, shop.base);
+    const page = await openTab(browser);
+    const base = `/console/projects/${shop.id}`;
+    await openSignedIn(page, app, alice.token, `${base}/deliveries?destination=${filtering.id}`);
+    await page.getByText('Filtered out in the last 30 days: 2 events.').waitFor();
+    await expectAccessible(page);
+    const { body } = await alice.rest<{ data: Resource[] }>('GET', `${shop.base}/events`);
+    await page.goto(`${app.url}${base}/events/${body.data[0]!.id}`);
+    await page.getByRole('row', { name: 'Filtered out for' }).getByText('/few').waitFor();
+    await expectAccessible(page);
+  });
 
   test('a delivery appears and updates without a reload, and can be resent from its drawer', async () => {
     const page = await openTab(browser);

@@ -17,7 +17,7 @@ export function DestinationFields<Values extends DestinationValues>({ form }: { 
       />
       <Textarea
         label="Filter"
-        description="Send only events that match. The rest appear as skipped."
+        description="Send only events that match. The rest have no delivery, but are counted."
         placeholder={'{"data.amountUsd": {"gte": "1.00"}}'}
         autosize
         minRows={1}

@@ -19,6 +19,7 @@ import { DeliveryFilterBar, useDeliveryFilters } from '../replays/filters.tsx';
 import { ReplayProgress } from '../replays/progress.tsx';
 import { useReplays } from '../replays/replays.ts';
 import { type DeliveryRow, useDeliveryFeed } from './feed.ts';
+import { FilteredOut } from './filtered-out.tsx';
 
 const ReplayDialog = lazyPart(() => import('../replays/dialog.tsx'), 'ReplayDialog');
 const DeliveryDrawer = lazyPart(() => import('./drawer.tsx'), 'DeliveryDrawer');
@@ -90,6 +91,7 @@ export function DeliveriesPage() {
           paging.reset();
         }}
       />
+      {destinationId !== null && <FilteredOut projectId={project.id} destinationId={destinationId} />}
       {feed.error && <ProblemNotice problem={toProblem(feed.error)} onRetry={feed.reload} />}
       <Panel flush>
         <DataTable

@@ -8,6 +8,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { formatEventType, formatTime } from '../../parts/format.ts';
 import { JsonView } from '../../parts/json-view.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { useDestinations } from '../replays/destinations.ts';
 
 type Shown = NonNullable<NonNullable<EventQuery['project']>['event']>;
 
@@ -35,7 +36,9 @@ export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): 
   );
 }
 
-function Details({ event: { id, type, test, version, timestamp, data } }: { event: Shown }) {
+function Details({ event: { id, type, test, version, timestamp, data, filteredOut } }: { event: Shown }) {
+  const destinations = useDestinations(useProject().id);
+  const names = filteredOut.map((destination) => destinations.get(destination)?.name ?? destination);
   return (
     <Stack gap="md">
       <Group gap="sm">
@@ -57,6 +60,7 @@ function Details({ event: { id, type, test, version, timestamp, data } }: { even
           ],
           ['Time', formatTime(timestamp)],
           ['Payload version', String(version)],
+          ['Filtered out for', names.join(', ')],
         ]}
       />
       <JsonView title="Payload" value={data} />
