@@ -118,7 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     onClose(clock.close);
     followClock(clock.now);
     await applyMigrations(db.directUrl, MIGRATIONS, log);
-    const metrics = createMetrics({ pool: db.pool });
+    const metrics = createMetrics({ pool: db.pool, log });
     const bus = await openBus({ url: db.directUrl, pool: db.pool, log });
     onClose(() => bus.close());
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });

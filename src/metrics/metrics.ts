@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import { VERSION } from '../version.ts';
 import { createDatabaseMetrics } from './database-metrics.ts';
 import { createDeliveryMetrics } from './delivery-metrics.ts';
@@ -37,11 +38,11 @@ const WATCHED = {
  * The Prometheus metrics for this process and the shared database. Callers can't choose the value of any label, so a
  * million tenants produce no more series than one tenant.
  */
-export function createMetrics({ pool }: { pool: pg.Pool }) {
+export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const database = createDatabaseMetrics(pool);
+  const database = createDatabaseMetrics({ pool, log });
   const pools = createPoolMetrics(registry);
   pools.watchPool('main', pool);
 
@@ -63,7 +64,7 @@ export function createMetrics({ pool }: { pool: pg.Pool }) {
   });
   const databaseUp = new Gauge({
     name: 'tollgate_database_up',
-    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics that are read from it are missing; see the log and /readyz.',
+    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics that are read from it are missing; see the log and /readyz. If it is 1 and some are missing, search the log for "could not count for the metrics".',
     registers,
   });
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { countDeletions } from '../../src/features/deletions/clear-history.ts';
 import { newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
@@ -196,8 +197,7 @@ describe('a long history', () => {
       [newId('Delivery'), projectId, eventId, destination.webhookId ?? null, destination.connectorId ?? null],
     );
   }
-  const readGauge = async (name: string) => metricValue(await readMetrics(app.url), name);
-  const nothingToDelete = () => expect.poll(() => readGauge('tollgate_deletions'), { timeout: 30_000 }).toBe(0);
+  const nothingToDelete = () => expect.poll(() => countDeletions(pool), { timeout: 30_000 }).toBe(0);
   const countDeliveries = async () =>
     (await pool.query('SELECT 1 FROM "Delivery" WHERE "projectId" = $1', [projectId])).rowCount;
 
@@ -231,7 +231,9 @@ describe('a long history', () => {
       expect(await countDeliveries()).toBe(DELIVERIES);
       const { rows } = await pool.query('SELECT url, secret, "isActive" FROM "Webhook" WHERE id = $1', [webhookId]);
       expect(rows).toEqual([{ url: '', secret: '', isActive: false }]);
-      expect(await readGauge('tollgate_deletions')).toBe(1);
+      expect(await countDeletions(pool)).toBe(1);
+      const readGauge = async () => metricValue(await readMetrics(app.url), 'tollgate_deletions');
+      await expect.poll(readGauge, { timeout: 30_000 }).toBe(1);
     } finally {
       await lock.query('ROLLBACK');
       lock.release();

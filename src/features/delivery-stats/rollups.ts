@@ -118,8 +118,8 @@ const DELETE_EMPTY = `
 
 /**
  * Keeps the rollups that statistics are read from: counts deliveries that finished and events that filters excluded, and
- * counts hours again in which finished deliveries were resent or deleted. One process at a time. Until something is counted, statistics read the
- * deliveries themselves, so they are exact even if this is late.
+ * counts hours again in which finished deliveries were resent or deleted. One process at a time. Until something is
+ * counted, statistics read the deliveries themselves, so they are exact even if this is late.
  */
 export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
   const stopping = new AbortController();

@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+
+/** What to count, by name. The values must survive JSON. */
+export type Counts = Readonly<Record<string, () => Promise<unknown>>>;
+
+/** A snapshot is taken again when it is this old. */
+const FRESH_SECONDS = 10;
+/** After this time, a count has failed, or its process is gone. Longer than any statement may take. */
+const CLAIM_SECONDS = 20;
+/** Older snapshots would hide that counting fails. */
+const MAX_AGE_SECONDS = 60;
+/** A slow count must not delay the others for longer. */
+const WAIT_MILLISECONDS = 2_000;
+
+const IS_DUE = `s."claimedAt" <= statement_timestamp() - make_interval(
+  secs => CASE WHEN s."takenAt" = s."claimedAt" THEN ${FRESH_SECONDS} ELSE ${CLAIM_SECONDS} END)`;
+
+const LOAD = `
+  SELECT s."name", s."value", ${IS_DUE} AS "isDue",
+    coalesce(s."takenAt" > statement_timestamp() - make_interval(secs => ${MAX_AGE_SECONDS}), false) AS "isUsable"
+  FROM "MetricSnapshot" s WHERE s."name" = ANY ($1)`;
+
+/** In the order of the names, so that two processes don't wait for each other. Returns the names that no other has. */
+const CLAIM = `
+  INSERT INTO "MetricSnapshot" AS s ("name") SELECT unnest($1::text[]) ORDER BY 1
+  ON CONFLICT ("name") DO UPDATE SET "claimedAt" = statement_timestamp() WHERE ${IS_DUE}
+  RETURNING s."name", s."claimedAt"`;
+
+const STORE = `
+  UPDATE "MetricSnapshot" SET "takenAt" = "claimedAt", "value" = $3::json WHERE "name" = $1 AND "claimedAt" = $2`;
+
+type Snapshot = { name: string; value: unknown; isDue: boolean; isUsable: boolean };
+type Claim = { name: string; claimedAt: Date };
+
+/** Counts what concerns the whole service, each count in one process at a time, and shares the results with the others. */
+export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Logger; counts: Counts }) {
+  const names = Object.keys(counts);
+
+  async function load(): Promise<Map<string, Snapshot>> {
+    const { rows } = await pool.query<Snapshot>(LOAD, [names]);
+    return new Map(rows.map((row) => [row.name, row]));
+  }
+
+  async function take({ name, claimedAt }: Claim): Promise<void> {
+    try {
+      await pool.query(STORE, [name, claimedAt, JSON.stringify(await counts[name]!())]);
+    } catch (error) {
+      log.warn({ err: error, count: name }, 'could not count for the metrics; the next process will retry');
+    }
+  }
+
+  return {
+    /**
+     * The values that aren't too old, by name. Counts those that are due, unless another process is doing so.
+     *
+     * @throws the database's error if the stored values can't be read
+     */
+    async read(): Promise<Map<string, unknown>> {
+      let snapshots = await load();
+      const due = names.filter((name) => snapshots.get(name)?.isDue ?? true);
+      const claims = due.length > 0 ? (await pool.query<Claim>(CLAIM, [due])).rows : [];
+      if (claims.length > 0) {
+        await within(WAIT_MILLISECONDS, Promise.all(claims.map(take)));
+        snapshots = await load();
+      }
+      return new Map([...snapshots].flatMap(([name, { value, isUsable }]) => (isUsable ? [[name, value]] : [])));
+    },
+  };
+}
+
+/** Resolves to undefined if the promise takes longer. */
+export async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, milliseconds);
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
