@@ -29,7 +29,14 @@ export default [
             ],
             types: [
               ...['Viewer', 'ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer'],
-              ...['ConnectorTypeLimit', 'CurlVariable', 'DeliveryExplanation', 'DeliveryStats', 'RemainingTry'],
+              ...[
+                'ConnectorTypeLimit',
+                'CurlVariable',
+                'DeliveryExplanation',
+                'DeliveryStats',
+                'FilteredOutCount',
+                'RemainingTry',
+              ],
             ],
           },
         },

@@ -9,7 +9,7 @@ import {
 } from '../../../generated/console/deliveries.ts';
 import { useFollow } from '../../api/use-follow.ts';
 import type { PageWindow } from '../../parts/data-table.tsx';
-import type { Destination } from '../replays/destinations.ts';
+import type { Destination } from '../../parts/destinations.ts';
 
 export type DeliveryRow = DeliveryRowFragment;
 

@@ -4,11 +4,11 @@ import { EventDocument, type EventQuery } from '../../../generated/console/event
 import { toProblem } from '../../api/problem.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
+import { useDestinations } from '../../parts/destinations.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEventType, formatTime } from '../../parts/format.ts';
 import { JsonView } from '../../parts/json-view.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
-import { useDestinations } from '../replays/destinations.ts';
 
 type Shown = NonNullable<NonNullable<EventQuery['project']>['event']>;
 

@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { CreateReplayDocument, type ReplayFilter, type ReplayRowFragment } from '../../../generated/console/replays.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import type { Destination } from '../../parts/destinations.ts';
 import { EventTypesField } from '../../parts/event-types-field.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { formatCount, formatEnum } from '../../parts/format.ts';
-import type { Destination } from './destinations.ts';
 import { type DeliveryFilters, STATUSES } from './filters.tsx';
 
 const DEFAULT_PER_SECOND = 50;

@@ -1,8 +1,8 @@
 import { Group, MultiSelect, Select } from '@mantine/core';
 import { useSearchParams } from 'wouter';
 import type { EventType, DeliveryStatus as Status } from '../../../generated/console/deliveries.ts';
+import type { Destination } from '../../parts/destinations.ts';
 import { EVENT_TYPES, formatEnum, formatEventType } from '../../parts/format.ts';
-import type { Destination } from './destinations.ts';
 
 export const STATUSES: readonly Status[] = ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 

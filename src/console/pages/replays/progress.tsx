@@ -1,11 +1,11 @@
 import { Badge, Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { CancelReplayDocument, type ReplayRowFragment } from '../../../generated/console/replays.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import type { Destination } from '../../parts/destinations.ts';
 import { formatCount, formatEnum, formatEventType } from '../../parts/format.ts';
 import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Destination } from './destinations.ts';
 
 const COLORS: Readonly<Record<ReplayRowFragment['status'], string>> = {
   RUNNING: 'blue',

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { useQuery } from 'urql';
-import { DestinationsDocument } from '../../../generated/console/deliveries.ts';
-import { formatEnum } from '../../parts/format.ts';
+import { DestinationsDocument } from '../../generated/console/deliveries.ts';
+import { formatEnum } from './format.ts';
 
 export type Destination = { id: string; name: string; kind: 'webhook' | 'connector' };
 
