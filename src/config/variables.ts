@@ -64,7 +64,7 @@ export const VARIABLES = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `worker` role uses four more for the queue, and the `api` role uses up to five to the read replica.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five to the read replica.',
   },
   ROLES: {
     schema: z

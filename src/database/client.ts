@@ -38,7 +38,8 @@ export type OpenDatabaseOptions = {
 //
 // Deleting a project locks its rows until the deletion is done. The queue retries instead of waiting for that. The
 // timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
-const QUEUE_SETTINGS = {
+/** For statements that never change: planned once, by index, and without waiting long for a lock. */
+export const QUEUE_SETTINGS = {
   ...SESSION_SETTINGS,
   lock_timeout: '500ms',
   plan_cache_mode: 'force_generic_plan',

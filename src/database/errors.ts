@@ -1,4 +1,8 @@
+import pg from 'pg';
 import { Prisma } from '../generated/prisma/client.ts';
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const FOREIGN_KEY_VIOLATION = '23503';
 
 /** Whether a unique index rejected a write (Prisma P2002). */
 export function isUniqueViolation(error: unknown): boolean {
@@ -7,6 +11,7 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** Whether a foreign key rejected a write because the parent is missing (Prisma P2003, or P2010 for raw SQL). */
 export function isForeignKeyViolation(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === FOREIGN_KEY_VIOLATION;
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
   const { cause } = (error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string } };
   return error.code === 'P2003' || (error.code === 'P2010' && cause?.kind === 'ForeignKeyConstraintViolation');

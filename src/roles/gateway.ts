@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ownHostsOf } from '../config/own-hosts.ts';
+import { openLane } from '../database/lane.ts';
 import { createLedger } from '../features/payments/ledger.ts';
 import { checkFacilitator, configuredRails } from '../gateway/chain/rails.ts';
 import { startGateway } from '../gateway/gateway.ts';
@@ -24,7 +25,8 @@ export async function openGatewayRole(ground: Ground) {
 
     serve(http: FastifyInstance): void {
       const rails = overrides.rails ?? configuredRails(config, egress);
-      const ledger = createLedger({ db, events, bus, onStatus: metrics.onPaymentStatus });
+      const lane = openLane({ url: db.directUrl, pool: db.pool, log });
+      const ledger = createLedger({ db, lane, events, bus, onStatus: metrics.onPaymentStatus });
       const rateLimiter = openRateLimiter(ground);
       const signer = createUpstreamSigner(keyring);
       const gateway = startGateway({
@@ -32,7 +34,10 @@ export async function openGatewayRole(ground: Ground) {
         responsePacing: overrides.responsePacing,
         metrics: metrics.gateway,
       });
-      onClose(gateway.stop);
+      onClose(async () => {
+        await gateway.stop();
+        await lane.close();
+      });
       registerGateway(http, gateway.served);
       if (config.production) checkFacilitator(rails.facilitator, network, log);
     },

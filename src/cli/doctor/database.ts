@@ -62,10 +62,14 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
   );
   const { limit, used } = row!;
   const isPooled = config.databaseDirectUrl !== undefined && config.databaseDirectUrl !== config.databaseUrl;
-  const needed = (isPooled ? 0 : config.databasePoolSize) + 1 + (config.roles.has('worker') ? QUEUE_POOL_SIZE : 0);
+  const needed =
+    (isPooled ? 0 : config.databasePoolSize) +
+    1 +
+    (config.roles.has('gateway') ? 1 : 0) +
+    (config.roles.has('worker') ? QUEUE_POOL_SIZE : 0);
   const advice =
-    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool, one connection for LISTEN, and, with ' +
-    `the worker role, ${QUEUE_POOL_SIZE} more for the queue.`;
+    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool, one connection for LISTEN, one for ' +
+    `payments with the gateway role, and ${QUEUE_POOL_SIZE} for the queue with the worker role.`;
   if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
   if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);

@@ -1,16 +1,16 @@
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
-import type { Transaction } from '../../database/client.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
-import { expandEventTypes } from '../../events/kinds.ts';
-import { type Connector, type Delivery, Prisma, type Webhook } from '../../generated/prisma/client.ts';
+import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
+import type { Connector, Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import type { NewEvent } from './new-event.ts';
+import type { Writer } from './writer.ts';
 
 /** The initial state of an event's delivery to one destination. */
 export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
 
-/** What becomes of an event: its deliveries, and the destinations that subscribe to it but filter it out. */
+/** An event's deliveries, and the destinations that subscribe to it but filter it out. */
 export type Routing = { deliveries: NewDelivery[]; filteredOut: string[] };
 
 type State = Pick<Delivery, 'reason' | 'completedAt'> & {
@@ -19,37 +19,60 @@ type State = Pick<Delivery, 'reason' | 'completedAt'> & {
   isDue: boolean;
 };
 
-type WebhookRow = Pick<Webhook, 'id' | 'isActive' | 'filter' | 'ordering'> & { isPaused: boolean; type: null };
-type ConnectorRow = Pick<Connector, 'id' | 'isActive' | 'filter' | 'type' | 'eventTypes'> & { isPaused: boolean };
+type WebhookRow = Pick<Webhook, 'id' | 'projectId' | 'isActive' | 'filter' | 'eventTypes' | 'ordering'> & {
+  isPaused: boolean;
+  type: null;
+};
+type ConnectorRow = Pick<Connector, 'id' | 'projectId' | 'isActive' | 'filter' | 'eventTypes' | 'type'> & {
+  isPaused: boolean;
+};
+
+/** A destination with what decides whether it gets an event. */
+export type EventDestination = WebhookRow | ConnectorRow;
 
 /**
- * Finds the destinations that subscribe to an event, or the only one it is meant for, and decides whether to send the
- * event to each of them. Those that filter it out get no delivery, because there would be too many.
+ * The destinations of projects that subscribe to any of the event types. With the locks, none can be deleted before its
+ * deliveries are written. To avoid a deadlock, the projects are locked first, as project deletion does.
  */
-export async function findDestinations(tx: Transaction, event: NewEvent): Promise<Routing> {
-  const { projectId, type, only } = event;
-  const subscribes = Prisma.sql`"eventTypes" && ${[type, '*']}::text[]`;
-  const isNamed = (id: string) => Prisma.sql`"id" = ${id}`;
-  const none = Prisma.sql`false`;
-  const webhookFilter = only ? ('webhookId' in only ? isNamed(only.webhookId) : none) : subscribes;
-  const connectorFilter = only ? ('connectorId' in only ? isNamed(only.connectorId) : none) : subscribes;
-  // With the locks, no destination can be deleted before its deliveries are written. To avoid a deadlock, this locks
-  // the project first, as project deletion does. A single statement saves round trips for every event.
-  const found = await tx.$queryRaw<(WebhookRow | ConnectorRow)[]>`
+export function findDestinations(
+  writer: Writer,
+  projectIds: readonly string[],
+  types: readonly EventKind[],
+): Promise<EventDestination[]> {
+  return writer.query<EventDestination>('event-destinations', SUBSCRIBED, [projectIds, [...types, '*']]);
+}
+
+/** The only destination of an event that someone requested, locked in the same way. */
+export function findNamed(writer: Writer, projectId: string, id: string): Promise<EventDestination[]> {
+  return writer.query<EventDestination>('event-destination', NAMED, [[projectId], id]);
+}
+
+/** A single statement saves round trips for every event. */
+function lockedWhere(condition: string): string {
+  return `
     WITH project AS MATERIALIZED (
-      SELECT "id" FROM "Project" WHERE "id" = ${projectId} FOR KEY SHARE
+      SELECT "id" FROM "Project" WHERE "id" = ANY($1::text[]) ORDER BY "id" FOR KEY SHARE
     ), webhooks AS (
-      SELECT "id", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "ordering" FROM "Webhook"
-      WHERE "projectId" = (SELECT "id" FROM project) AND ${webhookFilter} ORDER BY "id" FOR KEY SHARE
+      SELECT "id", "projectId", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "eventTypes", "ordering"
+      FROM "Webhook"
+      WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     ), connectors AS (
-      SELECT "id", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "type", "eventTypes" FROM "Connector"
-      WHERE "projectId" = (SELECT "id" FROM project) AND ${connectorFilter} ORDER BY "id" FOR KEY SHARE
+      SELECT "id", "projectId", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "eventTypes", "type"
+      FROM "Connector"
+      WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     )
-    SELECT "id", "isActive", "isPaused", "filter", "ordering", NULL AS "type", NULL AS "eventTypes" FROM webhooks
+    SELECT *, NULL AS "type" FROM webhooks
     UNION ALL
-    SELECT "id", "isActive", "isPaused", "filter", NULL, "type", "eventTypes" FROM connectors`;
+    SELECT "id", "projectId", "isActive", "isPaused", "filter", "eventTypes", NULL, "type" FROM connectors`;
+}
+
+const SUBSCRIBED = lockedWhere('"eventTypes" && $2::text[]');
+const NAMED = lockedWhere('"id" = $2');
+
+/** Decides which of these destinations an event is sent to. Those that filter it out get no delivery. */
+export function routeEvent(event: NewEvent, destinations: readonly EventDestination[]): Routing {
   const routing: Routing = { deliveries: [], filteredOut: [] };
-  for (const destination of found) {
+  for (const destination of destinations.filter((candidate) => isConcerned(candidate, event))) {
     const { id } = destination;
     const state = stateOf(destination, event);
     if (!state) {
@@ -66,8 +89,12 @@ export async function findDestinations(tx: Transaction, event: NewEvent): Promis
   return routing;
 }
 
+function isConcerned({ projectId, eventTypes }: EventDestination, { only, type, ...event }: NewEvent): boolean {
+  return projectId === event.projectId && (only !== undefined || eventTypes.includes(type) || eventTypes.includes('*'));
+}
+
 /** Undefined if the destination's filter excludes the event. */
-function stateOf(destination: WebhookRow | ConnectorRow, event: NewEvent): State | undefined {
+function stateOf(destination: EventDestination, event: NewEvent): State | undefined {
   const { isActive, isPaused, filter } = destination;
   if (!isActive) return skipped('disabled');
   if (destination.type !== null && !isCarried(destination, event)) return skipped('not_carried');

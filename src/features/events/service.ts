@@ -14,9 +14,10 @@ import { type Delivery, type Event, Prisma } from '../../generated/prisma/client
 import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
-import { findDestinations } from './find-destinations.ts';
+import { type EventDestination, findDestinations, findNamed, routeEvent } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
-import { writeEvent } from './write-event.ts';
+import { type EventToWrite, writeEvents } from './write-events.ts';
+import { prismaWriter } from './writer.ts';
 
 const testFilterInput = z.strictObject({
   filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),
@@ -37,14 +38,27 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
      * commit.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
-      const eventId = newId('Event');
-      const found = await findDestinations(tx, event);
-      const deliveries = found.deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery }));
-      await writeEvent(tx, {
-        ...{ id: eventId, version: payloadVersions.current, traceContext: currentTraceparent() ?? null },
-        ...{ event, deliveries, filteredOut: found.filteredOut },
-      });
-      return { eventId, deliveryIds: deliveries.map(({ id }) => id) };
+      const writer = prismaWriter(tx);
+      const { projectId, type, only } = event;
+      const destinations = only
+        ? await findNamed(writer, projectId, 'webhookId' in only ? only.webhookId : only.connectorId)
+        : await findDestinations(writer, [projectId], [type]);
+      const planned = service.plan(event, destinations);
+      await writeEvents(writer, [planned]);
+      return { eventId: planned.id, deliveryIds: planned.deliveries.map(({ id }) => id) };
+    },
+
+    /** Prepares an event for `writeEvents`. Its destinations must be locked until it is written. */
+    plan(
+      event: NewEvent,
+      destinations: readonly EventDestination[],
+      traceContext = currentTraceparent() ?? null,
+    ): EventToWrite {
+      const { deliveries, filteredOut } = routeEvent(event, destinations);
+      return {
+        ...{ id: newId('Event'), version: payloadVersions.current, traceContext, event, filteredOut },
+        deliveries: deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery })),
+      };
     },
 
     /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */

@@ -1,15 +1,14 @@
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
+import type { Lane } from '../../database/lane.ts';
 import { notFound } from '../../errors.ts';
 import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { currentTraceparent } from '../../tracing/tracer.ts';
 import type { EventService } from '../events/service.ts';
-import { bookFailure, bookingTime, bookSettlement, findOrCreateCustomer } from './books.ts';
-import { enterBooks } from './books-lock.ts';
-import { holdFunds, type InFlight } from './in-flight.ts';
 import { createKeptResponses } from './kept-responses.ts';
 import { createLeases, type PaymentLease, type Reconciled } from './lease.ts';
-import { paymentPayload } from './payload.ts';
 import type {
   AuthorizationKey,
   NewPayment,
@@ -19,7 +18,12 @@ import type {
   PaymentProgress,
   ServedResponse,
 } from './payment-record.ts';
-import { alreadyAt, alreadySettled, findHolder, insertClaim, movePayment, moveToServed } from './steps.ts';
+import { claimStep } from './steps/claim.ts';
+import { createFailStep, foreignText } from './steps/fail.ts';
+import { alreadyAt, alreadySettled, findHolder, movePayment } from './steps/move.ts';
+import { serveStep } from './steps/serve.ts';
+import { createSettleStep } from './steps/settle.ts';
+import { createVerifyStep, type InFlight } from './steps/verify.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -30,12 +34,13 @@ const FAILS_FROM: Record<PaymentStage, readonly PaymentStatus[]> = {
   UPSTREAM: ['VERIFIED'],
   SETTLE: ['SERVED', 'SETTLING', 'UNKNOWN'],
 };
-const FINAL = Prisma.sql`"authorization" = NULL, "leasedUntil" = NULL`;
 /** How long to wait before looking up an unknown settlement on the chain, because it must be in a block first. */
 const NEXT_CHECK_SECONDS = 5;
 
 export type LedgerOptions = {
   db: Database;
+  /** Writes the steps of concurrent payments together. */
+  lane: Lane;
   events: EventService;
   bus: Bus;
   /**
@@ -52,13 +57,22 @@ export type LedgerOptions = {
 /**
  * The payment lifecycle. Every step is a compare-and-set on the status and the lease, so if two processes both believe
  * they own a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
- * the books. If a step's result is lost, the step can be retried with the same lease and is taken only once.
+ * the books, and together with the same step of other payments. If a step's result is lost, the step can be retried with
+ * the same lease and is taken only once.
  *
  * A payment that failed at VERIFY is final but releases its nonce. The real payer can still present the authorization
  * as a new payment, even if someone else tried a forged one first. After any later failure, the nonce stays held: an
  * authorization leads to at most one upstream call.
  */
-export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
+export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
+  const claim = lane.step(claimStep);
+  const verify = lane.step(createVerifyStep(events));
+  const serve = lane.step(serveStep);
+  const settle = lane.step(createSettleStep(events));
+  const fail = lane.step(createFailStep(events));
+  const trace = () => currentTraceparent() ?? null;
+  const booksTime = () => now?.() ?? null;
+
   /** Notifies live subscribers, and the workers if events were recorded. */
   function announce(payment: PaymentProgress, hasEvents: boolean): void {
     onStatus?.(payment);
@@ -79,6 +93,14 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     return payment;
   }
 
+  async function verifyOrHold(lease: PaymentLease, isCovered: boolean): Promise<Payment | InFlight[]> {
+    const result = await verify({ ...lease, isCovered, traceContext: trace() });
+    if (!result) return alreadyAt(db.prisma, lease, 'VERIFIED');
+    if (result.kind === 'held') return result.others;
+    announce(result.payment, true);
+    return result.payment;
+  }
+
   return {
     /**
      * Claims an authorization's nonce for this request. Across all processes and projects, it can be claimed only once,
@@ -87,8 +109,10 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
     async claim(input: NewPayment): Promise<PaymentClaim> {
+      const id = newId('Payment');
+      const item = { ...input, id, authorization: JSON.stringify(input.authorization) };
       for (;;) {
-        const created = await insertClaim(db, input).catch((error) => {
+        const created = await claim(item).catch((error) => {
           throw isForeignKeyViolation(error) ? notFound() : error;
         });
         if (created) {
@@ -96,7 +120,8 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
           return { kind: 'claimed', payment: created };
         }
         const existing = await findHolder(db, input);
-        if (existing) return { kind: 'existing', payment: existing };
+        // If this claim's first result was lost, it was claimed by this request.
+        if (existing) return { kind: existing.id === id ? 'claimed' : 'existing', payment: existing };
         // The other payment released the nonce between the two statements.
       }
     },
@@ -105,43 +130,30 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(db, authorization),
 
     /**
-     * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight.
+     * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight. If it is the only one, the
+     * verification has already shown that there is enough money, and the payment becomes VERIFIED.
      *
-     * @returns the payer's other payments in flight, across all sellers and processes, and those settled since the
-     *   claim. If nothing else is in flight, the verification has already shown that there is enough money.
+     * @returns the VERIFIED payment, or else the payer's other payments in flight, across all sellers and processes,
+     *   and those settled since the claim.
      * @throws LeaseLost
      */
-    hold: (claimed: Payment): Promise<InFlight[]> => db.prisma.$transaction((tx) => holdFunds(tx, claimed)),
+    hold: (lease: PaymentLease): Promise<Payment | InFlight[]> => verifyOrHold(lease, false),
 
-    /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. */
-    async verified(lease: PaymentLease): Promise<Payment> {
-      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
-        await enterBooks(tx, lease.paymentId);
-        const set = Prisma.sql`"status" = 'VERIFIED', "verifiedAt" = clock_timestamp()`;
-        const moved = await movePayment(tx, lease, ['CLAIMED'], set);
-        if (!moved) return { payment: await alreadyAt(tx, lease, 'VERIFIED'), isNew: false };
-        const customerId = await findOrCreateCustomer(tx, moved);
-        await tx.payment.update({ where: { id: moved.id }, data: { customerId } });
-        const verified = { ...moved, customerId };
-        await events.record(tx, {
-          projectId: verified.projectId,
-          type: 'payment.verified',
-          data: paymentPayload(verified),
-        });
-        return { payment: verified, isNew: true };
-      });
-      if (isNew) announce(payment, true);
-      return payment;
-    },
+    /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. @throws LeaseLost */
+    verified: (lease: PaymentLease) => verifyOrHold(lease, true) as Promise<Payment>,
 
-    /** VERIFIED → SERVED, with the upstream's response. */
+    /**
+     * VERIFIED → SETTLING, with the upstream's response. The settlement may be sent from now on.
+     *
+     * @throws LeaseLost
+     */
     async served(lease: PaymentLease, response: ServedResponse): Promise<void> {
-      const moved = await moveToServed(db, lease, response);
+      const moved = await serve({ ...lease, ...response });
       if (moved) announce(moved, false);
-      else await alreadyAt(db.prisma, lease, 'SERVED');
+      else await alreadyAt(db.prisma, lease, 'SETTLING');
     },
 
-    /** SERVED → SETTLING. Call this before sending the settlement, because from then on, it may have happened. */
+    /** SERVED → SETTLING, for payments that an earlier version has left SERVED. */
     async settling(lease: PaymentLease): Promise<void> {
       await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
     },
@@ -156,18 +168,15 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
      *
      * @throws LeaseLost
      */
-    async settled(by: PaymentLease | Reconciled, result: OnChainSettlement): Promise<Payment> {
-      const transactionHash = result.transactionHash.toLowerCase();
-      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
-        const milestonesAtomic = await enterBooks(tx, by.paymentId);
-        const set = Prisma.sql`"status" = 'SETTLED', "transactionHash" = ${transactionHash},
-          "settledAt" = ${bookingTime(result.settledAt, now)}, "failureReason" = NULL, ${FINAL}`;
-        const moved = await movePayment(tx, by, SETTLEABLE, set);
-        if (!moved) return { payment: await alreadySettled(tx, by, transactionHash), isNew: false };
-        await bookSettlement(tx, events, moved, milestonesAtomic);
-        return { payment: moved, isNew: true };
-      });
-      if (isNew) announce(payment, true);
+    async settled(
+      by: PaymentLease | Reconciled,
+      { transactionHash: hash, settledAt }: OnChainSettlement,
+    ): Promise<Payment> {
+      const transactionHash = hash.toLowerCase();
+      const item = { ...ownerOf(by), transactionHash, settledAt, now: booksTime(), traceContext: trace() };
+      const payment = await settle(item);
+      if (!payment) return alreadySettled(db.prisma, by, transactionHash);
+      announce(payment, true);
       return payment;
     },
 
@@ -177,22 +186,11 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;
-      const { payment, isNew } = await db.prisma.$transaction(async (tx) => {
-        await enterBooks(tx, by.paymentId);
-        const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
-        const set = Prisma.sql`"status" = 'FAILED', "failureStage" = ${stage}::"PaymentStage",
-          "failureReason" = ${foreignText(reason, 100)}, "failureMessage" = ${foreignText(message, 1000)}, ${FINAL},
-          "verifiedAt" = CASE WHEN ${stage} = 'VERIFY' THEN NULL ELSE "verifiedAt" END,
-          "upstreamStatusCode" = coalesce(${upstream?.statusCode ?? null}::int, "upstreamStatusCode"),
-          "upstreamDurationMs" = coalesce(${upstream ? Math.round(upstream.durationMs) : null}::int, "upstreamDurationMs")`;
-        const moved = await movePayment(tx, by, from, set);
-        if (!moved) return { payment: await alreadyAt(tx, by, 'FAILED', stage), isNew: false };
-        if (stage === 'VERIFY') return { payment: moved, isNew: true };
-        await tx.paymentAnswer.deleteMany({ where: { paymentId: moved.id } });
-        await bookFailure(tx, events, moved, bookingTime(undefined, now));
-        return { payment: moved, isNew: true };
-      });
-      if (isNew) announce(payment, stage !== 'VERIFY');
+      const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
+      const why = { from, stage, reason, message, upstream };
+      const payment = await fail({ ...ownerOf(by), ...why, now: booksTime(), traceContext: trace() });
+      if (!payment) return alreadyAt(db.prisma, by, 'FAILED', stage);
+      announce(payment, stage !== 'VERIFY');
       return payment;
     },
 
@@ -216,7 +214,6 @@ export function createLedger({ db, events, bus, recoveryLeaseSeconds = 15, onSta
   };
 }
 
-/** Makes text from third parties, such as a facilitator, safe to store. */
-function foreignText(text: string, maxLength: number): string {
-  return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
+function ownerOf(by: PaymentLease | Reconciled): { paymentId: string; leaseToken: number | null } {
+  return { paymentId: by.paymentId, leaseToken: 'reconciled' in by ? null : by.leaseToken };
 }

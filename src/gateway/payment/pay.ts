@@ -95,7 +95,7 @@ export function createPay(options: PayOptions) {
         keepUntil: new Date(now().getTime() + keepSeconds(body) * 1000),
         ...(requestBodyDigest && { requestFingerprint: request.fingerprint(requestBodyDigest) }),
       });
-      return inStep('settle', {}, () => settle(payment, request, result.response));
+      return inStep('settle', {}, () => settle({ ...payment, status: 'SETTLING' }, request, result.response));
     }).catch((error) => {
       if (error instanceof PaymentGone) throw notFound();
       if (error instanceof AppError) throw error;

@@ -36,8 +36,8 @@ export function createRecovery(options: {
     CLAIMED: (payment) => abandon(payment, 'VERIFY'),
     VERIFIED: (payment) => abandon(payment, 'UPSTREAM'),
     SERVED: (payment) => settler.settle(payment),
-    SETTLING: (payment) => settler.resolve(payment),
-    UNKNOWN: (payment) => settler.resolve(payment),
+    SETTLING: (payment) => settler.resolve(payment, leaseOf(payment)),
+    UNKNOWN: (payment) => settler.resolve(payment, leaseOf(payment)),
   };
 
   function abandon(payment: Payment, stage: 'VERIFY' | 'UPSTREAM') {

@@ -48,13 +48,13 @@ export function createRepeat({ ledger, settler, network }: { ledger: Ledger; set
 
   /** Resumes a payment that no process owns anymore. Returns undefined if a process still owns it. */
   async function resume(payment: Payment): Promise<SettleResult | undefined> {
-    if (payment.status === 'UNKNOWN') return settler.retry(payment);
+    if (payment.status === 'UNKNOWN') return settler.resolve(payment);
     if (payment.status !== 'SERVED' && payment.status !== 'SETTLING') return undefined;
     const taken = await ledger.take(payment.id, LEASE_SECONDS);
     if (!taken) return undefined;
     return holdingLease(ledger, leaseOf(taken), async () => {
       if (taken.status === 'SERVED') return settler.settle(taken);
-      if (taken.status === 'SETTLING') return settler.resolve(taken);
+      if (taken.status === 'SETTLING') return settler.resolve(taken, leaseOf(taken));
       return undefined;
     });
   }

@@ -158,33 +158,34 @@ export function createSettler(options: {
 
   return {
     /**
-     * SERVED → SETTLED, FAILED, or UNKNOWN. The lease must be held.
+     * Sends a settlement for the first time: SERVED or SETTLING → SETTLED, FAILED, or UNKNOWN. The lease must be held.
      *
      * @throws LeaseLost if another process owns the payment before anything is sent or when the facilitator rejects it.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {
         const lease = leaseOf(payment);
-        await ledger.settling(lease);
+        if (payment.status === 'SERVED') await ledger.settling(lease);
         return sendUntilClear(payment, lease);
       });
     },
 
-    /** SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. The lease must be held. */
-    resolve: (payment: Payment): Promise<SettleResult> => once(payment, () => conclude(payment, leaseOf(payment))),
-
     /**
-     * UNKNOWN → the chain's result. If there is no result yet but enough time left, the settlement is retried, because
-     * a buyer who retries the request still wants the response. The chain accepts an authorization only once.
+     * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet but enough time left, the
+     * settlement is sent again, or for the first time if a process died before it could. The chain accepts an
+     * authorization only once.
+     *
+     * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
      */
-    retry(payment: Payment): Promise<SettleResult> {
+    resolve(payment: Payment, lease?: PaymentLease): Promise<SettleResult> {
       return once(payment, async () => {
-        const first = await conclude(payment, undefined);
         const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000;
-        if (first.kind !== 'unresolved' || remainingSeconds < SETTLEMENT_SECONDS) return first;
+        const isLate = remainingSeconds < SETTLEMENT_SECONDS;
+        const first = await conclude(payment, isLate ? lease : undefined);
+        if (first.kind !== 'unresolved' || isLate) return first;
         const reply = await send(payment);
         if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
-        return conclude(payment, undefined, { ...reply, isFirstAttempt: false });
+        return conclude(payment, lease, { ...reply, isFirstAttempt: false });
       });
     },
   };

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { InFlight } from '../../features/payments/in-flight.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
+import type { InFlight } from '../../features/payments/steps/verify.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain } from '../chain/chain.ts';
 import {
@@ -50,7 +50,9 @@ export function createVerify(options: {
       const headers = { ...demand.headers, 'tollgate-payment-id': claimed.id };
       return { kind: 'refused', response: { ...demand, headers } };
     }
-    if (!(await isCovered(claimed))) {
+    const held = await ledger.hold(lease);
+    if ('id' in held) return { kind: 'verified', payment: held };
+    if (!(await isCovered(claimed, held))) {
       const message = "The wallet's balance is needed for other payments in progress.";
       await ledger.failed(lease, { stage: 'VERIFY', reason: FUNDS_IN_USE, message });
       throw refusal('FUNDS_IN_USE', paymentFailureHeaders(network, claimed, FUNDS_IN_USE), {
@@ -75,13 +77,10 @@ export function createVerify(options: {
   }
 
   /**
-   * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment is recorded
+   * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment was recorded
    * before the balance is read, and later payments count it too, so the total in flight never exceeds the balance.
    */
-  async function isCovered(claimed: Payment): Promise<boolean> {
-    const others = await ledger.hold(claimed);
-    // The facilitator has checked the balance for this payment, and no other payment draws on it.
-    if (others.length === 0) return true;
+  async function isCovered(claimed: Payment, others: readonly InFlight[]): Promise<boolean> {
     try {
       const needed = sumOf(others) + atomicOf(claimed.amountAtomic);
       if ((await fundsOf(claimed, [])).balanceAtomic >= needed) return true;
@@ -95,7 +94,7 @@ export function createVerify(options: {
     }
   }
 
-  function fundsOf({ assetAddress, payer }: Payment, others: InFlight[]) {
+  function fundsOf({ assetAddress, payer }: Payment, others: readonly InFlight[]) {
     const wallet = { assetAddress: assetAddress as `0x${string}`, payer: payer as `0x${string}` };
     return chain.fundsOf(
       wallet,

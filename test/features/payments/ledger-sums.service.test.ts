@@ -50,7 +50,6 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   await often(repeats, (ledger) => ledger.verified(lease));
   if (outcome === 'upstream') return void (await fail('UPSTREAM'));
   await often(repeats, (ledger) => ledger.served(lease, answer()));
-  await often(repeats, (ledger) => ledger.settling(lease));
   if (outcome === 'settle') return void (await fail('SETTLE'));
   if (outcome === 'settled') return void (await often(repeats, (ledger) => ledger.settled(lease, result)));
   await one.ledger.unknown(lease, { reason: 'timeout' });

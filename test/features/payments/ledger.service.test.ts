@@ -147,7 +147,6 @@ describe('a payment', () => {
     const lease = leaseOf(await claimed(one.ledger, input));
     const verified = await one.ledger.verified(lease);
     await one.ledger.served(lease, answer({ requestFingerprint: 'digest' }));
-    await one.ledger.settling(lease);
     const transactionHash = `0x${'AB'.repeat(32)}`;
     const settledAt = new Date();
     const payment = await one.ledger.settled(lease, { transactionHash, settledAt });
@@ -196,7 +195,6 @@ describe('a payment', () => {
     for (const step of [
       () => one.ledger.verified(lease),
       () => one.ledger.served(lease, answer()),
-      () => one.ledger.settling(lease),
       () => one.ledger.settled(lease, result),
     ])
       await Promise.all([step(), step(), step()]);
@@ -209,6 +207,15 @@ describe('a payment', () => {
     expect(await one.db.prisma.revenueDay.findMany({ where: { projectId: project.id } })).toMatchObject([
       { paymentCount: 1, failedCount: 0 },
     ]);
+  });
+
+  test('that an earlier version left SERVED can be settled', async () => {
+    const lease = await sent(one.ledger, newPayment((await one.project()).id));
+    await one.db.prisma.payment.update({ where: { id: lease.paymentId }, data: { status: 'SERVED' } });
+    const result = { transactionHash: hex(32), settledAt: new Date() };
+    await expect(one.ledger.settled(lease, result)).rejects.toThrow(LeaseLost);
+    await one.ledger.settling(lease);
+    expect(await one.ledger.settled(lease, result)).toMatchObject({ status: 'SETTLED' });
   });
 
   test("rejects every step that the payment isn't ready for", async () => {

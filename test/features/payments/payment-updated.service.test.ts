@@ -80,8 +80,7 @@ test('paymentUpdated sends every status of a payment as it changes, and nothing 
   const steps = [
     ['CLAIMED', async () => {}],
     ['VERIFIED', () => books.ledger.verified(lease)],
-    ['SERVED', () => books.ledger.served(lease, answer())],
-    ['SETTLING', () => books.ledger.settling(lease)],
+    ['SETTLING', () => books.ledger.served(lease, answer())],
     ['UNKNOWN', () => books.ledger.unknown(lease, { reason: 'timeout' })],
     ['SETTLED', () => books.ledger.settled(lease, { transactionHash: hex(32), settledAt: new Date() })],
   ] as const;

@@ -23,7 +23,6 @@ async function keptResponse(projectId: string, { bytes, isSettled = true, keepSe
   const keepUntil = new Date(Date.now() + keepSeconds * 1000);
   // Compressible bodies count at their uncompressed size.
   await ledger.served(lease, { statusCode: 200, headers: {}, body: Buffer.alloc(bytes), durationMs: 1, keepUntil });
-  await ledger.settling(lease);
   if (isSettled) await ledger.settled(lease, { transactionHash: `0x${lease.paymentId}`, settledAt: new Date() });
   return lease.paymentId;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { openLane } from '../../../src/database/lane.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import type { PaymentLease } from '../../../src/features/payments/lease.ts';
 import { createLedger, type Ledger } from '../../../src/features/payments/ledger.ts';
@@ -26,11 +27,13 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
   const db = await openDatabase({ url, poolSize: 10, log });
   const bus = await openBus({ url, pool: db.pool, log });
   const events = createEventService({ db, bus });
-  const ledger = createLedger({ db, events, bus, ...(options.now && { now: options.now }) });
+  const lane = openLane({ url: db.directUrl, pool: db.pool, log });
+  const ledger = createLedger({ db, lane, events, bus, ...(options.now && { now: options.now }) });
   return {
     url,
     db,
     bus,
+    lane,
     events,
     ledger,
     project: (data: { userId?: string; milestonesAtomic?: number[] } = {}) => createProject(db, data),
@@ -39,6 +42,7 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
       return db.prisma.event.findMany({ where, orderBy: { id: 'asc' } });
     },
     async close() {
+      await lane.close();
       await bus.close();
       await db.close();
       await database?.drop();
@@ -106,7 +110,6 @@ export async function sent(ledger: Ledger, input: NewPayment): Promise<PaymentLe
   const lease = leaseOf(await claimed(ledger, input));
   await ledger.verified(lease);
   await ledger.served(lease, answer());
-  await ledger.settling(lease);
   return lease;
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Lane } from '../../../src/database/lane.ts';
 import { EVENT_PAYLOADS } from '../../../src/events/kinds.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
@@ -188,21 +189,17 @@ describe('the day of a payment', () => {
     await pay();
     const entered = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
-    const slow = createLedger({
-      db: books.db,
-      bus: books.bus,
-      now: () => now,
-      events: {
-        ...books.events,
-        async record(tx, event) {
-          if (event.type === 'payment.settled') {
-            entered.resolve();
-            await released.promise;
-          }
-          return books.events.record(tx, event);
+    const step: Lane['step'] = (original) =>
+      books.lane.step({
+        ...original,
+        async run(client, items) {
+          const results = await original.run(client, items);
+          entered.resolve();
+          await released.promise;
+          return results;
         },
-      },
-    });
+      });
+    const slow = createLedger({ ...books, lane: { ...books.lane, step }, now: () => now });
     const lease = await sent(books.ledger, newPayment(projectId));
     const booking = slow.settled(lease, { transactionHash: hex(32), settledAt: now });
     await entered.promise;

@@ -48,7 +48,7 @@ test("a rejection after another process took over doesn't fail the payment, beca
   const slow = settlerOf(one, () => {
     asked.resolve();
     return said.promise;
-  }).settle(payment);
+  }).settle({ ...payment, status: 'SETTLING' });
   await asked.promise;
 
   await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
@@ -59,14 +59,14 @@ test("a rejection after another process took over doesn't fail the payment, beca
     message: 'Soon.',
     isDenied: false,
   }));
-  expect(await other.resolve(taken)).toMatchObject({ kind: 'unresolved' });
-  expect(await other.retry(payment)).toMatchObject({ kind: 'unresolved' });
+  expect(await other.resolve(taken, leaseOf(taken))).toMatchObject({ kind: 'unresolved' });
+  expect(await other.resolve(payment)).toMatchObject({ kind: 'unresolved' });
 
   said.resolve(REFUSED);
   await expect(slow).rejects.toThrow(LeaseLost);
   const transactionHash = hex(32) as `0x${string}`;
   seen = { kind: 'settled', transactionHash, settledAt: new Date() };
-  expect(await other.resolve(taken)).toEqual({ kind: 'settled', transactionHash });
+  expect(await other.resolve(taken, leaseOf(taken))).toEqual({ kind: 'settled', transactionHash });
   const { status } = await one.db.prisma.payment.findUniqueOrThrow({ where: { id: payment.id } });
   expect(status).toBe('SETTLED');
 });

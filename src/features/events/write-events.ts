@@ -1,0 +1,66 @@
+import type { NewDelivery } from './find-destinations.ts';
+import type { NewEvent } from './new-event.ts';
+import type { Writer } from './writer.ts';
+
+export type EventToWrite = {
+  id: string;
+  /** The payload's version. */
+  version: number;
+  traceContext: string | null;
+  event: NewEvent;
+  deliveries: readonly (NewDelivery & { id: string })[];
+  /** The destinations whose filters exclude the event. */
+  filteredOut: readonly string[];
+};
+
+/** Writes events and their deliveries in one statement, because payments wait for it. */
+export async function writeEvents(writer: Writer, events: readonly EventToWrite[]): Promise<void> {
+  const deliveries = events.flatMap(({ id, event, deliveries }) =>
+    deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),
+  );
+  const ofEvents = <T>(read: (event: EventToWrite) => T) => events.map(read);
+  const ofDeliveries = <T>(read: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(read);
+  await writer.query('event-write', WRITE, [
+    ofEvents(({ id }) => id),
+    ofEvents(({ event }) => event.projectId),
+    ofEvents(({ event }) => event.type),
+    ofEvents(({ version }) => version),
+    ofEvents(({ event }) => event.test ?? false),
+    ofEvents(({ traceContext }) => traceContext),
+    ofEvents(({ event }) => JSON.stringify(event.data)),
+    // Arrays in an array would all need the same length.
+    ofEvents(({ filteredOut }) => (filteredOut.length > 0 ? filteredOut.join(' ') : null)),
+    ofDeliveries(({ id }) => id),
+    ofDeliveries(({ projectId }) => projectId),
+    ofDeliveries(({ eventId }) => eventId),
+    ofDeliveries(({ event }) => event.type),
+    // Someone requested an event that is meant for only one destination, so it is sent even while the circuit is open.
+    ofDeliveries(({ event }) => (event.only ? 'MANUAL' : 'SCHEDULED')),
+    ofDeliveries(({ webhookId }) => webhookId),
+    ofDeliveries(({ connectorId }) => connectorId),
+    ofDeliveries(({ orderingKey }) => orderingKey),
+    ofDeliveries(({ status }) => status),
+    ofDeliveries(({ reason }) => reason),
+    ofDeliveries(({ isDue }) => isDue),
+    ofDeliveries(({ completedAt }) => completedAt),
+  ]);
+}
+
+const WRITE = `
+  WITH event AS (
+    INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "data", "filteredOut")
+    SELECT id, project, type, version, test, trace, data::json, string_to_array(filtered, ' ')
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::boolean[], $6::text[], $7::text[], $8::text[])
+      AS new(id, project, type, version, test, trace, data, filtered)
+  )
+  INSERT INTO "Delivery" (
+    "id", "projectId", "eventId", "eventType", "trigger", "webhookId", "connectorId", "orderingKey", "status", "reason",
+    "nextAttemptAt", "completedAt"
+  )
+  SELECT
+    id, project, event, type, trigger::"AttemptTrigger", webhook, connector, ordering, status::"DeliveryStatus", reason,
+    CASE WHEN due THEN statement_timestamp() END, completed
+  FROM unnest(
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[],
+    $18::text[], $19::boolean[], $20::timestamptz[]
+  ) AS new(id, project, event, type, trigger, webhook, connector, ordering, status, reason, due, completed)`;

@@ -1,0 +1,23 @@
+/**
+ * CTEs that add entries (`projectId`, `day`, `endpointId`, and what to add) to the totals of their endpoints' days. A
+ * day's first entry queues the daily summary.
+ *
+ * @param entries the name of the CTE with the entries, at most one for each day and endpoint
+ */
+export function enterDays(entries: string): string {
+  return `day AS (
+    INSERT INTO "RevenueDay" AS r ("projectId", "day", "endpointId", "totalAtomic", "paymentCount", "failedCount")
+    SELECT "projectId", "day", "endpointId", "totalAtomic", "paymentCount", "failedCount" FROM ${entries}
+    ORDER BY "projectId", "day", "endpointId"
+    ON CONFLICT ("projectId", "day", "endpointId") DO UPDATE SET
+      "totalAtomic" = r."totalAtomic" + excluded."totalAtomic",
+      "paymentCount" = r."paymentCount" + excluded."paymentCount",
+      "failedCount" = r."failedCount" + excluded."failedCount"
+    RETURNING "projectId", "day"
+  ), summary AS (
+    INSERT INTO "DailySummary" ("projectId", "day") SELECT DISTINCT "projectId", "day" FROM day ON CONFLICT DO NOTHING
+  )`;
+}
+
+/** The UTC day of a time in SQL. */
+export const dayOf = (time: string): string => `(${time} AT TIME ZONE 'UTC')::date`;

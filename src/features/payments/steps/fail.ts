@@ -1,0 +1,126 @@
+import type pg from 'pg';
+import type { BatchStep } from '../../../database/lane.ts';
+import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
+import { findDestinations } from '../../events/find-destinations.ts';
+import type { EventService } from '../../events/service.ts';
+import { writeEvents } from '../../events/write-events.ts';
+import { clientWriter } from '../../events/writer.ts';
+import { paymentPayload } from '../payload.ts';
+import { dayOf, enterDays } from './days.ts';
+import { openBooks } from './open-books.ts';
+import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
+
+export type FailItem = {
+  paymentId: string;
+  /** Null if the chain has shown the outcome. */
+  leaseToken: number | null;
+  /** The statuses that the payment may have. */
+  from: readonly PaymentStatus[];
+  stage: PaymentStage;
+  reason: string;
+  message: string;
+  upstream: { statusCode: number; durationMs: number } | undefined;
+  /** The time on the books' clock, or null for the database's. */
+  now: Date | null;
+  traceContext: string | null;
+};
+
+/**
+ * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals of their days, and
+ * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't concern the
+ * seller. Returns undefined for payments that can't fail this way, or not under this lease.
+ */
+export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
+  return {
+    keyOf: ({ paymentId }) => paymentId,
+    async run(client, items) {
+      await openBooks(
+        client,
+        items.map(({ paymentId }) => paymentId),
+      );
+      const values = columns(items, VALUES);
+      const { rows } = await client.query<PaymentRow>({ name: 'payment-fail', text: FAIL, values });
+      const failed = new Map(rows.map((row) => [row.id, toPayment(row)]));
+      await record(client, items, failed);
+      return items.map(({ paymentId }) => failed.get(paymentId));
+    },
+  };
+
+  async function record(
+    client: pg.ClientBase,
+    items: readonly FailItem[],
+    failed: ReadonlyMap<string, Payment>,
+  ): Promise<void> {
+    const concerned = items.flatMap(({ paymentId, traceContext }) => {
+      const payment = failed.get(paymentId);
+      return payment && payment.failureStage !== 'VERIFY' ? [{ payment, traceContext }] : [];
+    });
+    if (concerned.length === 0) return;
+    const writer = clientWriter(client);
+    const projectIds = new Set(concerned.map(({ payment }) => payment.projectId));
+    const destinations = await findDestinations(writer, [...projectIds], ['payment.failed']);
+    const planned = concerned.map(({ payment, traceContext }) =>
+      events.plan(
+        { projectId: payment.projectId, type: 'payment.failed', data: failurePayload(payment) },
+        destinations,
+        traceContext,
+      ),
+    );
+    await writeEvents(writer, planned);
+  }
+}
+
+function failurePayload(payment: Payment) {
+  const { failureStage, failureReason, failureMessage, transactionHash, upstreamStatusCode } = payment;
+  return {
+    ...paymentPayload(payment),
+    stage: failureStage!.toLowerCase() as 'verify' | 'upstream' | 'settle',
+    reason: failureReason ?? '',
+    message: failureMessage ?? '',
+    ...(failureStage === 'UPSTREAM' && upstreamStatusCode !== null && { upstreamStatusCode }),
+    transactionHash,
+  };
+}
+
+const VALUES: ((item: FailItem) => unknown)[] = [
+  ({ paymentId }) => paymentId,
+  ({ leaseToken }) => leaseToken,
+  ({ from }) => from.join(' '),
+  ({ stage }) => stage,
+  ({ reason }) => foreignText(reason, 100),
+  ({ message }) => foreignText(message, 1000),
+  ({ upstream }) => upstream?.statusCode ?? null,
+  ({ upstream }) => (upstream ? Math.round(upstream.durationMs) : null),
+  ({ now }) => now?.toISOString() ?? null,
+];
+
+/** Makes text from third parties, such as a facilitator, safe to store. */
+export function foreignText(text: string, maxLength: number): string {
+  return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
+}
+
+const FAIL = `
+  WITH due AS MATERIALIZED (
+    SELECT i.*
+    FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $9::timestamptz[])
+      AS i("id", "leaseToken", "from", "stage", "reason", "message", "statusCode", "durationMs", "now")
+    JOIN "Payment" p ON p."id" = i."id"
+    WHERE p."status"::text = ANY(string_to_array(i."from", ' '))
+      AND (i."leaseToken" IS NULL OR p."leaseToken" = i."leaseToken")
+    ORDER BY p."id" FOR NO KEY UPDATE OF p
+  ), moved AS (
+    UPDATE "Payment" p SET "status" = 'FAILED', "failureStage" = d."stage"::"PaymentStage",
+      "failureReason" = d."reason", "failureMessage" = d."message", ${FINAL},
+      "verifiedAt" = CASE WHEN d."stage" = 'VERIFY' THEN NULL ELSE p."verifiedAt" END,
+      "upstreamStatusCode" = coalesce(d."statusCode", p."upstreamStatusCode"),
+      "upstreamDurationMs" = coalesce(d."durationMs", p."upstreamDurationMs"), ${touched('p')}
+    FROM due d WHERE p."id" = d."id"
+    RETURNING p.*
+  ), unpaid AS (
+    DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT "id" FROM moved))
+  ), entry AS (
+    SELECT m."projectId", ${dayOf('coalesce(d."now", clock_timestamp())')} AS "day", m."endpointId", 0 AS "totalAtomic",
+      0 AS "paymentCount", count(*)::int AS "failedCount"
+    FROM moved m JOIN due d USING ("id") WHERE m."failureStage" <> 'VERIFY' GROUP BY 1, 2, 3
+  ), ${enterDays('entry')}
+  SELECT * FROM moved`;

@@ -1,0 +1,21 @@
+import { type Payment, Prisma } from '../../../generated/prisma/client.ts';
+
+/** A payment as the driver reads it. */
+export type PaymentRow = Omit<Payment, 'amountAtomic'> & { amountAtomic: string };
+
+export function toPayment(row: PaymentRow): Payment {
+  return { ...row, amountAtomic: new Prisma.Decimal(row.amountAtomic) };
+}
+
+/** Turns items into one array for each value, for `unnest`. */
+export function columns<Item>(items: readonly Item[], values: readonly ((item: Item) => unknown)[]): unknown[][] {
+  return values.map((value) => items.map(value));
+}
+
+/** Every version of a row gets its own time, which live subscribers use to tell versions apart. */
+export function touched(row: string): string {
+  return `"updatedAt" = greatest(clock_timestamp(), ${row}."updatedAt" + interval '1 millisecond')`;
+}
+
+/** What a final payment no longer needs. */
+export const FINAL = '"authorization" = NULL, "leasedUntil" = NULL';

@@ -1,0 +1,165 @@
+import type pg from 'pg';
+import type { BatchStep } from '../../../database/lane.ts';
+import type { Payment } from '../../../generated/prisma/client.ts';
+import { formatUsd } from '../../../money.ts';
+import { findDestinations } from '../../events/find-destinations.ts';
+import type { NewEvent } from '../../events/new-event.ts';
+import type { EventService } from '../../events/service.ts';
+import { writeEvents } from '../../events/write-events.ts';
+import { clientWriter } from '../../events/writer.ts';
+import { atomicOf, paymentPayload } from '../payload.ts';
+import { dayOf, enterDays } from './days.ts';
+import { type Booked, openBooks } from './open-books.ts';
+import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
+
+export type SettleItem = {
+  paymentId: string;
+  /** Null if the chain has shown the outcome. */
+  leaseToken: number | null;
+  transactionHash: string;
+  settledAt: Date;
+  /** The time on the books' clock, or null for the database's. */
+  now: Date | null;
+  traceContext: string | null;
+};
+
+/** The payment, and its customer's totals before all payments of the batch. */
+type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
+
+const TYPES = ['payment.settled', 'customer.first_payment', 'customer.milestone'] as const;
+
+/**
+ * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records
+ * their events. Returns undefined for payments that can't be settled, or not under this lease.
+ *
+ * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't reopened.
+ */
+export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
+  return {
+    keyOf: ({ paymentId }) => paymentId,
+    async run(client, items) {
+      const booked = await openBooks(
+        client,
+        items.map(({ paymentId }) => paymentId),
+      );
+      const { rows } = await client.query<Row>({
+        name: 'payment-settle',
+        text: SETTLE,
+        values: columns(items, VALUES),
+      });
+      await record(client, items, rows, booked);
+      const settled = new Map(
+        rows.map(({ walletAddress, countBefore, totalBefore, ...row }) => [row.id, toPayment(row)]),
+      );
+      return items.map(({ paymentId }) => settled.get(paymentId));
+    },
+  };
+
+  async function record(
+    client: pg.ClientBase,
+    items: readonly SettleItem[],
+    rows: Row[],
+    booked: ReadonlyMap<string, Booked>,
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const writer = clientWriter(client);
+    const destinations = await findDestinations(writer, [...new Set(rows.map(({ projectId }) => projectId))], TYPES);
+    const traces = new Map(items.map(({ paymentId, traceContext }) => [paymentId, traceContext]));
+    const planned = inOrder(rows).flatMap(({ row, count, totalAtomic }) =>
+      eventsOf(row, count, totalAtomic, booked.get(row.id)!.milestonesAtomic).map((event) =>
+        events.plan(event, destinations, traces.get(row.id)),
+      ),
+    );
+    await writeEvents(writer, planned);
+  }
+}
+
+/** Gives each payment its customer's totals after it, as if the batch's payments had been settled one after the other. */
+function inOrder(rows: Row[]): { row: Row; count: number; totalAtomic: bigint }[] {
+  const totals = new Map<string, { count: number; totalAtomic: bigint }>();
+  return rows
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((row) => {
+      const { id, customerId, countBefore, totalBefore, amountAtomic } = row;
+      if (customerId === null || row.walletAddress === null) throw new Error(`Settled payment ${id} has no customer`);
+      const before = totals.get(customerId) ?? { count: countBefore, totalAtomic: BigInt(totalBefore) };
+      const after = { count: before.count + 1, totalAtomic: before.totalAtomic + BigInt(amountAtomic) };
+      totals.set(customerId, after);
+      return { row, ...after };
+    });
+}
+
+function eventsOf(row: Row, count: number, totalAtomic: bigint, milestonesAtomic: readonly bigint[]): NewEvent[] {
+  const payment = toPayment(row);
+  const { projectId } = payment;
+  const transactionHash = payment.transactionHash!;
+  const payload = paymentPayload(payment);
+  const { paymentId, endpointId, endpointPath, amountUsd, amountAtomic, asset, network } = payload;
+  const who = { customerId: payment.customerId!, payer: row.walletAddress!, paymentId };
+  const what = { endpointId, endpointPath, amountUsd, amountAtomic, asset, network, transactionHash };
+  const first: NewEvent[] =
+    count === 1 ? [{ projectId, type: 'customer.first_payment', data: { ...who, ...what } }] : [];
+  const milestones = milestonesPassed(milestonesAtomic, totalAtomic - atomicOf(payment.amountAtomic), totalAtomic);
+  return [
+    { projectId, type: 'payment.settled', data: { ...payload, transactionHash } },
+    ...first,
+    ...milestones.map((milestone): NewEvent => {
+      const reached = { milestoneUsd: formatUsd(milestone), totalUsd: formatUsd(totalAtomic), paymentCount: count };
+      return { projectId, type: 'customer.milestone', data: { ...who, ...reached } };
+    }),
+  ];
+}
+
+/** The milestones between `before` (exclusive) and `after` (inclusive), in ascending order. */
+function milestonesPassed(milestones: readonly bigint[], before: bigint, after: bigint): bigint[] {
+  return milestones
+    .filter((milestone) => before < milestone && milestone <= after)
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+const VALUES: ((item: SettleItem) => unknown)[] = [
+  ({ paymentId }) => paymentId,
+  ({ leaseToken }) => leaseToken,
+  ({ transactionHash }) => transactionHash,
+  ({ settledAt }) => settledAt.toISOString(),
+  ({ now }) => now?.toISOString() ?? null,
+];
+
+const NOW = 'coalesce(d."now", clock_timestamp())';
+
+const SETTLE = `
+  WITH due AS MATERIALIZED (
+    SELECT i.*
+    FROM unnest($1::text[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[])
+      AS i("id", "leaseToken", "transactionHash", "happenedAt", "now")
+    JOIN "Payment" p ON p."id" = i."id"
+    WHERE p."status" IN ('SETTLING', 'UNKNOWN') AND (i."leaseToken" IS NULL OR p."leaseToken" = i."leaseToken")
+    ORDER BY p."id" FOR NO KEY UPDATE OF p
+  ), moved AS (
+    UPDATE "Payment" p SET "status" = 'SETTLED', "transactionHash" = d."transactionHash",
+      "settledAt" = CASE WHEN ${dayOf('d."happenedAt"')} = ${dayOf(NOW)} THEN d."happenedAt" ELSE ${NOW} END,
+      "failureReason" = NULL, ${FINAL}, ${touched('p')}
+    FROM due d WHERE p."id" = d."id"
+    RETURNING p.*
+  ), total AS MATERIALIZED (
+    SELECT "customerId", count(*)::int AS "count", sum("amountAtomic") AS "total", min("settledAt") AS "first",
+      max("settledAt") AS "last"
+    FROM moved GROUP BY "customerId"
+  ), customer AS MATERIALIZED (
+    SELECT "id" FROM "Customer" WHERE "id" = ANY(ARRAY(SELECT "customerId" FROM total)) ORDER BY "id" FOR NO KEY UPDATE
+  ), counted AS (
+    UPDATE "Customer" c SET
+      "paymentCount" = c."paymentCount" + t."count",
+      "totalAtomic" = c."totalAtomic" + t."total",
+      "firstPaymentAt" = least(c."firstPaymentAt", t."first"),
+      "lastPaymentAt" = greatest(c."lastPaymentAt", t."last")
+    FROM total t JOIN customer l ON l."id" = t."customerId" WHERE c."id" = t."customerId"
+    RETURNING c."id", c."walletAddress", c."paymentCount" - t."count" AS "countBefore",
+      (c."totalAtomic" - t."total")::text AS "totalBefore"
+  ), entry AS (
+    SELECT "projectId", ${dayOf('"settledAt"')} AS "day", "endpointId", sum("amountAtomic") AS "totalAtomic",
+      count(*)::int AS "paymentCount", 0 AS "failedCount"
+    FROM moved GROUP BY 1, 2, 3
+  ), ${enterDays('entry')}
+  SELECT m.*, c."walletAddress", c."countBefore", c."totalBefore"
+  FROM moved m LEFT JOIN counted c ON c."id" = m."customerId"`;

@@ -1,0 +1,159 @@
+import type pg from 'pg';
+import { getAddress } from 'viem';
+import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
+import type { BatchStep } from '../../../database/lane.ts';
+import type { Payment } from '../../../generated/prisma/client.ts';
+import { newId } from '../../../ids.ts';
+import { findDestinations } from '../../events/find-destinations.ts';
+import type { EventService } from '../../events/service.ts';
+import { writeEvents } from '../../events/write-events.ts';
+import { clientWriter } from '../../events/writer.ts';
+import type { PaymentLease } from '../lease.ts';
+import { paymentPayload } from '../payload.ts';
+import { type Booked, openBooks } from './open-books.ts';
+import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
+
+/** A payment whose money may not have left the payer's wallet yet. */
+export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
+
+/** `held`: the payer has other payments in flight, which the balance must cover too. */
+export type VerifyResult = { kind: 'verified'; payment: Payment } | { kind: 'held'; others: InFlight[] };
+
+export type VerifyItem = PaymentLease & {
+  /** Whether the balance is known to cover the payer's other payments in flight. */
+  isCovered: boolean;
+  traceContext: string | null;
+};
+
+type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string }[] | null } & PaymentRow;
+
+/**
+ * Adds CLAIMED payments with a valid authorization to their payers' payments in flight. Those that are covered, or the
+ * only one in flight, become VERIFIED, with their customer and their event. Returns undefined for payments that aren't
+ * CLAIMED under this lease.
+ *
+ * Across all processes, only one transaction at a time looks at a payer, so of two simultaneous payments, the second
+ * sees the first. Unverified claims don't count, because anyone can make them in the name of any wallet. Payments
+ * settled since the claim do count, because the balance may have been read before the money left.
+ */
+export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
+  return {
+    keyOf: ({ paymentId }) => paymentId,
+    async run(client, items) {
+      const ids = items.map(({ paymentId }) => paymentId);
+      await lockPayers(client, ids);
+      const booked = await openBooks(client, ids);
+      const rows = await move(client, items, booked);
+      const results = new Map(rows.map((row) => [row.dueId, resultOf(row)]));
+      await record(client, items, results, booked);
+      return items.map(({ paymentId }) => results.get(paymentId));
+    },
+  };
+
+  async function record(
+    client: pg.ClientBase,
+    items: readonly VerifyItem[],
+    results: ReadonlyMap<string, VerifyResult>,
+    booked: ReadonlyMap<string, Booked>,
+  ): Promise<void> {
+    const writer = clientWriter(client);
+    const projects = new Set<string>();
+    for (const [id, { kind }] of results) if (kind === 'verified') projects.add(booked.get(id)!.projectId);
+    if (projects.size === 0) return;
+    const destinations = await findDestinations(writer, [...projects], ['payment.verified']);
+    const planned = items.flatMap(({ paymentId, traceContext }) => {
+      const result = results.get(paymentId);
+      if (result?.kind !== 'verified') return [];
+      const { payment } = result;
+      const event = { projectId: payment.projectId, type: 'payment.verified', data: paymentPayload(payment) } as const;
+      return [events.plan(event, destinations, traceContext)];
+    });
+    await writeEvents(writer, planned);
+  }
+}
+
+async function lockPayers(client: pg.ClientBase, paymentIds: readonly string[]): Promise<void> {
+  await client.query({ name: 'payment-payers', text: LOCK_PAYERS, values: [paymentIds, ADVISORY_LOCKS.payer] });
+}
+
+async function move(
+  client: pg.ClientBase,
+  items: readonly VerifyItem[],
+  booked: ReadonlyMap<string, Booked>,
+): Promise<Row[]> {
+  const known = items.filter(({ paymentId }) => booked.has(paymentId));
+  const values = columns(known, [
+    ({ paymentId }) => paymentId,
+    ({ leaseToken }) => leaseToken,
+    ({ isCovered }) => isCovered,
+    ({ paymentId }) => getAddress(booked.get(paymentId)!.payer),
+    () => newId('Customer'),
+  ]);
+  return (await client.query<Row>({ name: 'payment-verify', text: VERIFY, values })).rows;
+}
+
+function resultOf({ dueId, others, ...row }: Row): VerifyResult {
+  if (row.id !== null) return { kind: 'verified', payment: toPayment(row) };
+  return {
+    kind: 'held',
+    others: (others ?? []).map(({ nonce, amountAtomic }) => ({ nonce, amountAtomic: BigInt(amountAtomic) })),
+  };
+}
+
+const LOCK_PAYERS = `
+  SELECT pg_advisory_xact_lock($2::int, "payer")::text AS "locked" FROM (
+    SELECT DISTINCT hashtext("network" || ' ' || "assetAddress" || ' ' || "payer") AS "payer" FROM "Payment"
+    WHERE "id" = ANY($1::text[]) ORDER BY 1
+  ) AS payers`;
+
+const SAME_PAYER = 'o."payer" = d."payer" AND o."network" = d."network" AND o."assetAddress" = d."assetAddress"';
+
+const VERIFY = `
+  WITH due AS MATERIALIZED (
+    SELECT p."id", p."projectId", p."network", p."assetAddress", p."payer", p."nonce", p."amountAtomic", p."verifiedAt",
+      p."updatedAt", i."isCovered", i."walletAddress", i."customerId"
+    FROM unnest($1::text[], $2::int[], $3::boolean[], $4::text[], $5::text[])
+      AS i("id", "leaseToken", "isCovered", "walletAddress", "customerId")
+    JOIN "Payment" p ON p."id" = i."id"
+    WHERE p."leaseToken" = i."leaseToken" AND p."status" = 'CLAIMED'
+    ORDER BY p."id" FOR NO KEY UPDATE OF p
+  ), other AS MATERIALIZED (
+    SELECT d."id", o."nonce", o."amountAtomic" FROM due d CROSS JOIN LATERAL (
+      SELECT o."nonce", o."amountAtomic" FROM "Payment" o
+      WHERE ${SAME_PAYER} AND o."id" <> d."id" AND o."leasedUntil" IS NOT NULL AND o."verifiedAt" IS NOT NULL
+      UNION ALL
+      SELECT o."nonce", o."amountAtomic" FROM "Payment" o
+      WHERE ${SAME_PAYER} AND o."status" = 'SETTLED' AND o."updatedAt" >= d."updatedAt"
+      UNION ALL
+      SELECT o."nonce", o."amountAtomic" FROM due o WHERE ${SAME_PAYER} AND o."id" < d."id" AND o."verifiedAt" IS NULL
+    ) o WHERE NOT d."isCovered"
+  ), free AS MATERIALIZED (
+    SELECT * FROM due d WHERE NOT EXISTS (SELECT FROM other o WHERE o."id" = d."id")
+  ), held AS (
+    UPDATE "Payment" p SET "verifiedAt" = clock_timestamp(), ${touched('p')}
+    FROM due d WHERE p."id" = d."id" AND EXISTS (SELECT FROM other o WHERE o."id" = d."id")
+  ), known AS MATERIALIZED (
+    SELECT c."id", c."projectId", c."walletAddress" FROM "Customer" c
+    JOIN (SELECT DISTINCT "projectId", "walletAddress" FROM free) f USING ("projectId", "walletAddress")
+  ), created AS (
+    INSERT INTO "Customer" ("id", "projectId", "walletAddress")
+    SELECT DISTINCT ON (f."projectId", f."walletAddress") f."customerId", f."projectId", f."walletAddress" FROM free f
+    WHERE NOT EXISTS (
+      SELECT FROM known k WHERE k."projectId" = f."projectId" AND k."walletAddress" = f."walletAddress"
+    )
+    ORDER BY f."projectId", f."walletAddress", f."id"
+    -- Another process may have just created it. An update returns its ID.
+    ON CONFLICT ("projectId", "walletAddress") DO UPDATE SET "walletAddress" = excluded."walletAddress"
+    RETURNING "id", "projectId", "walletAddress"
+  ), customer AS (
+    SELECT * FROM known UNION ALL SELECT * FROM created
+  ), moved AS (
+    UPDATE "Payment" p SET "status" = 'VERIFIED', "verifiedAt" = clock_timestamp(), "customerId" = c."id", ${touched('p')}
+    FROM free f JOIN customer c USING ("projectId", "walletAddress") WHERE p."id" = f."id"
+    RETURNING p.*
+  )
+  SELECT d."id" AS "dueId", m.*, (
+    SELECT json_agg(json_build_object('nonce', o."nonce", 'amountAtomic', o."amountAtomic"::text))
+    FROM other o WHERE o."id" = d."id"
+  ) AS "others"
+  FROM due d LEFT JOIN moved m ON m."id" = d."id"`;
