@@ -26,8 +26,14 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
       value: PaymentStatus.VERIFIED,
       description: 'The signature is valid and the upstream is being called.',
     },
-    SERVED: { value: PaymentStatus.SERVED, description: 'The upstream has responded. Nothing has been charged yet.' },
-    SETTLING: { value: PaymentStatus.SETTLING, description: 'The settlement is being sent.' },
+    SERVED: {
+      value: PaymentStatus.SERVED,
+      description: 'The upstream has responded. Nothing has been charged yet. New payments go from VERIFIED to SETTLING.',
+    },
+    SETTLING: {
+      value: PaymentStatus.SETTLING,
+      description: 'The upstream has responded, and the settlement is being sent.',
+    },
     SETTLED: { value: PaymentStatus.SETTLED, description: 'The payment was settled on-chain.' },
     FAILED: { value: PaymentStatus.FAILED, description: 'The payment failed and nothing was charged.' },
     UNKNOWN: {
