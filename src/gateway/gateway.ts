@@ -16,6 +16,7 @@ import { createRepeat } from './payment/repeat.ts';
 import { createResponseMemory } from './payment/response-memory.ts';
 import { createSettler } from './payment/settle.ts';
 import { createVerify } from './payment/verify.ts';
+import type { QuickDemands } from './quick-demands.ts';
 import type { RouteTable } from './routing/route-table.ts';
 import type { GatewayResponse } from './upstream/gateway-response.ts';
 import type { ResponsePacing } from './upstream/response-pacing.ts';
@@ -38,10 +39,12 @@ export function startGateway(options: {
   publicUrl: string | undefined;
   responsePacing?: ResponsePacing | undefined;
   log: Logger;
+  quickDemands: QuickDemands;
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, responsePacing, log, metrics } =
+  const { routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, quickDemands, log, metrics } =
     options;
+  const { responsePacing } = options;
   const { transport } = rails;
   const facilitator = metrics ? measureFacilitator(rails.facilitator, metrics.onFacilitatorCall) : rails.facilitator;
   const chain = createChain({ network, transport });
@@ -61,7 +64,16 @@ export function startGateway(options: {
   });
   const responseMemory = createResponseMemory();
   const { run, settled } = untilSettled(pay);
-  const served = { routes, network, pay: run, refusedPayments, responseMemory, responsePacing, publicUrl };
+  const served = {
+    routes,
+    network,
+    pay: run,
+    refusedPayments,
+    responseMemory,
+    responsePacing,
+    quickDemands,
+    publicUrl,
+  };
   return {
     served,
     async stop() {

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, notFound } from '../errors.ts';
 import { isId } from '../ids.ts';
@@ -10,9 +11,10 @@ import { readPaymentHeader } from './payment/payment-header.ts';
 import { paymentRequired, wantsPage } from './payment/payment-required.ts';
 import type { HeldResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
+import type { QuickDemands } from './quick-demands.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
 import { isHostMapped, PREFIX, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
-import type { PaidRoute, RouteTable } from './routing/route-table.ts';
+import type { LoadedRoutes, PaidRoute, RouteTable } from './routing/route-table.ts';
 import type { GatewayResponse } from './upstream/gateway-response.ts';
 import { requestHeaders } from './upstream/headers.ts';
 import { publicLocation } from './upstream/location.ts';
@@ -34,20 +36,25 @@ export type GatewayOptions = {
   responseMemory(address: string): HeldResponse;
   /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
+  quickDemands: QuickDemands;
   /** This service's public URL, if it is known. */
   publicUrl: string | undefined;
   now?: () => Date;
 };
 
+/** `madeFrom`: the routes that the response depends on, if it depends on nothing else but the target. */
+type Responded = GatewayResponse & { madeFrom?: LoadedRoutes | undefined };
+
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
-  const { routes, network, pay, refusedPayments, responseMemory, publicUrl, responsePacing } = options;
+  const { routes, network, pay, refusedPayments, responseMemory, publicUrl, responsePacing, quickDemands } = options;
   const { now = () => new Date() } = options;
 
-  async function respond(request: FastifyRequest, gone: AbortSignal, held: HeldResponse): Promise<GatewayResponse> {
+  async function respond(request: FastifyRequest, gone: AbortSignal, held: HeldResponse): Promise<Responded> {
     const { projectId, rest } = splitTarget(request.raw.url ?? '');
     const requested = canonicalRequest(rest);
     if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
+    const madeFrom = routes.loaded(projectId);
     const route = isId('Project', projectId) ? await routes.find(projectId, requested.segments) : undefined;
     if (!route) throw notFound();
     const target = upstreamTarget(route.upstream, route.pattern, requested.segments, requested.query);
@@ -57,7 +64,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const resource = resourceOf(route, address.base + requested.path);
     const demand = (error: string) => demandOf(network, route, resource, request, error);
     const header = readPaymentHeader(request.raw.headers);
-    if (header.kind === 'none') return demand('Payment is required.');
+    if (header.kind === 'none') return { ...demand('Payment is required.'), madeFrom };
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
     checkFraming(request.raw);
@@ -88,7 +95,7 @@ export function createRequestHandler(options: GatewayOptions) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const held = responseMemory(request.ip);
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
-    const { statusCode, headers, body } = await respond(request, goneSignal(reply), held)
+    const { statusCode, headers, body, madeFrom } = await respond(request, goneSignal(reply), held)
       .catch((error) => failed(request, error))
       .finally(() => {
         if (isUndrained(request.raw)) reply.header('connection', 'close');
@@ -97,10 +104,13 @@ export function createRequestHandler(options: GatewayOptions) {
     paceResponse(reply.raw, Buffer.byteLength(body), responsePacing);
     // The gateway's own pages have a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
-    return reply
-      .code(statusCode)
-      .headers({ ...headers, ...policy })
-      .send(body);
+    reply.code(statusCode).headers({ ...headers, ...policy });
+    if (madeFrom)
+      quickDemands.remember(request, madeFrom, {
+        headers: reply.getHeaders() as OutgoingHttpHeaders,
+        body: body.toString(),
+      });
+    return reply.send(body);
   };
 }
 

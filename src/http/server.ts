@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
-import { runInRequest } from '../request-context.ts';
+import { requestIdOf, runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
@@ -25,7 +24,6 @@ const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 const REQUEST_CHECK_MILLISECONDS = 2_000;
 /** Longer than load balancers keep idle connections, so they never send a request on a connection that is closing. */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
-const REQUEST_ID = /^[\w.-]{8,64}$/;
 
 /** The HTTP server, which handles bodies, request IDs, logs, and error responses in the same way for all routes. */
 export function createHttpServer(options: {
@@ -49,10 +47,7 @@ export function createHttpServer(options: {
     forceCloseConnections: 'idle',
     trustProxy: options.trustsProxy,
     rewriteUrl: options.rewriteUrl,
-    genReqId: (request) => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : `req_${randomUUID()}`;
-    },
+    genReqId: requestIdOf,
     routerOptions: { maxParamLength: 200 },
     // The path can't exist, because no ID is that long. No hook has run yet.
     frameworkErrors: (error, request, reply) =>

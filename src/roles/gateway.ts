@@ -4,9 +4,11 @@ import { openLane } from '../database/lane.ts';
 import { createLedger } from '../features/payments/ledger.ts';
 import { checkFacilitator, configuredRails } from '../gateway/chain/rails.ts';
 import { startGateway } from '../gateway/gateway.ts';
+import { createQuickDemands } from '../gateway/quick-demands.ts';
 import { registerGateway, rewriteHost } from '../gateway/register.ts';
 import { openRouteTable } from '../gateway/routing/route-table.ts';
 import { createUpstreamSigner } from '../gateway/upstream/signature.ts';
+import { answerFirst } from '../http/answer-first.ts';
 import { openRateLimiter } from '../limits/rate-limit.ts';
 import type { Ground } from './ground.ts';
 
@@ -29,8 +31,9 @@ export async function openGatewayRole(ground: Ground) {
       const ledger = createLedger({ db, lane, events, bus, onStatus: metrics.onPaymentStatus });
       const rateLimiter = openRateLimiter(ground);
       const signer = createUpstreamSigner(keyring);
+      const quickDemands = createQuickDemands({ routes, publicUrl, log, onAnswer: metrics.onAnswer });
       const gateway = startGateway({
-        ...{ routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, log },
+        ...{ routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, quickDemands, log },
         responsePacing: overrides.responsePacing,
         metrics: metrics.gateway,
       });
@@ -39,6 +42,7 @@ export async function openGatewayRole(ground: Ground) {
         await lane.close();
       });
       registerGateway(http, gateway.served);
+      answerFirst(http.server, quickDemands.answer);
       if (config.production) checkFacilitator(rails.facilitator, network, log);
     },
   };

@@ -113,7 +113,7 @@ test('without --json, doctor prints one line per check, with advice below each f
   const { code, stdout } = await runCli(['doctor'], environment({ DATABASE_POOL_SIZE: '500' }));
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok +database version: PostgreSQL \d+/m);
-  expect(stdout).toMatch(/^failed +database connections: .*505.*\n +→ Lower DATABASE_POOL_SIZE/m);
+  expect(stdout).toMatch(/^failed +database connections: .*506.*\n +→ Lower DATABASE_POOL_SIZE/m);
 });
 
 test('doctor reports every configuration problem and then runs no other checks', async () => {
@@ -189,7 +189,7 @@ describe('doctor reports a database', () => {
 
   test('with fewer connections than the pool needs', async () => {
     const { troubles } = await examine({ DATABASE_POOL_SIZE: '500' });
-    expect(troubles).toEqual(only('database connections', 'failed', /needs 505/));
+    expect(troubles).toEqual(only('database connections', 'failed', /needs 506/));
   });
 });
 

@@ -5,7 +5,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
-const COUNT = 6;
+const COUNT = 20;
 
 describe.skipIf(!executablePath)('replays in the console', () => {
   let app: TestApp;
@@ -87,7 +87,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     await dialog.getByLabel('Rate (deliveries per second)').fill('1');
     await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByRole('button', { name: `Replay ${COUNT + 1} deliveries` }).click();
-    await page.getByText(/^[1-9] of 7$/).waitFor();
+    await page.getByText(new RegExp(`^[1-9]\\d? of ${COUNT + 1}$`)).waitFor();
     await page.getByRole('progressbar').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Cancel' }).click();

@@ -28,7 +28,8 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
     },
     SERVED: {
       value: PaymentStatus.SERVED,
-      description: 'The upstream has responded. Nothing has been charged yet. New payments go from VERIFIED to SETTLING.',
+      description:
+        'The upstream has responded. Nothing has been charged yet. New payments go from VERIFIED to SETTLING.',
     },
     SETTLING: {
       value: PaymentStatus.SETTLING,

@@ -30,14 +30,18 @@ export type PaidRoute = {
 export type RouteTable = {
   /** The active endpoint for a canonical path in a project, if there is one. */
   find(projectId: string, segments: readonly string[]): Promise<PaidRoute | undefined>;
+  /** A project's routes, if they are in memory and current. They are replaced as a whole, so compare them by identity. */
+  loaded(projectId: string): LoadedRoutes | undefined;
   /** The project that a host name belongs to. Never a project for the service's own host names. */
   projectOfHost(host: string): string | undefined;
   close(): void;
 };
 
-type Entry = {
+/** A project's routes at one point in time. */
+export type LoadedRoutes = { readonly loadedAt: number };
+
+type Entry = LoadedRoutes & {
   match: Promise<ReturnType<typeof createMatcher<PaidRoute>>>;
-  loadedAt: number;
   forget(): void;
   /** Set once a path wasn't found in this entry. */
   successor?: Promise<Entry>;
@@ -93,10 +97,15 @@ export async function openRouteTable(options: {
     return entry;
   }
 
-  function entryOf(projectId: string): Entry {
+  function currentEntry(projectId: string): Entry | undefined {
     const known = entries.get(projectId);
-    if (known && now() - known.loadedAt <= MAX_AGE_MILLISECONDS) return known;
-    known?.forget();
+    return known && now() - known.loadedAt <= MAX_AGE_MILLISECONDS ? known : undefined;
+  }
+
+  function entryOf(projectId: string): Entry {
+    const current = currentEntry(projectId);
+    if (current) return current;
+    entries.get(projectId)?.forget();
     const [oldest] = entries.values();
     if (oldest && entries.size >= MAX_PROJECTS) oldest.forget();
     const entry = load(projectId);
@@ -136,6 +145,7 @@ export async function openRouteTable(options: {
       if (route || entry !== known) return route;
       return (await (await successorOf(projectId, entry)).match)(segments);
     },
+    loaded: currentEntry,
     projectOfHost: (host) => (projectsByHost.size === 0 ? undefined : projectsByHost.get(hostNameOf(host))),
     close() {
       clearInterval(hostTimer);

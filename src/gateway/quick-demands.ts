@@ -1,0 +1,98 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { requestIdOf, runInRequest } from '../request-context.ts';
+import { isTracing } from '../tracing/tracer.ts';
+import { wantsPage } from './payment/payment-required.ts';
+import { PREFIX } from './routing/public-address.ts';
+import type { LoadedRoutes, RouteTable } from './routing/route-table.ts';
+
+/** A 402 response as it was sent before, and how it was logged. */
+type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string };
+
+const MAX_TARGETS = 1_000;
+const MAX_TARGET_CHARACTERS = 512;
+/** Requests with any of these need more than the terms. */
+const SPECIAL = ['payment-signature', 'x-payment', 'content-length', 'transfer-encoding', 'expect', 'upgrade'] as const;
+
+export type QuickDemands = ReturnType<typeof createQuickDemands>;
+
+/**
+ * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them again
+ * before anything else is done with a request. A response is valid only as long as the routes that it was made from.
+ */
+export function createQuickDemands(options: {
+  routes: Pick<RouteTable, 'loaded' | 'projectOfHost'>;
+  /** Without it, the terms depend on the request's host and proxies, so nothing is remembered. */
+  publicUrl: string | undefined;
+  log: Logger;
+  onAnswer(labels: { method: string; route: string; status: number }, seconds: number): void;
+}) {
+  const { routes, publicUrl, log, onAnswer } = options;
+  const demands = new WeakMap<LoadedRoutes, Map<string, Demand>>();
+
+  function find(host: string, target: string): Demand | undefined {
+    const projectId = routes.projectOfHost(host) ?? projectOfTarget(target);
+    const loaded = projectId === undefined ? undefined : routes.loaded(projectId);
+    return loaded && demands.get(loaded)?.get(keyOf(host, target));
+  }
+
+  return {
+    /** Responds if the response is known. Returns false if the request needs to be looked at. */
+    answer(request: IncomingMessage, response: ServerResponse): boolean {
+      if (publicUrl === undefined || isTracing() || !isPlain(request)) return false;
+      const demand = find(request.headers.host!, request.url!);
+      if (!demand) return false;
+      const startedAt = performance.now();
+      const requestId = requestIdOf(request);
+      response.writeHead(402, { ...demand.headers, 'x-request-id': requestId }).end(demand.body);
+      response.once('finish', () => {
+        const milliseconds = performance.now() - startedAt;
+        const { path, route } = demand;
+        const facts = { method: 'GET', path, route, status: 402, durationMs: Math.round(milliseconds) };
+        runInRequest({ requestId }, () => log.info(facts, 'request'));
+        onAnswer({ method: 'GET', route, status: 402 }, milliseconds / 1000);
+      });
+      return true;
+    },
+
+    /** Remembers a response made from these routes. */
+    remember(
+      request: FastifyRequest,
+      madeFrom: LoadedRoutes,
+      { headers, body }: Pick<Demand, 'headers' | 'body'>,
+    ): void {
+      const { raw, originalUrl: target } = request;
+      if (publicUrl === undefined || target.length > MAX_TARGET_CHARACTERS || !isPlain(raw)) return;
+      const known = demands.get(madeFrom) ?? new Map<string, Demand>();
+      demands.set(madeFrom, known);
+      if (known.size >= MAX_TARGETS) known.delete(known.keys().next().value!);
+      known.set(keyOf(raw.headers.host!, target), {
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        body,
+        path: request.url.split('?')[0]!,
+        route: request.routeOptions.url!,
+      });
+    },
+  };
+}
+
+const keyOf = (host: string, target: string) => `${host} ${target}`;
+
+/** Whether the response depends on nothing but the host and the target. */
+function isPlain({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  if (method !== 'GET' || httpVersion !== '1.1') return false;
+  if (SPECIAL.some((name) => headers[name] !== undefined) || wantsPage(headers.accept)) return false;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts === 1;
+}
+
+function projectOfTarget(target: string): string | undefined {
+  if (!target.startsWith(PREFIX)) return undefined;
+  const end = target.indexOf('/', PREFIX.length);
+  return end < 0 ? undefined : target.slice(PREFIX.length, end);
+}

@@ -1,0 +1,18 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+
+/**
+ * Lets `answer` respond to requests before the framework sees them. It must behave as the framework would.
+ *
+ * @param answer returns false, without having touched the response, if the framework handles the request.
+ */
+export function answerFirst(
+  server: Server,
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
+): void {
+  const listeners = server.listeners('request');
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    if (answer(request, response)) return;
+    for (const listener of listeners) listener.call(server, request, response);
+  });
+}

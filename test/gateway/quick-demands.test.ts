@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import pino from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createQuickDemands } from '../../src/gateway/quick-demands.ts';
+import type { LoadedRoutes } from '../../src/gateway/routing/route-table.ts';
+
+const PROJECT = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
+const TARGET = `/gateway/${PROJECT}/weather`;
+const DEMAND = { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body: '{"accepts":[]}' };
+
+let routes: LoadedRoutes | undefined;
+let demands: ReturnType<typeof open>;
+
+function open(publicUrl?: string) {
+  return createQuickDemands({
+    routes: {
+      loaded: (projectId) => (projectId === PROJECT ? routes : undefined),
+      projectOfHost: (host) => (host === 'shop.example' ? PROJECT : undefined),
+    },
+    publicUrl,
+    log: pino({ level: 'silent' }),
+    onAnswer() {},
+  });
+}
+
+function requestFor(changes: { method?: string; url?: string; headers?: Record<string, string>; raw?: string[] } = {}) {
+  const headers = { host: 'pay.example', ...changes.headers };
+  const rawHeaders = [...Object.entries(headers).flat(), ...(changes.raw ?? [])];
+  const { method = 'GET', url = TARGET } = changes;
+  return { method, httpVersion: '1.1', url, headers, rawHeaders } as unknown as IncomingMessage;
+}
+
+/** The response, or undefined if the request is left to the framework. */
+function answerTo(request: IncomingMessage, from = demands) {
+  const sent = { status: 0, headers: {} as Record<string, unknown>, body: '' };
+  const response = {
+    writeHead(status: number, headers: Record<string, unknown>) {
+      Object.assign(sent, { status, headers });
+      return response;
+    },
+    end(body: string) {
+      sent.body = body;
+    },
+    once() {},
+  };
+  return from.answer(request, response as unknown as ServerResponse) ? sent : undefined;
+}
+
+function remember(request = requestFor(), from = demands) {
+  const seen = {
+    raw: request,
+    originalUrl: request.url,
+    url: request.url,
+    routeOptions: { url: '/gateway/:projectId/*' },
+  };
+  from.remember(seen as unknown as FastifyRequest, routes!, DEMAND);
+}
+
+beforeEach(() => {
+  routes = { loadedAt: 0 };
+  demands = open('https://pay.example');
+});
+
+describe('a demand for payment', () => {
+  test('is sent again as it was, with an ID of its own', () => {
+    remember();
+    const [first, second] = [
+      answerTo(requestFor()),
+      answerTo(requestFor({ headers: { 'x-request-id': 'my-request-1' } })),
+    ];
+    for (const sent of [first, second]) {
+      expect(sent).toMatchObject({ status: 402, body: DEMAND.body });
+      expect(sent!.headers).toMatchObject({ ...DEMAND.headers, 'content-length': Buffer.byteLength(DEMAND.body) });
+    }
+    expect(first!.headers['x-request-id']).toMatch(/^req_/);
+    expect(second!.headers['x-request-id']).toBe('my-request-1');
+  });
+
+  test("is valid for one target at one host, including a project's own host", () => {
+    remember();
+    remember(requestFor({ url: '/weather', headers: { host: 'shop.example' } }));
+    expect(answerTo(requestFor({ url: '/weather', headers: { host: 'shop.example' } }))).toBeDefined();
+    for (const url of [`${TARGET}?city=Bern`, `${TARGET}/`, '/weather', '/graphql', `/gateway/${PROJECT}`]) {
+      expect(answerTo(requestFor({ url })), url).toBeUndefined();
+    }
+    expect(answerTo(requestFor({ headers: { host: 'other.example' } }))).toBeUndefined();
+  });
+
+  test('is forgotten with the routes that it was made from', () => {
+    remember();
+    routes = { loadedAt: 0 };
+    expect(answerTo(requestFor())).toBeUndefined();
+    remember();
+    routes = undefined;
+    expect(answerTo(requestFor())).toBeUndefined();
+  });
+
+  test.each([
+    ['with a payment', { headers: { 'payment-signature': 'e30=' } }],
+    ['with a version 1 payment', { headers: { 'x-payment': 'e30=' } }],
+    ['with a body', { headers: { 'content-length': '2' } }],
+    ['with a streamed body', { headers: { 'transfer-encoding': 'chunked' } }],
+    ['that expects something', { headers: { expect: '100-continue' } }],
+    ['for an upgrade', { headers: { upgrade: 'websocket' } }],
+    ['of a browser', { headers: { accept: 'text/html,*/*' } }],
+    ['with two Host headers', { raw: ['HOST', 'pay.example'] }],
+    ['with another method', { method: 'POST' }],
+    ['with HEAD', { method: 'HEAD' }],
+  ])('is neither remembered from nor sent to a request %s', (_title, changes) => {
+    remember(requestFor(changes));
+    expect(answerTo(requestFor())).toBeUndefined();
+    remember();
+    expect(answerTo(requestFor())).toBeDefined();
+    expect(answerTo(requestFor(changes))).toBeUndefined();
+  });
+
+  test('is never remembered without a public URL, because it depends on the request', () => {
+    const nowhere = open();
+    remember(requestFor(), nowhere);
+    expect(answerTo(requestFor(), nowhere)).toBeUndefined();
+  });
+
+  test('is remembered for a limited number of targets', () => {
+    for (let n = 0; n <= 1_000; n++) remember(requestFor({ url: `${TARGET}?n=${n}` }));
+    expect(answerTo(requestFor({ url: `${TARGET}?n=0` }))).toBeUndefined();
+    expect(answerTo(requestFor({ url: `${TARGET}?n=1000` }))).toBeDefined();
+    remember(requestFor({ url: `${TARGET}?${'x'.repeat(512)}` }));
+    expect(answerTo(requestFor({ url: `${TARGET}?${'x'.repeat(512)}` }))).toBeUndefined();
+  });
+});
