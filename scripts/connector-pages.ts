@@ -66,7 +66,7 @@ function configTable(definition: ConnectorDefinition): string {
         '',
         `Deliveries are paced to stay within ${title}'s limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
         ...(vendorLimit.concurrency === 1
-          ? ["A connector's requests never overlap: each waits until the last has ended."]
+          ? ["A connector's requests never overlap. Each one waits until the previous one has ended."]
           : []),
       ]
     : [];

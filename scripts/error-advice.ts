@@ -78,7 +78,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'new payment.',
   FACILITATOR_REJECTED:
     'The facilitator that verifies and settles payments rejects the gateway’s credentials, address, or requests. ' +
-    'Retrying and signing a new payment don’t help. Tell the seller. The operator finds the facilitator’s text in the log.',
+    'Neither retrying nor signing a new payment helps. Tell the seller. The operator can find the facilitator’s message in the log.',
   FACILITATOR_UNAVAILABLE:
     'The facilitator that verifies payments cannot be reached or did not return a usable response. You can retry ' +
     'with the same payment.',

@@ -96,15 +96,16 @@ For all connectors:
 
 ## Paused connectors
 
-A connector pauses if its service rejects the credentials or something else that you must fix, or five deliveries in a row for the same
-reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
+A connector pauses if its service rejects the credentials, rejects something else that you must fix, or rejects five deliveries in a row for
+the same reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
 \`isPaused: false\`. You can also [pause](../webhooks.md#pausing) a connector yourself.
 
-Types with \`canProbe\` check their credentials with a request that reads and changes nothing: ${listProbes()}.
-While such a connector is paused because of a rejected delivery, Tollgate checks it after 5 minutes, then after another
-15 minutes, an hour, and six hours, then daily, for about 30 days. \`nextProbeAt\` shows when. If the check succeeds, Tollgate resumes the
-connector and sends the held deliveries. If they are rejected again, it pauses again and the schedule continues; a successful delivery
-starts it over. Tollgate doesn't check connectors that you paused, or that paused after five rejections in a row.
+Types with \`canProbe\` check their credentials with a read-only request: ${listProbes()}.
+
+While such a connector is paused because of a rejected delivery, Tollgate checks it after 5 minutes, after another 15 minutes, an hour, and six
+hours, and then daily, for about 30 days. \`nextProbeAt\` shows when the next check is due. If the check succeeds, Tollgate resumes the connector
+and sends the held deliveries. If they are rejected again, the connector pauses again, and the schedule continues where it was. A successful
+delivery restarts the schedule. Tollgate doesn't check connectors that you paused, or that paused after five rejections in a row.
 `;
 }
 

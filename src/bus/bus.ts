@@ -8,7 +8,10 @@ import type { Logger } from 'pino';
 export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
-  /** Like `publish`, but calls this process's listeners before it returns, so that it doesn't use what it knew before. */
+  /**
+   * Like `publish`, but calls this process's listeners before it returns, so that this process stops using what it knew
+   * before.
+   */
   publishHereFirst(topic: string): void;
   /** Calls the listener on every hint on the topic and after a reconnect. Returns a function that unsubscribes. */
   subscribe(topic: string, listener: HintListener): () => void;
@@ -167,7 +170,7 @@ function destroySocket(client: pg.Client): void {
 /** All topics in one place, so publishers and listeners can't disagree. */
 export const topics = {
   deliveriesDue: 'due',
-  /** A destination's rate limit has changed, or a request has ended that others must not overlap. */
+  /** A destination's rate limit has changed, or a request that others must not overlap has ended. */
   paces: 'paces',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   /** There is a replay to run. */

@@ -2,13 +2,14 @@ import type { Config } from './config.ts';
 
 /** The host names that belong to the service itself. */
 export type OwnHosts = {
-  /** Whether a project must not have this name. It must be in lowercase, without a port or trailing dot. */
+  /** Whether projects can't have this name. The name must be in lowercase, without a port or trailing dot. */
   includes(host: string): boolean;
 };
 
 /**
  * The service's own names are the host of `PUBLIC_URL` and the address it listens on. Names under them and their parent
- * domains belong to the service too: people trust them as much, and cookies and certificates are often valid for them.
+ * domains belong to the service too, because people trust them just as much, and cookies and certificates are often
+ * valid for them.
  *
  * @returns undefined in production without `PUBLIC_URL`, because then the service's name is unknown.
  */

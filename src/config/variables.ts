@@ -52,7 +52,7 @@ export const VARIABLES = {
   },
   DATABASE_URL: {
     schema: databaseUrl,
-    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL runs in `DATA_DIR`.',
+    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL server runs in `DATA_DIR`.',
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,

@@ -150,7 +150,10 @@ export type VendorLimit = {
   burst?: number;
   /** How many requests a delivery usually takes. Defaults to 1. */
   requestsPerDelivery?: number;
-  /** Set this if the requests of one connector must not overlap. Across all processes, each then waits for the last. */
+  /**
+   * Set this if the requests of one connector must not overlap. Each request then waits until the previous one has
+   * ended, across all processes.
+   */
   concurrency?: 1;
   /** The vendor's page that documents the limit. */
   documentationUrl: string;

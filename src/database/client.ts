@@ -38,7 +38,7 @@ export type OpenDatabaseOptions = {
 //
 // Deleting a project locks its rows until the deletion is done. The queue retries instead of waiting for that. The
 // timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
-/** For statements that never change: planned once, by index, and without waiting long for a lock. */
+/** For statements that never change. They are planned once, use indexes, and don't wait long for a lock. */
 export const QUEUE_SETTINGS = {
   ...SESSION_SETTINGS,
   lock_timeout: '500ms',

@@ -24,21 +24,21 @@ type Entry = { item: unknown; waitsSince: number; outcome: PromiseWithResolvers<
 type Queue = BatchStep<unknown, unknown> & { waiting: Entry[] };
 
 const MAX_ITEMS = 64;
-/** A larger item would hold up everyone else's. */
+/** A larger item would hold up all the others. */
 const LARGE_BYTES = 128 * 1024;
 const MAX_BYTES = 1024 * 1024;
 const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 
 /**
  * Writes for concurrent callers together: while one batch is written, the next one collects, so batches grow with the
- * load, and a lone item never waits for company. All steps share one connection, because fewer, larger batches cost the
- * least.
+ * load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger batches
+ * cost the least.
  *
- * If a batch fails, each of its items is tried again alone on a connection of `pool`, so an item fails only for its own
- * reasons, and one that waits for a lock holds up the others only briefly. An item can be tried twice after its
- * connection was lost, so steps must tolerate that.
+ * If a batch fails, each of its items is retried alone on a connection from `pool`. So an item fails only for its own
+ * reasons, and an item that waits for a lock holds up the others only briefly. If a connection is lost, an item can be
+ * tried twice, so steps must tolerate that.
  *
- * @param options `url` points to the server itself, because the settings of the connection must last.
+ * @param options `url` points to the server itself, because the connection's settings must last.
  */
 export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: Logger }) {
   const own = openPool({
@@ -53,7 +53,7 @@ export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: 
     // Requests that arrived at the same time share the first batch.
     await new Promise(setImmediate);
     for (let queue = longestWaiting(queues); queue; queue = longestWaiting(queues)) await writeTogether(queue);
-    // In the same tick as the last look, so no item is left behind.
+    // In the same tick as the last check, so no item is left behind.
     working = undefined;
   }
 

@@ -15,8 +15,8 @@ const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /**
- * Parses an address in the form in which operating systems and DNS print it. An IPv4-mapped IPv6 address is read as the
- * IPv4 address. Octal, hexadecimal, and shortened spellings are rejected, and so are zone IDs.
+ * Parses an address in the form that operating systems and DNS use. An IPv4-mapped IPv6 address is read as the IPv4
+ * address. Octal, hexadecimal, and shortened spellings are rejected, and so are zone IDs.
  *
  * @returns undefined if the text isn't a plain address.
  */

@@ -53,7 +53,7 @@ const MAX_REMEMBERED_URLS = 2_000;
 // that the server has closed.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
-// Busy connections are renewed after this many requests to pick up DNS changes. (undici's `clientTtl` limits their age
+// To pick up DNS changes, busy connections are renewed after this many requests. (undici's `clientTtl` limits their age
 // instead, but reads the clock for every pooled connection on every request.)
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 

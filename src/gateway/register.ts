@@ -11,7 +11,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
  */
 const CORS = {
   'access-control-allow-origin': '*',
-  // The wildcard covers every header that the upstream may send. Browsers that don't know it read only the names.
+  // The wildcard covers every header that the upstream may send. Browsers that don't know it read only the listed
+  // names.
   // https://fetch.spec.whatwg.org/#http-access-control-expose-headers
   'access-control-expose-headers': [
     ...['*', 'payment-required', 'payment-response', 'x-payment-response', 'tollgate-payment-id', 'x-request-id'],

@@ -54,7 +54,7 @@ export function createBacklogs(
   options: { limits?: BacklogLimits; onDrop?: ((reason: DropReason) => void) | undefined } = {},
 ): Backlogs {
   const { limits = BACKLOG_LIMITS, onDrop } = options;
-  /** Streams with waiting bytes. */
+  /** Accounts with bytes waiting, by ID. */
   const accounts = new Map<string, Account>();
   let total = 0;
 

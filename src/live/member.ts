@@ -14,7 +14,7 @@ export type MemberOptions<Row> = {
   matches(row: Row): boolean;
   /** Counts bytes as waiting until the returned function is called. */
   hold(bytes: number): () => void;
-  /** Whether so much is waiting elsewhere that nothing should wait here. */
+  /** Whether so many bytes are already waiting elsewhere that this member shouldn't hold any. */
   isCrowded(): boolean;
 };
 

@@ -10,7 +10,7 @@ export type SubscriptionOptions<Row, Item> = Reader<Row> & {
   start: Progress;
   /** Creates an item from a row and the progress to resume from after it. */
   toItem(row: Row, progress: Progress): Item;
-  /** Whether a row's last change isn't news, such as a claim of a delivery. */
+  /** Whether a row's last change isn't worth showing (for example, a delivery was claimed). */
   isQuiet(row: Row): boolean;
   /** The filter of `look`, for rows from the follower. */
   matches(row: Row): boolean;

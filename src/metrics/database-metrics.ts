@@ -14,7 +14,7 @@ const READ_MILLISECONDS = 3_000;
 /** Metrics with one source, so that they are missing together if it fails. */
 type Group = { count: () => Promise<unknown>; render: (value: unknown) => Promise<string> };
 
-/** A group from what counts it, and what creates its gauges and returns how to set them. */
+/** Creates a group. `count` returns its numbers. `define` creates its gauges, and returns a function that sets them. */
 function group<T>(count: () => Promise<T>, define: (registers: Registry[]) => (value: T) => void): Group {
   const registry = new Registry();
   const set = define([registry]);
@@ -125,7 +125,10 @@ export function createDatabaseMetrics({ pool, log }: { pool: pg.Pool; log: Logge
   }
 
   return {
-    /** In the text format, without what could not be counted, or undefined if the database doesn't respond in time. */
+    /**
+     * The metrics in the text format, without those that couldn't be counted. Undefined if the database doesn't respond
+     * in time.
+     */
     async read(): Promise<string | undefined> {
       // While an earlier query is still running, a struggling database doesn't get another one.
       running ??= render().finally(() => {

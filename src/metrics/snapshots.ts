@@ -21,7 +21,10 @@ const LOAD = `
     coalesce(s."takenAt" > statement_timestamp() - make_interval(secs => ${MAX_AGE_SECONDS}), false) AS "isUsable"
   FROM "MetricSnapshot" s WHERE s."name" = ANY ($1)`;
 
-/** In the order of the names, so that two processes don't wait for each other. Returns the names that no other has. */
+/**
+ * In the order of the names, so that two processes don't wait for each other. Returns the names that no other process
+ * has claimed.
+ */
 const CLAIM = `
   INSERT INTO "MetricSnapshot" AS s ("name") SELECT unnest($1::text[]) ORDER BY 1
   ON CONFLICT ("name") DO UPDATE SET "claimedAt" = statement_timestamp() WHERE ${IS_DUE}
@@ -33,7 +36,10 @@ const STORE = `
 type Snapshot = { name: string; value: unknown; isDue: boolean; isUsable: boolean };
 type Claim = { name: string; claimedAt: Date };
 
-/** Counts what concerns the whole service, each count in one process at a time, and shares the results with the others. */
+/**
+ * Counts what concerns the whole service. One process at a time makes each count, and shares the result with the
+ * others.
+ */
 export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Logger; counts: Counts }) {
   const names = Object.keys(counts);
 
@@ -46,7 +52,7 @@ export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Log
     try {
       await pool.query(STORE, [name, claimedAt, JSON.stringify(await counts[name]!())]);
     } catch (error) {
-      log.warn({ err: error, count: name }, 'could not count for the metrics; the next process will retry');
+      log.warn({ err: error, count: name }, 'could not count a metric; the next process will retry');
     }
   }
 

@@ -14,7 +14,10 @@ import { CLEAN_UPS, startSweeps } from './sweeps.ts';
 
 const PROBES_SECONDS = 30;
 
-/** Starts what a process with the `worker` role runs: deliveries, replays, daily summaries, rollups, retention, sweeps, and probes. */
+/**
+ * Starts everything that a process with the `worker` role runs: deliveries, replays, daily summaries, rollups,
+ * retention, sweeps, and probes.
+ */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
   const { payloadVersions } = overrides;

@@ -228,7 +228,7 @@ describe('doctor reports', () => {
       /does not settle "exact" payments on eip155:84532. It offers exact on eip155:8453 \(x402 version 2\)/,
     ],
     [
-      'a facilitator for version 1 of x402 alone',
+      'a facilitator that supports only version 1 of x402',
       '/supported',
       () => json({ kinds: [{ x402Version: 1, scheme: 'exact', network: 'base-sepolia' }] }),
       'facilitator',

@@ -12,7 +12,7 @@ import { checkRequest } from './connector-requests.ts';
 /** The calls that a delivery can make. The one that delivers comes first. */
 const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   telegram: ['send', 'moved'],
-  twilio: ['send', 'look', 'look after error'],
+  twilio: ['send', 'lookup', 'lookup after error'],
   pagerduty: ['send', 'test-trigger', 'test-resolve'],
   opsgenie: ['send:eu', 'test-close:eu'],
   'google-sheets': ['append', 'grid', 'read-back', 'append-missing'],

@@ -91,7 +91,7 @@ const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs whose identifiers are also filters. Tests in test/features cover foreign identifiers in them. */
+/** Inputs whose identifiers are also filters. Tests in test/features cover other callers' identifiers in them. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
 
 /** Reasons why an operation isn't covered, and where to add it. */

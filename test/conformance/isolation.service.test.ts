@@ -142,7 +142,7 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
   });
 
   test.each(unslotted.map((operation) => [operation.name, operation] as const))(
-    '%s reveals nothing about foreign resources',
+    '%s reveals nothing about other callers’ resources',
     async (_name, operation) => {
       const answer = await ask(stranger.caller, operation.request({}));
       expectNothingForeign(answer);
@@ -166,7 +166,7 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     },
   );
 
-  test('a page with a foreign cursor contains no foreign resources', async () => {
+  test('a page from another caller’s cursor contains none of that caller’s resources', async () => {
     const { Project: projectId, ...items } = tenants.secret.ids;
     const lists = { endpoints: 'Endpoint', apiKeys: 'ApiKey', webhooks: 'Webhook', connectors: 'Connector' } as const;
     const own = stranger.home.ids.Project;
@@ -188,7 +188,7 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     }
   });
 
-  test('an Idempotency-Key doesn’t return a foreign stored response', async () => {
+  test('an Idempotency-Key doesn’t return another caller’s stored response', async () => {
     const path = `/api/projects/${tenants.secret.ids.Project}/webhooks`;
     const body = { url: 'https://hooks.example.com/plantedmark-stored', eventTypes: ['*'] };
     const headers = { 'idempotency-key': `stored-${name.length}` };
@@ -218,7 +218,7 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     await client.close();
   });
 
-  test('a subscription to the caller’s own project has no foreign events, even from a foreign cursor', async () => {
+  test('a subscription to the caller’s own project shows no events of other projects, even from another project’s cursor', async () => {
     const client = await connectSocket(app.url, stranger.caller.token);
     const foreign = await cursorOf(tenants.bob, tenants.secret.ids.Project);
     const { query } = OPERATIONS.find(({ name: title }) => title === 'subscription eventRecorded')!.request({}) as {

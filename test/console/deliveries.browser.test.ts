@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   };
 
-  test('the list of a destination tells how many events its filter excluded, and each event for which destinations', async () => {
+  test("a destination's list shows how many events its filter excluded, and each event shows which destinations filtered it out", async () => {
     const filtering = await createWebhook(alice, shop.base, {
       url: `${receiver.url}/few`,
       filter: { type: 'payment.failed' },

@@ -47,7 +47,7 @@ const counting: BatchStep<Item, number | undefined> = {
 const ids = (count: number) => Array.from({ length: count }, (_, index) => ({ id: index + 1 }));
 
 describe('a lane', () => {
-  test('writes what waits together, and returns to each caller its own result', async () => {
+  test('writes waiting items together, and returns each caller its own result', async () => {
     const count = lane.step(counting);
     const results = await Promise.all(ids(40).map(count));
     expect(results).toEqual(Array.from({ length: 40 }, () => 1));
@@ -103,7 +103,7 @@ describe('a lane', () => {
     expect(await locked).toBe(1);
   });
 
-  test('takes up where it stopped after its connection is lost', async () => {
+  test('continues where it stopped after its connection is lost', async () => {
     const count = lane.step(counting);
     await count({ id: 1 });
     await db.pool.query(
@@ -114,7 +114,7 @@ describe('a lane', () => {
     expect(await count({ id: 1 })).toBe(3);
   });
 
-  test('leaves no item behind that arrives while the last batch ends', async () => {
+  test('leaves behind no item that arrives while the last batch ends', async () => {
     const count = lane.step(counting);
     const chain = async (id: number) => {
       for (let n = 0; n < 50; n++) await count({ id });

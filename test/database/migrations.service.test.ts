@@ -134,7 +134,7 @@ test('a database that is newer than this version is left unchanged, with a warni
   expect(write.mock.calls.join()).toContain(SECOND);
 });
 
-test('the lock of a run is released when it ends', async () => {
+test("a run's lock is released when the run ends", async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
   const locks = () =>

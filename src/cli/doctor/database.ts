@@ -69,7 +69,7 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
     (config.roles.has('worker') ? QUEUE_POOL_SIZE : 0);
   const advice =
     'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs its pool, one connection for LISTEN, one for ' +
-    `payments with the gateway role, and ${QUEUE_POOL_SIZE} for the queue with the worker role.`;
+    `payments if it has the gateway role, and ${QUEUE_POOL_SIZE} for the queue if it has the worker role.`;
   if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
   if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);

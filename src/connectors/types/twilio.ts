@@ -80,7 +80,7 @@ export const twilio = defineConnector({
   // for its message first.
   build: ([event], settings, context) =>
     context.previousAttemptAmbiguous
-      ? listMessages(settings, 'look')
+      ? listMessages(settings, 'lookup')
       : sendMessage(settings, describeEvent(event, context)),
   classify,
   probe: {
@@ -116,7 +116,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   }
   // Twilio may have sent a message even if it returned 500 or an unknown success status.
   if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
-    return { kind: 'next', request: listMessages(context.config, 'look after error') };
+    return { kind: 'next', request: listMessages(context.config, 'lookup after error') };
   }
   return refusal(response, context.now);
 }
@@ -131,7 +131,7 @@ function classifyList(response: ConnectorResponse, context: ClassifyContext<Conf
   const eventId = context.events[0]!.id;
   const isSent = messages.some((message) => String(valueAt(message, 'body') ?? '').includes(eventId));
   if (isSent) return { kind: 'delivered', note: 'An earlier attempt already sent the SMS.' };
-  if (context.step === 'look after error') return retry("Twilio couldn't send the SMS right now.");
+  if (context.step === 'lookup after error') return retry("Twilio couldn't send the SMS right now.");
   return { kind: 'next', request: sendMessage(context.config, describeEvent(context.events[0]!, context)) };
 }
 

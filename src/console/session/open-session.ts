@@ -2,7 +2,7 @@ import type { OidcSession } from './oidc-session.ts';
 import { loadSettings, type SignIn } from './settings.ts';
 import { createTokenSession, type TokenSession } from './token-session.ts';
 
-/** A session and how users sign in to it. */
+/** A session and its sign-in method. */
 export type OpenSession =
   | { kind: 'oidc'; signIn: Extract<SignIn, { kind: 'oidc' }>; session: OidcSession }
   | { kind: 'development' | 'token'; session: TokenSession };

@@ -5,7 +5,7 @@ import type { createPacing } from './pacing.ts';
 
 export type JobSlotsOptions = {
   pacing: ReturnType<typeof createPacing>;
-  /** Called when the next request may start to a destination whose requests must not overlap. */
+  /** Called when a destination whose requests must not overlap may get its next request. */
   onTurnEnded: () => void;
 };
 
@@ -18,7 +18,7 @@ const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 export const paceOfJob = ({ deliveries, definition }: Job): Pace | null =>
   paceOf(deliveries[0]!.maxPerSecond, definition);
 
-/** The slots within rate limits that jobs have. Every request of a job takes its own. */
+/** The slots that jobs have within rate limits. Every request of a job takes its own slot. */
 export function createJobSlots({ pacing, onTurnEnded }: JobSlotsOptions) {
   const slotted = new WeakSet<Job>();
   let isClosed = false;
@@ -40,7 +40,7 @@ export function createJobSlots({ pacing, onTurnEnded }: JobSlotsOptions) {
     /**
      * Reserves slots, with one statement per destination.
      *
-     * @returns promises that resolve to true at a job's slot, and to false if it has none.
+     * @returns promises that resolve to true when a job's slot arrives, or to false if the job has none.
      */
     reserve(jobs: readonly Job[]): Map<Job, Promise<boolean>> {
       const groups = [...Map.groupBy(jobs, destinationOf)];
@@ -51,7 +51,7 @@ export function createJobSlots({ pacing, onTurnEnded }: JobSlotsOptions) {
       return new Map(entries);
     },
 
-    /** Waits for the slot for another request of the job. Returns false if this process is stopping. */
+    /** Waits for a slot for the job's next request. Returns false if this process is stopping. */
     async next(job: Job): Promise<boolean> {
       const [destination, pace] = [destinationOf(job), paceOfJob(job)];
       if (!pace) return true;
@@ -70,7 +70,7 @@ export function createJobSlots({ pacing, onTurnEnded }: JobSlotsOptions) {
       await endTurn(job);
     },
 
-    /** Ends waiting for further slots. */
+    /** Stops waiting for more slots. */
     close(): void {
       isClosed = true;
     },

@@ -15,8 +15,8 @@ const isBefore = (earlier: string, later: string) => `
   )`;
 
 /**
- * Set aside until it's its turn, unlike a delivery that is held for a paused webhook. The index "Delivery_waiting" uses
- * the same condition.
+ * Set aside until its turn comes, unlike a delivery that is held for a paused webhook. The index "Delivery_waiting"
+ * uses the same condition.
  */
 const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'`;
 
@@ -78,8 +78,8 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 const RELEASE_PORTION = 10_000;
 
 /**
- * Makes all deliveries due that are waiting for their turn at a webhook, so claims recheck them. Held deliveries stay
- * held. Publish `topics.deliveriesDue` afterward.
+ * Makes all deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held
+ * deliveries stay held. Publish `topics.deliveriesDue` afterward.
  *
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */

@@ -11,8 +11,8 @@ const MAX_REMEMBERED = 5_000;
 const FORGET_MILLISECONDS = 10 * 60_000;
 
 /**
- * What this process knows about a destination, in milliseconds of its monotonic clock: when its last slot is, not
- * counting bursts, and when the turn of its current request ends at the latest.
+ * What this process knows about a destination: when its last slot is, not counting bursts, and the latest time at which
+ * its current request's turn ends. Times are in milliseconds of this process's monotonic clock.
  */
 type Limit = Readonly<{ pace: Pace; lastSlotAt: number; turnEndsAt: number }>;
 
@@ -50,7 +50,8 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /**
      * Reserves slots for up to `count` requests.
      *
-     * @returns the seconds until each slot, which is soon. Put back the requests that didn't get one.
+     * @returns the number of seconds until each slot, which is always small. Put back the requests that didn't get a
+     *   slot.
      */
     async reserve(id: string, pace: Pace, count: number): Promise<number[]> {
       if (limits.size >= MAX_REMEMBERED && !limits.has(id)) limits.clear();
@@ -86,14 +87,14 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       try {
         await turns.end(id);
       } catch (error) {
-        log.warn({ err: error, destination: id }, "couldn't end a destination's turn; it ends by itself");
+        log.warn({ err: error, destination: id }, "couldn't end a destination's turn; it will end by itself");
       }
       learn(id, { turnEndsAt: 0 });
     },
 
     /** Ends all turns of this process, when it stops. */
     endTurns: () =>
-      turns.endAll().catch((error) => log.warn({ err: error }, "couldn't end turns; they end by themselves")),
+      turns.endAll().catch((error) => log.warn({ err: error }, "couldn't end turns; they will end by themselves")),
 
     /** Learns what other processes have changed for the destinations that have no free slot. */
     async refresh(): Promise<void> {
@@ -102,11 +103,11 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       try {
         const now = performance.now();
         for (const stored of await read([...closed.keys()])) {
-          // If slots were reserved in the meantime, more is known than was read.
+          // If slots were reserved in the meantime, what was read is out of date.
           if (limits.get(stored.id) === closed.get(stored.id)) update(closed.get(stored.id)!, stored, now);
         }
       } catch (error) {
-        log.debug({ err: error }, "couldn't read rate limits; the next round will");
+        log.debug({ err: error }, "couldn't read rate limits; the next round will retry");
       }
     },
   };

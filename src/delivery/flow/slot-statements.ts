@@ -1,7 +1,7 @@
 /**
  * The statements that share slots and turns among processes. Both are rows of the rate limiter's table. Losing a row in
- * a crash of the database does no harm, so commits don't have to reach the disk. A row is locked while it is checked,
- * so nothing is given out twice, no matter how many processes ask at once.
+ * a database crash does no harm, so commits don't have to reach the disk. A row is locked while it is checked, so
+ * nothing is given out twice, no matter how many processes ask at once.
  */
 
 const WITHOUT_WAITING = `set_config('synchronous_commit', 'off', true)`;

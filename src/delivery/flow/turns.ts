@@ -6,7 +6,7 @@ import { END_TURN, TAKE_TURN, turnKeyOf } from './slot-statements.ts';
  * ends by itself. A process that was suspended for too long can't end another process's turn.
  */
 export function createTurns(db: Queryable) {
-  /** When the turns that this process has end by themselves, by the database's clock. */
+  /** When this process's turns end by themselves, by the database's clock. */
   const held = new Map<string, string>();
 
   async function end(id: string): Promise<void> {
@@ -28,7 +28,7 @@ export function createTurns(db: Queryable) {
       return rows.length > 0;
     },
 
-    /** Ends the turn that this process has. */
+    /** Ends this process's turn. */
     end,
 
     async endAll(): Promise<void> {

@@ -16,7 +16,7 @@ export type DeliveryOutcome = {
   reason: string | null;
   /** Null for a delivery that is finished, held, or parked. */
   dueInSeconds: number | null;
-  /** Whether it stays due at the time when it was, and waits for its destination to have room. */
+  /** Whether it keeps its due time, and waits for its destination to have room. */
   isParked: boolean;
   retryStep: number;
   attempts: AttemptRecord[];

@@ -3,8 +3,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * How many seconds after a connector was paused, and after each probe that failed, its credentials are probed again:
- * for about 30 days in total.
+ * How many seconds after a connector was paused, and after each probe that failed, its credentials are probed again.
+ * The whole schedule takes about 30 days.
  */
 export const PROBE_SCHEDULE_SECONDS: readonly number[] = [
   ...[5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR],
@@ -12,7 +12,7 @@ export const PROBE_SCHEDULE_SECONDS: readonly number[] = [
 ];
 
 /**
- * The time of the next probe in SQL, or null if there were enough.
+ * The time of the next probe in SQL, or null if the schedule has ended.
  *
  * @param schedule the parameter with the schedule.
  * @param probes the number of probes so far.

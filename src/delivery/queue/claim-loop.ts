@@ -21,7 +21,7 @@ export type ClaimLoopOptions = {
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
 
-/** How long to wait for free slots before the next claim when more deliveries are due than fit. */
+/** How long to wait for free slots before the next claim when more deliveries are due than there are free slots. */
 const GATHER_MILLISECONDS = 20;
 /** How soon to check for deliveries announced to another worker, in case that worker is full or gone. */
 const OTHERS_TURN_MILLISECONDS = 250;

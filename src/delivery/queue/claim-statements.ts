@@ -199,9 +199,10 @@ const NEXT_DESTINATION = (after: string) => `
   ORDER BY ${DESTINATION} LIMIT 1`;
 
 /**
- * Goes through the destinations with parked deliveries by index and claims as many as each has room for, those that
- * someone is waiting for first, parked or not. The other parameters are $13, the destination to continue after, and $14, the maximum number of destinations to visit. For
- * destinations with negative room, claims only manual deliveries, parked or not.
+ * Goes through the destinations with parked deliveries by index, and claims as many deliveries as each has room for.
+ * Those that someone is waiting for go first, parked or not. The other parameters are $13, the destination to continue
+ * after, and $14, the maximum number of destinations to visit. For destinations with negative room, claims only manual
+ * deliveries, parked or not.
  *
  * `waiting` lists the visited destinations that may have more parked deliveries.
  */

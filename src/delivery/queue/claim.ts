@@ -166,7 +166,7 @@ type ClaimRow = MetaRow | (DeliveryRow & { meta: null });
 const isMeta = (row: ClaimRow): row is MetaRow => row.meta !== null;
 const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.meta === null;
 
-/** What someone is waiting for, then the rest in the order of creation. */
+/** Deliveries that someone is waiting for come first, then the rest in the order of creation. */
 function byUrgency(a: DeliveryRow, b: DeliveryRow): number {
   if (a.isUrgent !== b.isUrgent) return a.isUrgent ? -1 : 1;
   return a.id < b.id ? -1 : 1;

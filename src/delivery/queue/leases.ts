@@ -26,8 +26,8 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       const now = performance.now();
       if (now - lookedAt < LOOK_EVERY_MILLISECONDS) return;
       const old = [...held].filter(([, since]) => now - since > (leaseSeconds * 1000) / 3).map(([lease]) => lease);
-      // `lookedAt` changes only after success, so if a lease couldn't be extended, that is retried before the next
-      // claim finds the delivery.
+      // `lookedAt` changes only after success, so a failed extension is retried before the next claim finds the
+      // delivery.
       const prolonged = old.length > 0 ? await extendLeases(db, old, leaseSeconds) : undefined;
       lookedAt = now;
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);

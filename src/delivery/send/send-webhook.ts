@@ -34,8 +34,8 @@ export type SenderOptions = {
 };
 
 /**
- * Controls sending. The signal aborts it when the process stops. Requests after a job's first wait for `nextSlot`, which
- * returns false if they have to be left for later.
+ * Controls sending. `signal` aborts it when the process stops. After a job's first request, each further one waits for
+ * `nextSlot`, which returns false if the rest must be left for later.
  */
 export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boolean>; signal: AbortSignal };
 

@@ -21,8 +21,9 @@ type Paused = Pick<Connector, 'id' | 'projectId' | 'type' | 'secretConfig' | 'pa
 const AT_ONCE = 10;
 
 /**
- * Creates the function that probes the connectors whose probe is due, and resumes those whose credentials work again.
- * Each probe is sent by one process, and counts before it is sent, so that a process that dies doesn't repeat it.
+ * Creates the function that probes the connectors that are due for a probe, and resumes those whose credentials work
+ * again. Each probe is sent by one process. It is counted before it is sent, so that it isn't repeated if the process
+ * dies.
  */
 export function createDueProbes({ bus, secretBox, probe, connectors = findConnector, log }: DueProbesOptions) {
   return async function sendDueProbes(pool: pg.Pool): Promise<void> {
@@ -73,9 +74,9 @@ async function claimDue(pool: pg.Pool): Promise<Paused[]> {
 }
 
 /**
- * Ends the pause that the probe was for, but no later one, and none by the owner. Until a delivery succeeds, the
- * connector counts as failing and the number of probes is kept: if deliveries are rejected although the probe isn't, the
- * next probe isn't sooner.
+ * Ends the pause that the probe was for, but not a later one, and not one that the owner made. Until a delivery
+ * succeeds, the connector counts as failing, and the number of probes is kept. So if deliveries are rejected although
+ * the probe succeeds, the next probe isn't sent any sooner.
  *
  * @returns whether the connector was resumed.
  */

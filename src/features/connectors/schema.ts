@@ -36,8 +36,9 @@ export const Connector = builder.prismaNode('Connector', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When Tollgate next checks whether the credentials work again. If they do, it resumes the connector. Null if it ' +
-        'isn’t paused, if you paused it, if five deliveries were rejected, or if the service has no such check.',
+        'When Tollgate next checks whether the credentials work again. If they do, it resumes the connector. Null if ' +
+        'the connector isn’t paused, if you paused it, if it rejected five deliveries in a row, or if its service has ' +
+        'no such check.',
       resolve: ({ isActive, nextProbeAt }) => (isActive ? nextProbeAt : null),
     }),
   }),

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 
-/** An hour may have very many rows, and a step counts at most one hour. */
+/** Each step counts at most one hour, but an hour can have a huge number of rows. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
 
 /** As for the queue, planning over all partitions would take as long as counting. */
@@ -12,7 +12,7 @@ const BEGIN = `
   SET LOCAL enable_seqscan = off`;
 
 /**
- * Runs a step that adds to rollups, in a transaction, in one process at a time.
+ * Runs a step that adds to rollups. It runs in a transaction, and in only one process at a time.
  *
  * @returns what the step returns, or false if another process is counting
  */

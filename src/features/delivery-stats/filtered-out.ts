@@ -6,10 +6,10 @@ import { inCountingStep } from './counting-step.ts';
 export type FilteredOut = { destinationId: string; count: number };
 
 const STEP_EVENTS = 50_000;
-/** Far more than the clocks that IDs come from may be apart from the database's clock. */
+/** Far more than the clocks behind the IDs can differ from the database's clock. */
 const CLOCK_MARGIN_MILLISECONDS = 60_000;
 
-/** The events to count in the next step: from an ID up to another, or up to $1 if there are no more than fit in a step. */
+/** The range of event IDs to count in the next step. Ends at $1 if the remaining events fit in one step. */
 const FIND_STEP = `
   SELECT p."countedUntil" AS "from", coalesce((
     SELECT e."id" FROM "Event" e WHERE e."id" >= p."countedUntil" AND e."id" < $1
@@ -18,8 +18,8 @@ const FIND_STEP = `
   FROM "FilteredOutProgress" p WHERE p."countedUntil" < $1`;
 
 /**
- * Adds the events from $1 up to $2 to the rollups. First locks their projects, as the deletion of a project does, so that
- * neither waits for the other while holding what the other needs.
+ * Adds the events from $1 up to $2 to the rollups. To avoid a deadlock, this locks their projects first, as project
+ * deletion does.
  */
 const COUNT = `
   WITH filtered AS MATERIALIZED (
@@ -37,8 +37,8 @@ const COUNT = `
 const MOVE = 'UPDATE "FilteredOutProgress" SET "countedUntil" = $1';
 
 /**
- * A project's ($1) counts by destination from $2 to $3: the rollups, and the events that they don't contain yet, of which at
- * most $4 are read. The row without a destination tells whether there are more.
+ * A project's ($1) counts by destination from $2 to $3. Adds up the rollups and the events that they don't contain yet,
+ * of which at most $4 are read. The row without a destination tells whether there are more.
  */
 export const READ_FILTERED_OUT = `
   WITH event AS MATERIALIZED (
@@ -55,8 +55,8 @@ export const READ_FILTERED_OUT = `
   ) AS entry GROUP BY GROUPING SETS (("destinationId"), ()) ORDER BY "count" DESC, "destinationId"`;
 
 /**
- * Adds events that filters excluded to the rollups. Every event is read once, in the order of the IDs: an event's ID is
- * created in the transaction that writes it, so no event can appear later before the closed time.
+ * Adds events that filters excluded to the rollups. Every event is read once, in the order of the IDs. An event's ID is
+ * created in the transaction that writes the event, so no event with an ID from before `closed` can appear later.
  *
  * @param closed the start of the oldest open transaction, or earlier
  */

@@ -24,17 +24,17 @@ const HOURS_PER_ROUND = 1_000;
 const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 
 /**
- * The time before which no delivery can finish anymore, and no event can happen. Both get the start of the transaction
- * that writes them, or a later time. So this time is before the start of every open transaction, except those of backups,
- * which write nothing. A margin covers transactions that aren't listed yet and clock corrections. Whole seconds, because
- * stored times are rounded to milliseconds.
+ * The time before which no delivery can finish and no event can happen anymore. Both are dated at the start of the
+ * transaction that writes them, or later. So this time is before the start of every open transaction, except those of
+ * backups, which write nothing. A margin covers transactions that aren't listed yet and clock corrections. Whole
+ * seconds, because stored times are rounded to milliseconds.
  */
 const CLOSED = `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
     AND application_name NOT IN ('pg_dump', 'pg_dumpall')`;
 
-/** When the first delivery of a project finished that isn't in the rollups yet. The LIMIT makes it an index lookup. */
+/** When a project's first delivery that isn't in the rollups yet finished. The LIMIT makes it an index lookup. */
 const FIRST_NEW = `(
   SELECT d."updatedAt" FROM "Delivery" d
   WHERE d."projectId" = $1 AND d."updatedAt" >= until AND d."updatedAt" < $2 AND d."outcome" IS NOT NULL
@@ -42,8 +42,8 @@ const FIRST_NEW = `(
 )`;
 
 /**
- * The last of the next projects by ID, and which of them may have deliveries to count. Whether any of them has finished is
- * only checked when they are counted, because a project may have many that haven't.
+ * The last of the next projects by ID, and which of these projects may have deliveries to count. Whether any delivery
+ * has finished is checked only when they are counted, because a project may have many that haven't.
  */
 const FIND_PROJECTS = `
   SELECT p."id", EXISTS (
@@ -117,9 +117,9 @@ const DELETE_EMPTY = `
     AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`;
 
 /**
- * Keeps the rollups that statistics are read from: counts deliveries that finished and events that filters excluded, and
- * counts hours again in which finished deliveries were resent or deleted. One process at a time. Until something is
- * counted, statistics read the deliveries themselves, so they are exact even if this is late.
+ * Keeps the rollups that statistics are read from. Counts deliveries that finished and events that filters excluded,
+ * and recounts the hours in which finished deliveries were resent or deleted. One process at a time does this. Until
+ * something is counted, statistics read the deliveries themselves, so they are exact even if this is late.
  */
 export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
   const stopping = new AbortController();

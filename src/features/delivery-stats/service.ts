@@ -26,8 +26,8 @@ export type DeliveryStats = Period & {
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * How many deliveries, and how many events, are read that aren't in the rollups. There are more only before a long history has been counted for
- * the first time, or while a transaction stays open for long.
+ * The maximum number of deliveries, and of events, to read that aren't in the rollups yet. There are more only before a
+ * long history has been counted for the first time, or while a transaction stays open for a long time.
  */
 const MAX_READ = 200_000;
 

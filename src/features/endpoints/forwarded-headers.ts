@@ -30,7 +30,7 @@ const REFUSED: readonly (readonly [names: RegExp, reason: string])[] = [
   ],
 ];
 
-/** Normalizes names of request headers: lowercase, each of them once. */
+/** Normalizes names of request headers: converts them to lowercase and removes duplicates. */
 export const forwardedHeadersInput = z
   .array(
     z.string().transform((text, context) => {

@@ -27,12 +27,12 @@ type ConnectorRow = Pick<Connector, 'id' | 'projectId' | 'isActive' | 'filter' |
   isPaused: boolean;
 };
 
-/** A destination with what decides whether it gets an event. */
+/** A destination, and what decides whether it gets an event. */
 export type EventDestination = WebhookRow | ConnectorRow;
 
 /**
- * The destinations of projects that subscribe to any of the event types. With the locks, none can be deleted before its
- * deliveries are written. To avoid a deadlock, the projects are locked first, as project deletion does.
+ * The projects' destinations that subscribe to any of the event types. They are locked, so none can be deleted before
+ * its deliveries are written. To avoid a deadlock, the projects are locked first, as project deletion does.
  */
 export function findDestinations(
   writer: Writer,

@@ -35,7 +35,7 @@ const Event = builder.prismaNode('Event', {
     filteredOut: t.exposeIDList('filteredOut', {
       description:
         'IDs of the webhooks and connectors that subscribe to this event type, but whose filters exclude this event. They ' +
-        'have no delivery of it.',
+        'get no delivery.',
     }),
   }),
 });

@@ -34,7 +34,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
   const service = {
     /**
      * Writes an event and its deliveries. A destination that subscribes to the event but doesn't get it has a SKIPPED
-     * delivery that says why, unless its filter excludes the event: then the event lists it. Call `announce` after the
+     * delivery that says why. If its filter excludes the event, the event lists it instead. Call `announce` after the
      * commit.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {

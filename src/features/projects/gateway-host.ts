@@ -37,7 +37,7 @@ export type HostRules = {
 
 /**
  * Normalizes a project's host name to its stored form: lowercase, and ASCII for international names. Rejects ports, IP
- * addresses, names that aren't on the internet, and the service's own names.
+ * addresses, names that aren't on the public internet, and the service's own names.
  */
 export function gatewayHostInput({ ownHosts, production }: HostRules) {
   const reserved = new Set(production ? [...PRIVATE_DOMAINS, ...DEVELOPMENT_DOMAINS] : PRIVATE_DOMAINS);
@@ -54,7 +54,9 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
     const domain = labels.at(-1)!;
     if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a host name, not an IP address.');
     if (reserved.has(domain))
-      return refuse(`Must be a name on the internet, for example, "api.example.com". Names under ".${domain}" aren't.`);
+      return refuse(
+        `Must be a name on the public internet, for example, "api.example.com". Names under ".${domain}" aren't public.`,
+      );
     if (!ownHosts)
       return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
     if (ownHosts.includes(host))

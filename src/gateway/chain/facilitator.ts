@@ -85,7 +85,8 @@ export function readSettlement(response: unknown): FacilitatorSettlement {
 }
 
 /**
- * Reads an HTTP error. A 4xx status means that we sent something wrong, unless it is about the time of the request.
+ * Reads an HTTP error. A 4xx status means that we sent something wrong, unless the status is about the timing of the
+ * request.
  *
  * @param text the response's body, without secrets.
  */

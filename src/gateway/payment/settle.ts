@@ -48,8 +48,8 @@ export function createSettler(options: {
   }
 
   /**
-   * Sends the settlement, and sends it again as long as the facilitator is failing and the authorization is unused. That
-   * is safe, because the chain accepts an authorization only once.
+   * Sends the settlement, and retries it as long as the facilitator is failing and the authorization is unused. This is
+   * safe, because the chain accepts an authorization only once.
    */
   async function sendUntilClear(payment: Payment, lease: PaymentLease): Promise<SettleResult> {
     const lastChance = payment.validBefore.getTime() - SETTLEMENT_SECONDS * 1000;

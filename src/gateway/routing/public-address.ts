@@ -9,7 +9,7 @@ export type PublicAddress = {
   protocol: string;
   /** With the port, if it isn't the protocol's default. */
   host: string;
-  /** The URL in front of the paths of the project's endpoints. */
+  /** The URL that comes before the paths of the project's endpoints. */
   base: string;
 };
 
@@ -20,9 +20,9 @@ export function isHostMapped({ raw, originalUrl }: Pick<FastifyRequest, 'raw' | 
 
 /**
  * The address of the project that a request is for. Buyers and upstreams trust it, so it is made from what the service
- * knows: its public URL, and the project's own host name. Without a public URL, the service has to believe the request.
+ * knows: its public URL and the project's own host name. Without a public URL, the service has to trust the request.
  *
- * @throws AppError `BAD_REQUEST` if it would have to believe an invalid host.
+ * @throws AppError `BAD_REQUEST` if it would have to trust an invalid host.
  */
 export function publicAddressOf(
   request: FastifyRequest,

@@ -114,8 +114,8 @@ export async function openRouteTable(options: {
   }
 
   /**
-   * The entry that replaces this one. It is loaded after every request that was waiting for it arrived. A flood of
-   * unknown paths shares it.
+   * The entry that replaces this one. It is loaded only after all the requests that wait for it have arrived, so a
+   * flood of unknown paths shares it.
    */
   function successorOf(projectId: string, entry: Entry): Promise<Entry> {
     entry.successor ??= sleep(Math.max(0, entry.loadedAt + RELOAD_MILLISECONDS - now())).then(() => {

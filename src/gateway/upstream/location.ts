@@ -1,6 +1,6 @@
 import { isPlaceholder, type Upstream, withoutReserved } from './target.ts';
 
-/** A call to an upstream, and where buyers reach the endpoint behind which it is. */
+/** A call to an upstream, and where buyers reach its endpoint. */
 type LocatedCall = {
   route: { upstream: Upstream; pattern: readonly string[] };
   target: { origin: string; path: string };
@@ -8,7 +8,7 @@ type LocatedCall = {
 };
 
 /**
- * The value of `Location` that buyers get. A URL of the upstream itself becomes the public URL that leads to it, like
+ * The value of `Location` that buyers get. A URL of the upstream itself becomes the public URL that leads to it, as
  * with Apache's `ProxyPassReverse`. It loses the parameters that the upstream URL sets, because they may be secret. A
  * URL on any other host stays as it is.
  *
@@ -46,7 +46,7 @@ function publicPath({ upstream, pattern }: LocatedCall['route'], path: string): 
 }
 
 /**
- * The segments of the upstream URL and of the endpoint's path that correspond to each other: everything in front of the
+ * The segments of the upstream URL and of the endpoint's path that correspond to each other: everything before the
  * placeholders. Undefined if what follows isn't the same in both.
  */
 function basesOf(segments: readonly string[], pattern: readonly string[]) {

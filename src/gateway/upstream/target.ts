@@ -67,7 +67,7 @@ export function upstreamTarget(
   };
 }
 
-/** A query without the parameters that the upstream URL sets. Neither has the question mark. */
+/** A query without the parameters that the upstream URL sets. Neither includes the question mark. */
 export function withoutReserved(upstream: Upstream, query: string): string {
   const pairs = query.split('&').filter((pair) => ![...namesIn(pair)].some((name) => isReserved(upstream, name)));
   return pairs.join('&');

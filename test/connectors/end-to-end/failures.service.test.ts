@@ -123,7 +123,7 @@ describe('a vendor in trouble', () => {
     expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
   });
 
-  test("isn't followed when it redirects", async () => {
+  test("can't redirect the request", async () => {
     const redirect = { statusCode: 307, headers: { location: 'https://hooks.slack.com/services/T1/B1/elsewhere' } };
     const { delivery, calls } = await deliver('zapier', 'payment.settled', 'FAILED', redirect);
     expect(statusesOf(delivery)).toEqual([307]);

@@ -125,7 +125,7 @@ describe('reading Discord responses', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  test('waits as long as the body or else the header says', () => {
+  test("waits as long as the body says, or the header if the body doesn't say", () => {
     const headers = { 'retry-after': '65' };
     expect(outcomeOf(429, { retry_after: 64.57, global: false }, headers)).toMatchObject({ afterSeconds: 65 });
     expect(outcomeOf(429, { retry_after: 0.3 })).toMatchObject({ afterSeconds: 1 });

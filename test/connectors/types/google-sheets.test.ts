@@ -185,7 +185,7 @@ describe('reading Google Sheets responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('waits for the next minute of the quota', () => {
+  test('waits until the per-minute quota resets', () => {
     expect(classify(failure(429, 'RESOURCE_EXHAUSTED'))).toMatchObject({ afterSeconds: 60 });
   });
 

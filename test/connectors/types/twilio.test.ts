@@ -134,16 +134,16 @@ describe('an SMS that may already have been sent', () => {
       method: 'GET',
       url: `${base}/Messages.json?To=%2B15558675310&PageSize=100`,
       headers: { authorization },
-      step: 'look',
+      step: 'lookup',
     });
   });
 
   test('counts as delivered if it is found', () => {
-    expect(twilio.classify(list('other', sentBody), { ...ambiguous, step: 'look' }).kind).toBe('delivered');
+    expect(twilio.classify(list('other', sentBody), { ...ambiguous, step: 'lookup' }).kind).toBe('delivered');
   });
 
   test("is sent again unchanged if it isn't found", () => {
-    expect(twilio.classify(list('other'), { ...ambiguous, step: 'look' })).toEqual({
+    expect(twilio.classify(list('other'), { ...ambiguous, step: 'lookup' })).toEqual({
       kind: 'next',
       request: twilio.build([settled], config, sampleContext()),
     });
@@ -151,8 +151,8 @@ describe('an SMS that may already have been sent', () => {
 
   test.each([500, 502, 504])('is looked up after a %i', (statusCode) => {
     const outcome = twilio.classify(vendorResponse(statusCode, { code: 20500 }), classifyContext(config, settled));
-    expect(outcome).toMatchObject({ kind: 'next', request: { method: 'GET', step: 'look after error' } });
-    const looking = { ...ambiguous, step: 'look after error' };
+    expect(outcome).toMatchObject({ kind: 'next', request: { method: 'GET', step: 'lookup after error' } });
+    const looking = { ...ambiguous, step: 'lookup after error' };
     expect(twilio.classify(list(sentBody), looking).kind).toBe('delivered');
     expect(twilio.classify(list(), looking).kind).toBe('retry');
   });
@@ -163,7 +163,7 @@ describe('an SMS that may already have been sent', () => {
     [429, '', 'retry'],
     [500, '', 'retry'],
   ])('waits if the list returns %i %j', (statusCode, body, kind) => {
-    expect(twilio.classify(vendorResponse(statusCode, body), { ...ambiguous, step: 'look' }).kind).toBe(kind);
+    expect(twilio.classify(vendorResponse(statusCode, body), { ...ambiguous, step: 'lookup' }).kind).toBe(kind);
   });
 });
 

@@ -5,7 +5,7 @@ const of = (destination: string, attemptCount = 0) => ({ destination, attemptCou
 
 const limits = { maxInFlight: 1_000, perDestination: 50, maxPerDestination: 500 };
 
-describe('the room of a destination', () => {
+describe("a destination's available room", () => {
   test('is half of the slots for a single destination', () => {
     const destinations = createDestinationRoom(limits);
     expect(destinations.share()).toBe(500);

@@ -115,7 +115,7 @@ describe('vendor limits', () => {
     ]);
   });
 
-  test('forbid requests that overlap where two of them would write to the same place', () => {
+  test('forbid overlapping requests where two of them would write to the same place', () => {
     const alone = declared.filter(([, { concurrency }]) => concurrency === 1);
     expect(alone.map(([type]) => type)).toEqual(['google-sheets', 'dune']);
   });

@@ -94,7 +94,7 @@ const addConnector = () => stage.addConnector('dune', { url: receiver.url });
 const batches = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()) as string[]);
 
 describe('deliveries without a slot', () => {
-  test('stay due since when they were, and wait parked', async () => {
+  test('keep their due times, and wait parked', async () => {
     const id = await addWebhook(0.01);
     const backlog = await addBacklog(id, 8);
     const due = await Promise.all(backlog.map(async (entry) => (await stage.delivery(entry.id)).nextAttemptAt));
@@ -123,7 +123,7 @@ describe('deliveries without a slot', () => {
 });
 
 describe('a changed rate', () => {
-  test.each([20, null])('of %s applies at once, no matter how far away the next slot was', async (rate) => {
+  test.each([20, null])('of %s applies at once, no matter how far away the next slot is', async (rate) => {
     const id = await addWebhook(0.01);
     await stage.addDeliveries(id, 6);
     for (let count = 0; count < 2; count++) start();
@@ -218,7 +218,7 @@ describe('requests that must not overlap', () => {
     expect(times.at(-1)! - times[0]!).toBeLessThan(11 * 400);
   });
 
-  test('leave nothing behind when they end, also when the process stops', async () => {
+  test('leave nothing behind when they end or when the process stops', async () => {
     answer(() => undefined);
     await stage.addDeliveries(await addConnector(), 1);
     const worker = stage.startWorker({ drainMilliseconds: 0 }, batchType(5, { count: 50, concurrency: 1 }));

@@ -67,7 +67,7 @@ describe('slots', () => {
     expect(roomOf(other, 'wh_1')).toBe(0);
   });
 
-  test('follow a new rate from the last slot on', async () => {
+  test('follow a new rate, starting from the last slot', async () => {
     await open().reserve('wh_1', at(0.01), 1);
     await pass(1);
     const faster = open();

@@ -63,7 +63,7 @@ describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => 
     client.release();
   });
 
-  test('include all that were waiting when it was paused, but none that is being sent or finished', async () => {
+  test('include all that were waiting when it was paused, but none that are being sent or have finished', async () => {
     const destination = await add({ pausedAt: new Date() });
     const other = await stage.addDelivery(await add({ pausedAt: new Date() }));
     const running = { status: 'RUNNING', leasedUntil: new Date(Date.now() + 60_000) };

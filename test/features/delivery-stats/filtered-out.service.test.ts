@@ -89,7 +89,7 @@ describe('the events that filters exclude', () => {
     expect(rows).toEqual([{ sum: steps.length * 3 + 4 }]);
   });
 
-  test('are added up once, however many processes do it', async () => {
+  test('are added up once, no matter how many processes do it', async () => {
     for (let minute = 0; minute < 10; minute++) await happen(NOON + minute * MINUTE, [['wh_a']]);
     await Promise.all([1, 2, 3, 4].map(() => countUntil(NOON + 6 * MINUTE)));
     await Promise.all([1, 2, 3, 4].map(() => countUntil(NOON + HOUR)));
@@ -99,7 +99,7 @@ describe('the events that filters exclude', () => {
   test('are not missed if their transaction ends late', async () => {
     const late = new pg.Client({ connectionString: app.databaseUrl });
     await late.connect();
-    // For what counts, it is ten minutes later, so only the open transaction holds it back.
+    // For the connections that count, it is ten minutes later, so only the open transaction holds them back.
     await sql.query(`
       CREATE SCHEMA later;
       CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '10 minutes' $$`);
@@ -140,7 +140,7 @@ describe('the events that filters exclude', () => {
     expect(await rollups()).toEqual([{ hour: new Date(week), destinationId: 'wh_a', count: 1 }]);
   });
 
-  test('are deleted with their project, also while they are added up', async () => {
+  test('are deleted with their project, even while they are being added up', async () => {
     await happen(NOON, [['wh_a']]);
     await countUntil(NOON + HOUR);
     await happen(NOON + HOUR, [['wh_a']]);

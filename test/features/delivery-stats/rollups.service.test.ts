@@ -364,7 +364,7 @@ test('the rollups of a deleted project are deleted, along with its notes', async
   expect(await notes()).toBe(0);
 });
 
-test('finishing a delivery notes nothing', async () => {
+test("finishing a delivery doesn't mark any hour as changed", async () => {
   const before = await notes();
   const [id] = await finish([{ status: 'PENDING' }]);
   await sql.query(`UPDATE "Delivery" SET "status" = 'RUNNING' WHERE "id" = $1`, [id]);

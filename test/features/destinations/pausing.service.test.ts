@@ -68,7 +68,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     expect(await deliveries()).toMatchObject([DUE, DUE]);
   });
 
-  test('that its owner paused is resumed only by its owner, explicitly', async () => {
+  test('that its owner paused is resumed only if its owner asks for it explicitly', async () => {
     const { pausedAt } = await patch({ isPaused: true });
     const config = kind === 'connector' ? { config: GOOD.connector.config } : {};
     for (const changes of [{ isActive: false }, { isActive: true }, { eventTypes: ['*'], ...config }]) {
@@ -86,7 +86,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     expect(await deliveries()).toMatchObject([DUE]);
   });
 
-  test('that the service paused stays paused by its owner, who is no longer told the reason', async () => {
+  test("that its owner pauses after the service did stays paused, and loses the service's reason", async () => {
     await pauseByService();
     expect(await patch({ isPaused: true })).toMatchObject({ isPaused: true, pausedReason: null });
     expect(await patch({ isActive: true })).toMatchObject({ isPaused: true });

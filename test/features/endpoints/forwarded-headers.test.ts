@@ -4,7 +4,7 @@ import { forwardedHeadersInput } from '../../../src/features/endpoints/forwarded
 
 const problemOf = (...names: unknown[]) => forwardedHeadersInput.safeParse(names).error?.issues[0];
 
-test('names are stored in lowercase, each of them once, in their order', () => {
+test('names are stored in lowercase, without duplicates, in their original order', () => {
   expect(forwardedHeadersInput.parse(['X-Api-Version', 'authorization', 'x-api-version', 'Origin'])).toEqual([
     'x-api-version',
     'authorization',

@@ -52,13 +52,13 @@ describe('an earlier price', () => {
     expect(await pricesOf(id)).toEqual([10_000, 20_000]);
   });
 
-  test('that returns and is replaced again is kept from then on', async () => {
+  test('that is restored and replaced again counts as the newest', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
     for (const priceUsd of ['0.02', '0.01', '0.03']) await change(id, { priceUsd });
     expect(await pricesOf(id)).toEqual([20_000, 10_000]);
   });
 
-  test('is forgotten once it is no longer valid, or ten newer ones are kept', async () => {
+  test('is forgotten once it is no longer valid, or once ten newer ones are kept', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.000001' });
     await change(id, { priceUsd: '0.000002' });
     await db.prisma.previousPrice.updateMany({ where: { endpointId: id }, data: { validUntil: new Date() } });

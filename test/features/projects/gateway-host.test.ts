@@ -68,7 +68,7 @@ describe('in production', () => {
           .map((prefix) => [...prefix, ...domain.split('.')].join('.'))
           .chain(anyCase),
         (host) => {
-          expect(refusal(input, host)).toMatch(/Must be a name on the internet, for example, "api.example.com"/);
+          expect(refusal(input, host)).toMatch(/Must be a name on the public internet, for example, "api.example.com"/);
         },
       ),
       { numRuns: 30 },
@@ -101,6 +101,6 @@ test.each(['shop.localhost', 'shop.example', 'shop.test'])('in development, a pr
 test.each(['metadata.google.internal', 'printer.local', 'a.home.arpa'])(
   "even in development, a project can't have %s",
   (host) => {
-    expect(refusal(inputFor(undefined, false), host)).toMatch(/Must be a name on the internet/);
+    expect(refusal(inputFor(undefined, false), host)).toMatch(/Must be a name on the public internet/);
   },
 );

@@ -91,7 +91,7 @@ test('a connector can have a filter, and events that do not match it list the co
   expect((await alice.rest('PATCH', `${base}/connectors/${id}`, { filter: {} })).status).toBe(422);
 });
 
-test('a disabled webhook gets a skipped delivery even of events that its filter excludes', async () => {
+test('a disabled webhook gets a skipped delivery even for events that its filter excludes', async () => {
   const { id } = await createWebhook(alice, base, { filter: PAID });
   await alice.rest('PATCH', `${base}/webhooks/${id}`, { isActive: false });
   await createEndpoint(alice, base, { priceUsd: '0.5' });

@@ -257,7 +257,7 @@ describe('a disabled webhook', () => {
       .toEqual(['SUCCEEDED', 'SKIPPED', 'SKIPPED']);
   });
 
-  test('that the service disabled shows the reason until it is enabled, then receives events again', async () => {
+  test('shows why the service disabled it until it is enabled, then receives events again', async () => {
     receiver.answerNext({ statusCode: 410 });
     await createEndpoint(alice, base);
     await expect

@@ -37,7 +37,7 @@ async function publish(publicUrl: string, log?: pino.Logger) {
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
-test('a name that a project took before the service had it goes to the service, and is logged once', async () => {
+test('if a project already has a host name that now belongs to the service, requests go to the service, and the name is logged once', async () => {
   const names = ['gate.example', 'www.gate.example', 'console.gate.example', 'a.pay.gate.example'];
   const projects = [];
   for (const gatewayHost of names) projects.push(await createProject(alice, { gatewayHost }));
@@ -69,7 +69,7 @@ test('a name that a project took before the service had it goes to the service, 
 });
 
 test.each(['localhost', 'LOCALHOST', 'www.localhost'])(
-  '%s goes to the service even if the table gives it to a project',
+  'requests to %s go to the service, even if a project has that host name in the database',
   async (host) => {
     const project = await createProject(alice);
     const marker = `${project.id.replaceAll('_', '-')}.example`;

@@ -37,7 +37,7 @@ describe("a URL of the upstream becomes the project's public URL", () => {
     expect(located(upstreamUrl, path, request, location, OWN)).toBe(OWN.base + expected);
   });
 
-  test('also if the upstream uses the host that the buyer called, or the public URL itself', () => {
+  test('even if the upstream uses the host that the buyer called, or the public URL itself', () => {
     const call = ['https://a.test/people', '/users', '/users'] as const;
     expect(located(...call, 'https://pay.test/people/7')).toBe(`${SHARED.base}/users/7`);
     expect(located(...call, 'https://shop.test/people/7', OWN)).toBe(`${OWN.base}/users/7`);

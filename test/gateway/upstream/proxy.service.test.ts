@@ -278,7 +278,7 @@ describe('the headers for the upstream', () => {
   });
 
   test.each(['json', 'text/', '', '/', ';charset=utf-8', 'a/b; c', 'text/html; charset="', 'a/b/c, d', '\xe9/\xe9'])(
-    'contain a Content-Type that is malformed as it is: %j',
+    'contain a malformed Content-Type unchanged: %j',
     async (type) => {
       const head = `POST ${prefix}/weather HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 2`;
       expect(statusesOf(await exchange(`${head}\r\n\r\n{}`))).toEqual([402]);

@@ -93,7 +93,7 @@ export function PaymentsPage() {
           value={totals && formatShare(totals.settledCount, totals.settledCount + totals.failedCount)}
           hint={totals && `${formatCount(totals.failedCount)} failed`}
         />
-        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Not yet settled or failed" />
+        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Neither settled nor failed yet" />
       </Stats>
       <Panel flush>
         <Group gap="sm" p="md">

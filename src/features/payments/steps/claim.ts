@@ -9,7 +9,7 @@ export type ClaimItem = NewPayment & { id: string; authorization: string };
 
 /**
  * Inserts payments, unless another payment holds their authorization. Takes over claims that were abandoned before
- * verification. Returns undefined for payments that another one stands in the way of.
+ * verification. Returns undefined for payments that another one blocks.
  */
 export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
   isStatement: true,

@@ -23,7 +23,7 @@ export const serveStep: BatchStep<ServeItem, PaymentProgress | undefined> = {
     const { rows } = await client.query<PaymentProgress & { id: string }>({
       name: 'payment-serve',
       text: SERVE,
-      // The bodies go as one binary value, because in an array they would be encoded in hex.
+      // The bodies are sent as one binary value, because in an array they would be encoded in hex.
       values: [...columns(placed, VALUES), Buffer.concat(items.map(({ body }) => body))],
     });
     const moved = new Map(rows.map(({ id, ...progress }) => [id, progress]));
