@@ -5,7 +5,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
-const COUNT = 20;
+const COUNT = 15;
 
 describe.skipIf(!executablePath)('replays in the console', () => {
   let app: TestApp;

@@ -51,7 +51,7 @@ describe('the metrics count a paid request', () => {
     metrics = await readMetrics(app.url);
   });
 
-  test.each(['CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING', 'SETTLED'])('with status %s', (status) => {
+  test.each(['CLAIMED', 'VERIFIED', 'SETTLING', 'SETTLED'])('with status %s', (status) => {
     expect(metricValue(metrics, 'tollgate_payments_total', { status, stage: '' })).toBe(1);
   });
 
