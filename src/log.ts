@@ -34,6 +34,14 @@ export function createLog(level: string): Logger {
 }
 
 /**
+ * The log for the line about each request. Its fields can't contain credentials, and searching them would cost more than
+ * the rest of the line.
+ */
+export function requestLogOf(log: Logger): Logger {
+  return log.child({}, { redact: [] });
+}
+
+/**
  * Writes to standard output with one system call for many lines, because a call per line would cost more than the line
  * itself. Pino's own buffer measures its entire contents again for every line. Any remaining lines are written when the
  * process exits.

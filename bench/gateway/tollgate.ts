@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/log.ts';
@@ -13,6 +14,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     PORT: '0',
     DATA_DIR: dataDir,
     ROLES: 'gateway',
+    // As in production.
+    PUBLIC_URL: 'https://pay.example',
     SANDBOX: 'off',
     NETWORK: network,
     FACILITATOR_URL: facilitatorUrl,
@@ -20,5 +23,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     EGRESS_ALLOW: '127.0.0.1/32:*',
   });
   const app = await startApp({ config, databaseUrl, log: createLog('info') });
-  return { url: app.url, stop: app.stop, counts };
+  const { port } = app.http.server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, stop: app.stop, counts };
 }

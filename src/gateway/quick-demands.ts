@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { requestLogOf } from '../log.ts';
 import { requestIdOf, runInRequest } from '../request-context.ts';
 import { isTracing } from '../tracing/tracer.ts';
 import { wantsPage } from './payment/payment-required.ts';
@@ -29,6 +30,7 @@ export function createQuickDemands(options: {
   onAnswer(labels: { method: string; route: string; status: number }, seconds: number): void;
 }) {
   const { routes, publicUrl, log, onAnswer } = options;
+  const requestLog = requestLogOf(log);
   const demands = new WeakMap<LoadedRoutes, Map<string, Demand>>();
 
   function find(host: string, target: string): Demand | undefined {
@@ -50,7 +52,7 @@ export function createQuickDemands(options: {
         const milliseconds = performance.now() - startedAt;
         const { path, route } = demand;
         const facts = { method: 'GET', path, route, status: 402, durationMs: Math.round(milliseconds) };
-        runInRequest({ requestId }, () => log.info(facts, 'request'));
+        runInRequest({ requestId }, () => requestLog.info(facts, 'request'));
         onAnswer({ method: 'GET', route, status: 402 }, milliseconds / 1000);
       });
       return true;

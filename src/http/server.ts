@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Logger } from 'pino';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
+import { requestLogOf } from '../log.ts';
 import { requestIdOf, runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { parseJsonBody } from './json-body.ts';
@@ -36,6 +37,7 @@ export function createHttpServer(options: {
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log } = options;
+  const requestLog = requestLogOf(log);
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -90,7 +92,7 @@ export function createHttpServer(options: {
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;
-    request.log.info(
+    requestLog.info(
       {
         method: request.method,
         path: request.url.split('?')[0],
