@@ -48,7 +48,9 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   let projectId: string | undefined;
 
   async function project(): Promise<string> {
-    projectId ??= (await db.pool.query<{ id: string }>('SELECT "id" FROM "Project" ORDER BY "id" LIMIT 1')).rows[0]!.id;
+    // Not the reserved project, which has no webhooks.
+    const first = 'SELECT "projectId" AS "id" FROM "Webhook" ORDER BY "projectId" LIMIT 1';
+    projectId ??= (await db.pool.query<{ id: string }>(first)).rows[0]!.id;
     return projectId;
   }
 
