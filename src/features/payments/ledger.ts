@@ -18,7 +18,7 @@ import type {
   PaymentProgress,
   ServedResponse,
 } from './payment-record.ts';
-import { claimStep } from './steps/claim.ts';
+import { claimStep, FIRST_LEASE } from './steps/claim.ts';
 import { createFailStep, foreignText } from './steps/fail.ts';
 import { alreadyAt, alreadySettled, findHolder, movePayment } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
@@ -120,8 +120,11 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
           return { kind: 'claimed', payment: created };
         }
         const existing = await findHolder(db, input);
-        // If this claim's first result was lost, it was claimed by this request.
-        if (existing) return { kind: existing.id === id ? 'claimed' : 'existing', payment: existing };
+        // If this claim's first result was lost, the payment is this request's, unless another one has taken it over.
+        if (existing) {
+          const isOwn = existing.id === id && existing.leaseToken === FIRST_LEASE;
+          return { kind: isOwn ? 'claimed' : 'existing', payment: existing };
+        }
         // The other payment released the nonce between the two statements.
       }
     },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Lane } from '../../../src/database/lane.ts';
 import { EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
 import { LeaseLost } from '../../../src/features/payments/lease.ts';
+import { createLedger } from '../../../src/features/payments/ledger.ts';
 import {
   answer,
   claimed,
@@ -137,6 +139,41 @@ describe('claiming a payment', () => {
     await one.ledger.verified(leaseOf(payment));
     await endLease(payment.id);
     expect(await two.ledger.claim(input)).toMatchObject({ kind: 'existing', payment: { status: 'VERIFIED' } });
+  });
+});
+
+describe('a claim whose result is lost', () => {
+  /** A ledger that gets no result for its first claim, after `meanwhile` has happened. */
+  function forgetful(meanwhile: () => Promise<unknown>) {
+    let isLost = true;
+    const step: Lane['step'] = (original) =>
+      one.lane.step({
+        ...original,
+        async run(client, items) {
+          const results = await original.run(client, items);
+          if (!isLost) return results;
+          isLost = false;
+          await meanwhile();
+          return items.map(() => undefined as never);
+        },
+      });
+    return createLedger({ ...one, lane: { ...one.lane, step } });
+  }
+
+  test('belongs to its request', async () => {
+    const input = newPayment((await one.project()).id);
+    expect(await forgetful(async () => {}).claim(input)).toMatchObject({ kind: 'claimed', payment: { leaseToken: 1 } });
+  });
+
+  test('belongs to the request that has taken it over since', async () => {
+    const input = newPayment((await one.project()).id);
+    const expire = () =>
+      one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "nonce" = ${input.nonce}`;
+    const ledger = forgetful(async () => {
+      await expire();
+      expect(await two.ledger.claim(input)).toMatchObject({ kind: 'claimed', payment: { leaseToken: 2 } });
+    });
+    expect(await ledger.claim(input)).toMatchObject({ kind: 'existing' });
   });
 });
 

@@ -4,6 +4,9 @@ import { millisecondsOfId } from '../../../ids.ts';
 import type { AuthorizationKey, NewPayment } from '../payment-record.ts';
 import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 
+/** The token of a new payment's lease. Every takeover increments it. */
+export const FIRST_LEASE = 1;
+
 /** A claim with the ID that the payment gets if it is new. `authorization` is JSON. */
 export type ClaimItem = NewPayment & { id: string; authorization: string };
 
@@ -70,7 +73,7 @@ const CLAIM = `
     "leasedUntil", "leaseToken", "createdAt"
   )
   SELECT id, project, endpoint, path, method, version, network, asset, contract, payer, recipient, nonce, amount,
-    valid_after, valid_before, signed::json, fingerprint, now() + make_interval(secs => lease), 1, created
+    valid_after, valid_before, signed::json, fingerprint, now() + make_interval(secs => lease), ${FIRST_LEASE}, created
   FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::text[], $12::text[], $13::numeric[], $14::timestamptz[], $15::timestamptz[], $16::text[],
