@@ -14,7 +14,7 @@ import { type Resource, resourceOf } from './payment/terms.ts';
 import type { QuickDemands } from './quick-demands.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
 import { isHostMapped, PREFIX, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
-import type { LoadedRoutes, PaidRoute, RouteTable } from './routing/route-table.ts';
+import type { PaidRoute, RouteTable } from './routing/route-table.ts';
 import type { GatewayResponse } from './upstream/gateway-response.ts';
 import { requestHeaders } from './upstream/headers.ts';
 import { publicLocation } from './upstream/location.ts';
@@ -42,8 +42,8 @@ export type GatewayOptions = {
   now?: () => Date;
 };
 
-/** `madeFrom`: the routes that the response depends on, if it depends on nothing else but the target. */
-type Responded = GatewayResponse & { madeFrom?: LoadedRoutes | undefined };
+/** `version`: of the routes that the response depends on, if it depends on nothing else but the target. */
+type Responded = GatewayResponse & { version?: number | undefined };
 
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
@@ -54,7 +54,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const { projectId, rest } = splitTarget(request.raw.url ?? '');
     const requested = canonicalRequest(rest);
     if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
-    const madeFrom = routes.loaded(projectId);
+    const version = routes.version(projectId);
     const route = isId('Project', projectId) ? await routes.find(projectId, requested.segments) : undefined;
     if (!route) throw notFound();
     const target = upstreamTarget(route.upstream, route.pattern, requested.segments, requested.query);
@@ -64,7 +64,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const resource = resourceOf(route, address.base + requested.path);
     const demand = (error: string) => demandOf(network, route, resource, request, error);
     const header = readPaymentHeader(request.raw.headers);
-    if (header.kind === 'none') return { ...demand('Payment is required.'), madeFrom };
+    if (header.kind === 'none') return { ...demand('Payment is required.'), version };
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
     checkFraming(request.raw);
@@ -95,7 +95,7 @@ export function createRequestHandler(options: GatewayOptions) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const held = responseMemory(request.ip);
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
-    const { statusCode, headers, body, madeFrom } = await respond(request, goneSignal(reply), held)
+    const { statusCode, headers, body, version } = await respond(request, goneSignal(reply), held)
       .catch((error) => failed(request, error))
       .finally(() => {
         if (isUndrained(request.raw)) reply.header('connection', 'close');
@@ -105,11 +105,13 @@ export function createRequestHandler(options: GatewayOptions) {
     // The gateway's own pages have a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
     reply.code(statusCode).headers({ ...headers, ...policy });
-    if (madeFrom)
-      quickDemands.remember(request, madeFrom, {
+    if (version !== undefined) {
+      quickDemands.remember(request, {
         headers: reply.getHeaders() as OutgoingHttpHeaders,
         body: body.toString(),
+        version,
       });
+    }
     return reply.send(body);
   };
 }

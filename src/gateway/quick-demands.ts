@@ -6,11 +6,12 @@ import { requestIdOf, runInRequest } from '../request-context.ts';
 import { isTracing } from '../tracing/tracer.ts';
 import { wantsPage } from './payment/payment-required.ts';
 import { PREFIX } from './routing/public-address.ts';
-import type { LoadedRoutes, RouteTable } from './routing/route-table.ts';
+import type { RouteTable } from './routing/route-table.ts';
 
-/** A 402 response as it was sent before, and how it was logged. */
-type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string };
+/** A 402 response as it was sent before, how it was logged, and the version of the routes that it was made from. */
+type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string; version: number };
 
+/** Of all projects together, because anyone can ask for any target. */
 const MAX_TARGETS = 1_000;
 const MAX_TARGET_CHARACTERS = 512;
 /** Requests with any of these need more than the terms. */
@@ -23,7 +24,7 @@ export type QuickDemands = ReturnType<typeof createQuickDemands>;
  * before anything else is done with a request. A response is valid only as long as the routes that it was made from.
  */
 export function createQuickDemands(options: {
-  routes: Pick<RouteTable, 'loaded' | 'projectOfHost'>;
+  routes: Pick<RouteTable, 'version' | 'projectOfHost'>;
   /** Without it, the terms depend on the request's host and proxies, so nothing is remembered. */
   publicUrl: string | undefined;
   log: Logger;
@@ -31,12 +32,13 @@ export function createQuickDemands(options: {
 }) {
   const { routes, publicUrl, log, onAnswer } = options;
   const requestLog = requestLogOf(log);
-  const demands = new WeakMap<LoadedRoutes, Map<string, Demand>>();
+  const demands = new Map<string, Demand>();
 
   function find(host: string, target: string): Demand | undefined {
+    const demand = demands.get(keyOf(host, target));
+    if (!demand) return undefined;
     const projectId = routes.projectOfHost(host) ?? projectOfTarget(target);
-    const loaded = projectId === undefined ? undefined : routes.loaded(projectId);
-    return loaded && demands.get(loaded)?.get(keyOf(host, target));
+    return projectId !== undefined && routes.version(projectId) === demand.version ? demand : undefined;
   }
 
   return {
@@ -58,22 +60,17 @@ export function createQuickDemands(options: {
       return true;
     },
 
-    /** Remembers a response made from these routes. */
-    remember(
-      request: FastifyRequest,
-      madeFrom: LoadedRoutes,
-      { headers, body }: Pick<Demand, 'headers' | 'body'>,
-    ): void {
+    /** Remembers a response made from this version of the routes. */
+    remember(request: FastifyRequest, { headers, body, version }: Omit<Demand, 'path' | 'route'>): void {
       const { raw, originalUrl: target } = request;
       if (publicUrl === undefined || target.length > MAX_TARGET_CHARACTERS || !isPlain(raw)) return;
-      const known = demands.get(madeFrom) ?? new Map<string, Demand>();
-      demands.set(madeFrom, known);
-      if (known.size >= MAX_TARGETS) known.delete(known.keys().next().value!);
-      known.set(keyOf(raw.headers.host!, target), {
+      if (demands.size >= MAX_TARGETS) demands.delete(demands.keys().next().value!);
+      demands.set(keyOf(raw.headers.host!, target), {
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         body,
         path: request.url.split('?')[0]!,
         route: request.routeOptions.url!,
+        version,
       });
     },
   };

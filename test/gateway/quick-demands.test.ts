@@ -3,19 +3,19 @@ import type { FastifyRequest } from 'fastify';
 import pino from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createQuickDemands } from '../../src/gateway/quick-demands.ts';
-import type { LoadedRoutes } from '../../src/gateway/routing/route-table.ts';
 
 const PROJECT = 'proj_01jc9x2v5qe3w8k4m6n7p9r0st';
+const OTHER = 'proj_01jc9x2v5qe3w8k4m6n7p9r0sv';
 const TARGET = `/gateway/${PROJECT}/weather`;
 const DEMAND = { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body: '{"accepts":[]}' };
 
-let routes: LoadedRoutes | undefined;
+let version: number | undefined;
 let demands: ReturnType<typeof open>;
 
 function open(publicUrl?: string) {
   return createQuickDemands({
     routes: {
-      loaded: (projectId) => (projectId === PROJECT ? routes : undefined),
+      version: (projectId) => ([PROJECT, OTHER].includes(projectId) ? version : undefined),
       projectOfHost: (host) => (host === 'shop.example' ? PROJECT : undefined),
     },
     publicUrl,
@@ -54,11 +54,11 @@ function remember(request = requestFor(), from = demands) {
     url: request.url,
     routeOptions: { url: '/gateway/:projectId/*' },
   };
-  from.remember(seen as unknown as FastifyRequest, routes!, DEMAND);
+  from.remember(seen as unknown as FastifyRequest, { ...DEMAND, version: version! });
 }
 
 beforeEach(() => {
-  routes = { loadedAt: 0 };
+  version = 1;
   demands = open('https://pay.example');
 });
 
@@ -89,10 +89,10 @@ describe('a demand for payment', () => {
 
   test('is forgotten with the routes that it was made from', () => {
     remember();
-    routes = { loadedAt: 0 };
+    version = 2;
     expect(answerTo(requestFor())).toBeUndefined();
     remember();
-    routes = undefined;
+    version = undefined;
     expect(answerTo(requestFor())).toBeUndefined();
   });
 
@@ -127,5 +127,12 @@ describe('a demand for payment', () => {
     expect(answerTo(requestFor({ url: `${TARGET}?n=1000` }))).toBeDefined();
     remember(requestFor({ url: `${TARGET}?${'x'.repeat(512)}` }));
     expect(answerTo(requestFor({ url: `${TARGET}?${'x'.repeat(512)}` }))).toBeUndefined();
+  });
+
+  test('is remembered for a limited number of targets of all projects together', () => {
+    remember();
+    for (let n = 0; n < 1_000; n++) remember(requestFor({ url: `/gateway/${OTHER}/weather?n=${n}` }));
+    expect(answerTo(requestFor())).toBeUndefined();
+    expect(answerTo(requestFor({ url: `/gateway/${OTHER}/weather?n=999` }))).toBeDefined();
   });
 });

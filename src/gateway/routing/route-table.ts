@@ -30,18 +30,17 @@ export type PaidRoute = {
 export type RouteTable = {
   /** The active endpoint for a canonical path in a project, if there is one. */
   find(projectId: string, segments: readonly string[]): Promise<PaidRoute | undefined>;
-  /** A project's routes, if they are in memory and current. They are replaced as a whole, so compare them by identity. */
-  loaded(projectId: string): LoadedRoutes | undefined;
+  /** The version of a project's routes, if they are in memory and current. Every reload has its own. */
+  version(projectId: string): number | undefined;
   /** The project that a host name belongs to. Never a project for the service's own host names. */
   projectOfHost(host: string): string | undefined;
   close(): void;
 };
 
-/** A project's routes at one point in time. */
-export type LoadedRoutes = { readonly loadedAt: number };
-
-type Entry = LoadedRoutes & {
+type Entry = {
   match: Promise<ReturnType<typeof createMatcher<PaidRoute>>>;
+  loadedAt: number;
+  version: number;
   forget(): void;
   /** Set once a path wasn't found in this entry. */
   successor?: Promise<Entry>;
@@ -82,13 +81,14 @@ export async function openRouteTable(options: {
 }): Promise<RouteTable> {
   const { db, bus, log, ownHosts, now = () => performance.now() } = options;
   const entries = new Map<string, Entry>();
+  let lastVersion = 0;
   const withoutOwnHosts = createOwnHostsFilter(ownHosts, log);
   let projectsByHost = withoutOwnHosts(await loadHosts(db));
 
   function load(projectId: string): Entry {
     const unsubscribe = bus.subscribe(topics.routes(projectId), forget);
     const match = loadRoutes(db, projectId).then(createMatcher<PaidRoute>);
-    const entry: Entry = { match, loadedAt: now(), forget };
+    const entry: Entry = { match, loadedAt: now(), version: ++lastVersion, forget };
     function forget(): void {
       unsubscribe();
       if (entries.get(projectId) === entry) entries.delete(projectId);
@@ -145,7 +145,7 @@ export async function openRouteTable(options: {
       if (route || entry !== known) return route;
       return (await (await successorOf(projectId, entry)).match)(segments);
     },
-    loaded: currentEntry,
+    version: (projectId) => currentEntry(projectId)?.version,
     projectOfHost: (host) => (projectsByHost.size === 0 ? undefined : projectsByHost.get(hostNameOf(host))),
     close() {
       clearInterval(hostTimer);
