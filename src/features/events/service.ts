@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { z } from 'zod';
 import { inProject, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
@@ -17,7 +18,7 @@ import { parseInput } from '../../validation.ts';
 import { type EventDestination, findDestinations, findNamed, routeEvent } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
 import { type EventToWrite, writeEvents } from './write-events.ts';
-import { prismaWriter } from './writer.ts';
+import { clientWriter, prismaWriter } from './writer.ts';
 
 const testFilterInput = z.strictObject({
   filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),
@@ -26,11 +27,23 @@ const testFilterInput = z.strictObject({
 
 export type FilterResult = { eventType: EventKind; eventId: string | null; matches: boolean };
 
+/** An event, and the trace of the request that causes it. */
+export type EventCause = { event: NewEvent; traceContext: string | null };
+
 export type EventService = ReturnType<typeof createEventService>;
 
 /** Records events, each with a delivery for every destination, in the transaction that causes them. */
 export function createEventService(options: { db: Database; bus: Bus; payloadVersions?: PayloadVersions }) {
   const { db, bus, payloadVersions = PAYLOAD_VERSIONS } = options;
+  /** The destinations must be locked until the event is written. */
+  function plan(event: NewEvent, destinations: readonly EventDestination[], traceContext: string | null): EventToWrite {
+    const { deliveries, filteredOut } = routeEvent(event, destinations);
+    return {
+      ...{ id: newId('Event'), version: payloadVersions.current, traceContext, event, filteredOut },
+      deliveries: deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery })),
+    };
+  }
+
   const service = {
     /**
      * Writes an event and its deliveries. A destination that subscribes to the event but doesn't get it has a SKIPPED
@@ -43,22 +56,22 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       const destinations = only
         ? await findNamed(writer, projectId, 'webhookId' in only ? only.webhookId : only.connectorId)
         : await findDestinations(writer, [projectId], [type]);
-      const planned = service.plan(event, destinations);
+      const planned = plan(event, destinations, currentTraceparent() ?? null);
       await writeEvents(writer, [planned]);
       return { eventId: planned.id, deliveryIds: planned.deliveries.map(({ id }) => id) };
     },
 
-    /** Prepares an event for `writeEvents`. Its destinations must be locked until it is written. */
-    plan(
-      event: NewEvent,
-      destinations: readonly EventDestination[],
-      traceContext = currentTraceparent() ?? null,
-    ): EventToWrite {
-      const { deliveries, filteredOut } = routeEvent(event, destinations);
-      return {
-        ...{ id: newId('Event'), version: payloadVersions.current, traceContext, event, filteredOut },
-        deliveries: deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery })),
-      };
+    /** Does the same for many events, perhaps of many projects, on a connection in a transaction. */
+    async recordAll(client: pg.ClientBase, causes: readonly EventCause[]): Promise<void> {
+      if (causes.length === 0) return;
+      const writer = clientWriter(client);
+      const projectIds = new Set(causes.map(({ event }) => event.projectId));
+      const types = new Set(causes.map(({ event }) => event.type));
+      const destinations = await findDestinations(writer, [...projectIds], [...types]);
+      await writeEvents(
+        writer,
+        causes.map(({ event, traceContext }) => plan(event, destinations, traceContext)),
+      );
     },
 
     /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */

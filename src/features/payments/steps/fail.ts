@@ -1,10 +1,6 @@
-import type pg from 'pg';
 import type { BatchStep } from '../../../database/lane.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
-import { findDestinations } from '../../events/find-destinations.ts';
-import type { EventService } from '../../events/service.ts';
-import { writeEvents } from '../../events/write-events.ts';
-import { clientWriter } from '../../events/writer.ts';
+import type { EventCause, EventService } from '../../events/service.ts';
 import { paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
 import { openBooks } from './open-books.ts';
@@ -41,33 +37,19 @@ export function createFailStep(events: EventService): BatchStep<FailItem, Paymen
       const values = columns(items, VALUES);
       const { rows } = await client.query<PaymentRow>({ name: 'payment-fail', text: FAIL, values });
       const failed = new Map(rows.map((row) => [row.id, toPayment(row)]));
-      await record(client, items, failed);
+      await events.recordAll(client, causesOf(items, failed));
       return items.map(({ paymentId }) => failed.get(paymentId));
     },
   };
+}
 
-  async function record(
-    client: pg.ClientBase,
-    items: readonly FailItem[],
-    failed: ReadonlyMap<string, Payment>,
-  ): Promise<void> {
-    const concerned = items.flatMap(({ paymentId, traceContext }) => {
-      const payment = failed.get(paymentId);
-      return payment && payment.failureStage !== 'VERIFY' ? [{ payment, traceContext }] : [];
-    });
-    if (concerned.length === 0) return;
-    const writer = clientWriter(client);
-    const projectIds = new Set(concerned.map(({ payment }) => payment.projectId));
-    const destinations = await findDestinations(writer, [...projectIds], ['payment.failed']);
-    const planned = concerned.map(({ payment, traceContext }) =>
-      events.plan(
-        { projectId: payment.projectId, type: 'payment.failed', data: failurePayload(payment) },
-        destinations,
-        traceContext,
-      ),
-    );
-    await writeEvents(writer, planned);
-  }
+function causesOf(items: readonly FailItem[], failed: ReadonlyMap<string, Payment>): EventCause[] {
+  return items.flatMap(({ paymentId, traceContext }) => {
+    const payment = failed.get(paymentId);
+    if (!payment || payment.failureStage === 'VERIFY') return [];
+    const event = { projectId: payment.projectId, type: 'payment.failed', data: failurePayload(payment) } as const;
+    return [{ event, traceContext }];
+  });
 }
 
 function failurePayload(payment: Payment) {

@@ -1,12 +1,8 @@
-import type pg from 'pg';
 import type { BatchStep } from '../../../database/lane.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { formatUsd } from '../../../money.ts';
-import { findDestinations } from '../../events/find-destinations.ts';
 import type { NewEvent } from '../../events/new-event.ts';
-import type { EventService } from '../../events/service.ts';
-import { writeEvents } from '../../events/write-events.ts';
-import { clientWriter } from '../../events/writer.ts';
+import type { EventCause, EventService } from '../../events/service.ts';
 import { atomicOf, paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
 import { type Booked, openBooks } from './open-books.ts';
@@ -25,8 +21,6 @@ export type SettleItem = {
 
 /** The payment, and its customer's totals before all payments of the batch. */
 type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
-
-const TYPES = ['payment.settled', 'customer.first_payment', 'customer.milestone'] as const;
 
 /**
  * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records
@@ -47,31 +41,23 @@ export function createSettleStep(events: EventService): BatchStep<SettleItem, Pa
         text: SETTLE,
         values: columns(items, VALUES),
       });
-      await record(client, items, rows, booked);
+      await events.recordAll(client, causesOf(items, rows, booked));
       const settled = new Map(
         rows.map(({ walletAddress, countBefore, totalBefore, ...row }) => [row.id, toPayment(row)]),
       );
       return items.map(({ paymentId }) => settled.get(paymentId));
     },
   };
+}
 
-  async function record(
-    client: pg.ClientBase,
-    items: readonly SettleItem[],
-    rows: Row[],
-    booked: ReadonlyMap<string, Booked>,
-  ): Promise<void> {
-    if (rows.length === 0) return;
-    const writer = clientWriter(client);
-    const destinations = await findDestinations(writer, [...new Set(rows.map(({ projectId }) => projectId))], TYPES);
-    const traces = new Map(items.map(({ paymentId, traceContext }) => [paymentId, traceContext]));
-    const planned = inOrder(rows).flatMap(({ row, count, totalAtomic }) =>
-      eventsOf(row, count, totalAtomic, booked.get(row.id)!.milestonesAtomic).map((event) =>
-        events.plan(event, destinations, traces.get(row.id)),
-      ),
-    );
-    await writeEvents(writer, planned);
-  }
+function causesOf(items: readonly SettleItem[], rows: Row[], booked: ReadonlyMap<string, Booked>): EventCause[] {
+  const traces = new Map(items.map(({ paymentId, traceContext }) => [paymentId, traceContext]));
+  return inOrder(rows).flatMap(({ row, count, totalAtomic }) =>
+    eventsOf(row, count, totalAtomic, booked.get(row.id)!.milestonesAtomic).map((event) => ({
+      event,
+      traceContext: traces.get(row.id) ?? null,
+    })),
+  );
 }
 
 /** Gives each payment its customer's totals after it, as if the batch's payments had been settled one after the other. */

@@ -4,10 +4,7 @@ import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
 import type { BatchStep } from '../../../database/lane.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { newId } from '../../../ids.ts';
-import { findDestinations } from '../../events/find-destinations.ts';
-import type { EventService } from '../../events/service.ts';
-import { writeEvents } from '../../events/write-events.ts';
-import { clientWriter } from '../../events/writer.ts';
+import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentLease } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
 import { type Booked, openBooks } from './open-books.ts';
@@ -45,31 +42,20 @@ export function createVerifyStep(events: EventService): BatchStep<VerifyItem, Ve
       const booked = await openBooks(client, ids);
       const rows = await move(client, items, booked);
       const results = new Map(rows.map((row) => [row.dueId, resultOf(row)]));
-      await record(client, items, results, booked);
+      await events.recordAll(client, causesOf(items, results));
       return items.map(({ paymentId }) => results.get(paymentId));
     },
   };
+}
 
-  async function record(
-    client: pg.ClientBase,
-    items: readonly VerifyItem[],
-    results: ReadonlyMap<string, VerifyResult>,
-    booked: ReadonlyMap<string, Booked>,
-  ): Promise<void> {
-    const writer = clientWriter(client);
-    const projects = new Set<string>();
-    for (const [id, { kind }] of results) if (kind === 'verified') projects.add(booked.get(id)!.projectId);
-    if (projects.size === 0) return;
-    const destinations = await findDestinations(writer, [...projects], ['payment.verified']);
-    const planned = items.flatMap(({ paymentId, traceContext }) => {
-      const result = results.get(paymentId);
-      if (result?.kind !== 'verified') return [];
-      const { payment } = result;
-      const event = { projectId: payment.projectId, type: 'payment.verified', data: paymentPayload(payment) } as const;
-      return [events.plan(event, destinations, traceContext)];
-    });
-    await writeEvents(writer, planned);
-  }
+function causesOf(items: readonly VerifyItem[], results: ReadonlyMap<string, VerifyResult>): EventCause[] {
+  return items.flatMap(({ paymentId, traceContext }) => {
+    const result = results.get(paymentId);
+    if (result?.kind !== 'verified') return [];
+    const { payment } = result;
+    const event = { projectId: payment.projectId, type: 'payment.verified', data: paymentPayload(payment) } as const;
+    return [{ event, traceContext }];
+  });
 }
 
 async function lockPayers(client: pg.ClientBase, paymentIds: readonly string[]): Promise<void> {
