@@ -67,9 +67,10 @@ test('all processes together stay within the limit of a connector type, without 
 test("a connector's own limit applies if it is lower", async () => {
   await stage.addDeliveries(await addConnector({ maxPerSecond: 0.01 }), 3);
   start(typeWithLimit({ count: 100 }));
-  await until(async () => (await stage.countBy('SUCCEEDED')) === 1);
-  await expect.poll(() => stage.countBy('RUNNING')).toBe(0);
-  expect(await stage.countBy('PENDING')).toBe(2);
+  // A claim that began before the limit was known may take another delivery, which is then put back.
+  await expect.poll(() => stage.countBy('PENDING'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => stage.countBy('SUCCEEDED')).toBe(1);
+  expect(receiver.requests).toHaveLength(1);
 });
 
 test('events for which nothing is sent take up no slots', async () => {
