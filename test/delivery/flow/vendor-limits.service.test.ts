@@ -4,7 +4,7 @@ import { type ConnectorDefinition, defineConnector, type VendorLimit } from '../
 import { textField } from '../../../src/connectors/fields.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { openStage, type Stage, until } from '../support.ts';
+import { openStage, type Stage } from '../support.ts';
 
 let stage: Stage;
 let receiver: Receiver;
