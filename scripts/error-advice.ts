@@ -40,7 +40,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     '`detail` says when the reservation ends. The account that released it can set it again at any time.',
   IDEMPOTENCY_IN_FLIGHT:
     'Wait as long as `Retry-After` says, then retry the same request to get the original response. If the first request ' +
-    'failed with a 5xx status, its key stays in use for a minute, and then the request runs again.',
+    'failed with a 5xx status, its key stays in use for a minute. After that, a retry runs the request again.',
   PAYMENT_IN_PROGRESS:
     'Wait as long as `Retry-After` says, then retry the same request with the same payment to get the original ' +
     'response.',

@@ -56,7 +56,7 @@ export const VARIABLES = {
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,
-    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this one. Default: `DATABASE_URL`.',
+    help: 'URL that reaches the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use the direct URL. Default: `DATABASE_URL`.',
   },
   DATABASE_READ_URL: {
     schema: databaseUrl,
@@ -64,7 +64,7 @@ export const VARIABLES = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five to the read replica.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five for the read replica.',
   },
   ROLES: {
     schema: z
@@ -113,7 +113,7 @@ export const VARIABLES = {
   },
   FACILITATOR_KEY_SECRET: {
     schema: z.string().optional(),
-    help: 'Secret for that key: Ed25519 in base64, or an EC key in PEM.',
+    help: 'Secret for `FACILITATOR_KEY_ID`: an Ed25519 key in base64, or an EC key in PEM.',
   },
   RPC_URL: {
     schema: url.optional(),

@@ -62,7 +62,7 @@ export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: 
     try {
       await write(own, queue, entries);
     } catch (error) {
-      log.warn({ err: error, items: entries.length }, 'a batch failed; its items are written one by one');
+      log.warn({ err: error, items: entries.length }, 'a batch failed; writing its items one by one');
       for (const entry of entries) writeAlone(queue, entry);
     }
   }

@@ -133,7 +133,7 @@ function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logg
     );
   }
   if (unknown.length > 0) {
-    log.warn({ migrations: unknown }, 'the database was upgraded by a newer version: it has unknown migrations');
+    log.warn({ migrations: unknown }, 'the database was upgraded by a newer version and has unknown migrations');
   }
 }
 

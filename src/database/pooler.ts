@@ -52,7 +52,7 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
   const found = missing.map(({ name, value }) => `${name} is ${value}`).join(', ');
   throw new PoolerSettingsError(
     'DATABASE_URL',
-    `Settings are missing in the sessions of the pooler at DATABASE_URL: ${found}.`,
+    `The pooler at DATABASE_URL does not give its sessions the required settings: ${found}.`,
     `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
   );
 }
@@ -82,7 +82,7 @@ export async function requireSameDatabase(pool: pg.Pool, directUrl: string, appl
   });
   if (direct.isStandby) throw failure('DATABASE_DIRECT_URL points to a read-only standby.');
   if (pooled.identity !== direct.identity || pooled.user !== direct.user)
-    throw failure('DATABASE_DIRECT_URL points to another server, database, or user than DATABASE_URL.');
+    throw failure('DATABASE_DIRECT_URL has a different server, database, or user than DATABASE_URL.');
 }
 
 const IS_UTC = /^(Etc\/)?(UTC|GMT)$/;

@@ -11,7 +11,7 @@ export const ERROR_MESSAGES = {
   connection_refused: 'The connection was refused, or the host is unreachable.',
   connection_reset: 'The connection was closed before the response was complete.',
   connect_timeout: "Couldn't connect in time.",
-  timeout: "The response wasn't complete in time.",
+  timeout: "The response didn't finish in time.",
   tls_error: "Couldn't establish a secure connection.",
   protocol_error: "The response isn't valid HTTP.",
   aborted: 'The request was aborted.',

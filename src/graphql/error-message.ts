@@ -1,6 +1,6 @@
 /** graphql-js messages that quote a rejected value, and their replacements without it. */
 const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
-  [/^Value .* does not exist in "(\w+)" enum\..*$/s, 'The value does not exist in "$1" enum.'],
+  [/^Value .* does not exist in "(\w+)" enum\..*$/s, 'The value does not exist in the "$1" enum.'],
   [/^Enum "(\w+)" cannot represent .*$/s, 'Enum "$1" cannot represent the value.'],
   [/^(\w+) cannot represent (.*?)value: .*$/s, '$1 cannot represent $2value.'],
   [/^Expected value of type "([\w![\]]+)", found .*$/s, 'Expected value of type "$1".'],

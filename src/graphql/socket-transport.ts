@@ -41,7 +41,7 @@ export function carry<Extra extends SocketHandle>(
     const backlog = backlogs.open(strangerOf(request), {
       drop() {
         clearInterval(pings);
-        socket.close(TRY_AGAIN_LATER, 'Reading too slowly; resume from your last cursor');
+        socket.close(TRY_AGAIN_LATER, "You're reading too slowly; resume from your last cursor");
         const left = outbox.discard();
         // End the socket's operations now instead of waiting for the client to close its side.
         end(TRY_AGAIN_LATER, '');

@@ -31,7 +31,7 @@ export function createStreams(admission: Admission, backlogs: Backlogs = createB
       const open = byAccount.get(viewer.userId) ?? 0;
       if (open >= MAX_STREAMS_PER_ACCOUNT) {
         throw new AppError('RATE_LIMITED', {
-          detail: `You have ${MAX_STREAMS_PER_ACCOUNT} open streams, which is the limit. Close some.`,
+          detail: `You have ${MAX_STREAMS_PER_ACCOUNT} open streams, which is the limit. Close one first.`,
         });
       }
       byAccount.set(viewer.userId, open + 1);

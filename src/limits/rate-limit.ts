@@ -56,11 +56,11 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   async function take(key: string, limitPerMinute: number, cost = 1): Promise<RateLimitResult> {
     try {
       const result = await takeInDatabase(key, limitPerMinute, cost);
-      if (isFailing) log.info('the database counts rate limits again');
+      if (isFailing) log.info('counting rate limits in the database again');
       isFailing = false;
       return result;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'the database failed: counting rate limits in memory');
+      if (!isFailing) log.warn({ err: error }, 'the database failed; counting rate limits in memory');
       isFailing = true;
       return fallback.take(key, limitPerMinute, cost);
     }
@@ -85,7 +85,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {
       // Either the fallback allowed the request and reverts it here, or the limit refills over time.
-      log.debug({ err: error }, 'could not revert a counted request');
+      log.debug({ err: error }, 'could not undo the count of a request');
       await fallback.giveBack(key, limitPerMinute);
     }
   }

@@ -39,7 +39,7 @@ const groupsOf = (pool: pg.Pool) => ({
       });
       const oldestDue = new Gauge({
         name: 'tollgate_delivery_oldest_due_seconds',
-        help: 'Age of the oldest delivery that is due but not claimed, not counting deliveries that wait for room at their destination. Every process reports the same value. If it stays above a minute, workers are down or there are too few of them.',
+        help: 'Age of the oldest delivery that is due but not claimed, excluding deliveries that are waiting for room at their destination. Every process reports the same value. If it stays above a minute, workers are down or there are too few of them.',
         registers,
       });
       return ({ pending, running, oldestDueSeconds }) => {
@@ -88,7 +88,7 @@ const groupsOf = (pool: pg.Pool) => ({
     (registers) => {
       const ahead = new Gauge({
         name: 'tollgate_partitions_ahead_seconds',
-        help: 'How far ahead partitions for events and deliveries exist, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
+        help: 'How far ahead partitions have been created for events and deliveries, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
         registers,
       });
       return (seconds) => ahead.set(seconds);

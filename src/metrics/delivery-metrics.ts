@@ -32,7 +32,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   });
   const queueErrors = new Counter({
     name: 'tollgate_delivery_queue_errors_total',
-    help: 'Failed database statements of the worker, which are retried. claim: takes deliveries; record: writes results. Check the log and the database.',
+    help: 'The worker’s failed database statements, which are retried. claim: takes deliveries; record: writes results. Check the log and the database.',
     labelNames: ['operation'],
     registers,
   });

@@ -52,7 +52,7 @@ export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Log
     try {
       await pool.query(STORE, [name, claimedAt, JSON.stringify(await counts[name]!())]);
     } catch (error) {
-      log.warn({ err: error, count: name }, 'could not count a metric; the next process will retry');
+      log.warn({ err: error, count: name }, 'could not collect a metric; the next process will retry');
     }
   }
 

@@ -381,7 +381,7 @@ describe('while the database is down', () => {
     await cut();
     resolve();
     await until(() => stage.lines.some(({ msg }) => msg === 'delivery results are waiting for the database'));
-    await until(() => stage.lines.some(({ msg }) => msg === "can't claim deliveries, retrying"));
+    await until(() => stage.lines.some(({ msg }) => msg === "can't claim deliveries; retrying"));
     const errors = stage.lines.filter(({ level }) => level >= 50).length;
     expect(errors).toBeLessThan(10);
     await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);

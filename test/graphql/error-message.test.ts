@@ -41,15 +41,15 @@ describe('an error message about a variable', () => {
   test.each([
     [
       { kind: SECRET, config },
-      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in "Kind" enum.',
+      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in the "Kind" enum.',
     ],
     [
       { kind: 'SLAK', config },
-      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in "Kind" enum.',
+      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in the "Kind" enum.',
     ],
     [
       { kind: 'SLACK', kinds: ['TEAMS', SECRET] },
-      'Variable "$input" got an invalid value at "input.kinds[1]"; The value does not exist in "Kind" enum.',
+      'Variable "$input" got an invalid value at "input.kinds[1]"; The value does not exist in the "Kind" enum.',
     ],
     [
       { kind: [SECRET] },

@@ -113,8 +113,8 @@ describe('while the database fails', () => {
     }
     expect(await limiter.take('outage', 3)).toMatchObject({ allowed: false });
     expect(messages).toEqual([
-      'the database failed: counting rate limits in memory',
-      'the database counts rate limits again',
+      'the database failed; counting rate limits in memory',
+      'counting rate limits in the database again',
     ]);
     await pool.end();
   });

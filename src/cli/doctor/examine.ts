@@ -108,7 +108,7 @@ function checkEgressAllow({ egressAllow, production }: Config): Finding {
   const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
   if (wide.length > 0) {
     return warning(
-      `It opens a whole network or every port: ${wide.join(', ')}.`,
+      `It allows a whole network or every port: ${wide.join(', ')}.`,
       'List individual addresses and ports.',
     );
   }

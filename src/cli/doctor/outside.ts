@@ -106,7 +106,7 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
   }
   const settles = versions.includes(1)
     ? ok(`settles "exact" on ${network.id}`)
-    : warning(`It settles "exact" on ${network.id}, but only x402 version 2. Payments of version 1 fail.`, advice);
+    : warning(`It settles "exact" on ${network.id}, but only x402 version 2. Version 1 payments fail.`, advice);
   return [settles, await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
 
   /** Many facilitators list what they support without credentials, but `/verify` requires them. `{}` is harmless. */

@@ -31,7 +31,7 @@ export const UPSTREAM_FAULTS: readonly string[] = [
 export const alertFields = {
   upstreamFailureCount: textField({
     title: 'Upstream failures before an alert',
-    description: `The number of 5xx responses and timeouts from an endpoint's upstream that opens an alert. Default: ${UPSTREAM_FAILURE_COUNT}.`,
+    description: `An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: ${UPSTREAM_FAILURE_COUNT}.`,
     example: String(UPSTREAM_FAILURE_COUNT),
     pattern: /^[1-9]\d{0,2}$/,
     hint: 'Must be a whole number from 1 to 999.',
@@ -85,7 +85,7 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
     const count = mostAround(event.timestamp, faults, minutesOf(settings));
     if (count < wanted) {
       return {
-        skip: `No alert was opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
+        skip: `No alert has been opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
       };
     }
   }

@@ -71,7 +71,7 @@ export const amplitude = defineConnector({
         const ingested = valueAt(json, 'events_ingested');
         if (typeof ingested === 'number' && ingested >= 1) return { kind: 'delivered' };
         if (json === undefined) return retry('Amplitude responded without confirming the event.');
-        return { kind: 'drop', reason: 'Amplitude returned 200 but ingested no event.' };
+        return { kind: 'drop', reason: 'Amplitude returned 200 but ingested no events.' };
       }
       case 400:
         // Amplitude returns 400 both for an invalid key and for a rejected event.

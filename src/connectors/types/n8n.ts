@@ -13,7 +13,7 @@ const RESERVED_HEADERS =
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The Production URL of a Webhook node that accepts POST, in an active workflow.',
+    description: 'The Production URL of a Webhook node in an active workflow. The node must accept POST.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
     // n8n is often self-hosted, so any public host, port, and path are allowed.

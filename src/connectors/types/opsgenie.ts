@@ -51,7 +51,7 @@ const config = z.strictObject({
   }),
   region: choiceField(['us', 'eu', 'jsm'], {
     title: 'Service',
-    description: 'us or eu for Opsgenie, jsm for Jira Service Management. If empty, us and eu are both tried.',
+    description: 'us or eu for Opsgenie, jsm for Jira Service Management. If empty, both us and eu are tried.',
     decidesAddress: true,
   }).optional(),
   ...alertFields,

@@ -21,7 +21,7 @@ const config = z.strictObject({
     host: /^[a-z0-9.-]+\.environment\.api\.powerplatform\.com$|^prod-\d+\.[a-z0-9-]+\.logic\.azure\.com$/,
     path: /^(?:\/powerautomate\/automations\/direct(?:\/[a-z]{1,3}\/\d+)?)?\/workflows\/[A-Za-z0-9-]+\/triggers\/[\w-]+\/paths\/invoke\/?$/,
     query: (parameters) => Boolean(parameters.get('sig')),
-    hint: 'Must be a workflow URL on powerplatform.com that anyone can trigger (it contains sig=). Microsoft retired webhook.office.com.',
+    hint: 'Must be the powerplatform.com URL of a workflow that anyone can trigger (the URL contains sig=). Microsoft retired webhook.office.com.',
   }),
   envelope: choiceField(['message', 'card'], {
     title: 'Envelope',

@@ -17,7 +17,7 @@ export function DestinationFields<Values extends DestinationValues>({ form }: { 
       />
       <Textarea
         label="Filter"
-        description="Send only events that match. The rest have no delivery, but are counted."
+        description="Send only events that match. Other events get no delivery, but they are counted."
         placeholder={'{"data.amountUsd": {"gte": "1.00"}}'}
         autosize
         minRows={1}

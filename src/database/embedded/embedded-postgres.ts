@@ -55,7 +55,9 @@ const MAX_LOG_BYTES = 10_000_000;
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
   if (process.platform === 'win32') {
-    throw new Error('The embedded PostgreSQL runs only on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.');
+    throw new Error(
+      'The embedded PostgreSQL server runs only on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.',
+    );
   }
   const place = await choosePlace(dataDir);
   const database = await ensureCluster(place);
@@ -153,7 +155,7 @@ async function answers(url: string): Promise<boolean> {
   } catch (error) {
     // 28P01, invalid_password: waiting won't help.
     if ((error as { code?: string }).code === '28P01') {
-      throw new Error('The embedded PostgreSQL rejects the password stored next to it.', { cause: error });
+      throw new Error('The embedded PostgreSQL server rejects the password stored next to it.', { cause: error });
     }
     return false;
   } finally {

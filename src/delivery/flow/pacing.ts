@@ -60,7 +60,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       try {
         return pace.turnSeconds === null ? await ask(id, pace, count) : await askInTurn(id, pace, pace.turnSeconds);
       } catch (error) {
-        log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit, retrying");
+        log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit; retrying");
         const untilNext = 2 * HORIZON_SECONDS + burstSeconds(pace);
         learn(id, { lastSlotAt: performance.now() + (untilNext - intervalOf(pace)) * 1000 });
         return [];

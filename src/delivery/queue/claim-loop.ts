@@ -96,7 +96,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       metrics?.onQueueError('claim');
       if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
         loggedAt = performance.now();
-        log.error({ err: error }, "can't claim deliveries, retrying");
+        log.error({ err: error }, "can't claim deliveries; retrying");
       }
       return undefined;
     }

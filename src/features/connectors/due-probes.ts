@@ -38,7 +38,7 @@ export function createDueProbes({ bus, secretBox, probe, connectors = findConnec
     const { id, projectId } = connector;
     try {
       const result = await send(connector);
-      if (!result?.ok) return log.debug({ connectorId: id, projectId }, 'a paused connector is still rejected');
+      if (!result?.ok) return log.debug({ connectorId: id, projectId }, 'a paused connector still fails its probe');
       if (!(await resume(pool, connector))) return;
       log.info({ connectorId: id, projectId }, 'connector resumed');
       await releaseHeld(pool, id);

@@ -73,7 +73,7 @@ const ConnectorTypeLimit = builder.simpleObject('ConnectorTypeLimit', {
   description: 'A vendor’s rate limit: at most `count` requests in any `perSeconds` seconds.',
   fields: (t) => ({
     count: t.int({ description: 'The maximum number of requests.' }),
-    perSeconds: t.float({ description: 'The time in which they are counted, in seconds.' }),
+    perSeconds: t.float({ description: 'The length of the time window, in seconds.' }),
     burst: t.int({ description: 'How many requests Tollgate sends at once after a pause.' }),
     documentationUrl: t.string({ description: 'The vendor’s documentation on the limit.' }),
   }),

@@ -91,7 +91,7 @@ export function createHistoryClearing({
       if (condition !== '' && (await client.query(open, [id])).rowCount) return 0;
     }
     await client.query(`DELETE FROM "${table}" WHERE "id" = $1`, [id]);
-    log.info({ [column]: id }, 'deleted with its whole history');
+    log.info({ [column]: id }, 'deleted along with its entire history');
     return 1;
   }
 

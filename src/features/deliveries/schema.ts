@@ -83,7 +83,7 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'The connector that it is sent to, if any.',
     }),
-    eventId: t.exposeID('eventId', { description: 'The event that is delivered.' }),
+    eventId: t.exposeID('eventId', { description: 'The event being delivered.' }),
     eventType: t.field({
       type: EventTypeEnum,
       description: 'Type of the event.',
@@ -117,7 +117,7 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'When it succeeded, failed, or was skipped.',
     }),
-    event: t.relation('event', { description: 'The event that is delivered.' }),
+    event: t.relation('event', { description: 'The event being delivered.' }),
     attempts: t.relation('attempts', {
       description: 'The last 100 attempts, oldest first.',
       query: { orderBy: { number: 'asc' }, take: -100 },

@@ -19,12 +19,12 @@ const DeliveryFiguresInterface = builder.interfaceRef<DeliveryFigures>('Delivery
     retriedCount: t.exposeInt('retriedCount', { description: 'Deliveries that needed more than one attempt.' }),
     responseTimeP50Ms: t.exposeInt('responseTimeP50Ms', {
       nullable: true,
-      description: 'Median response time of each delivery’s last attempt, in milliseconds; null if nothing was sent.',
+      description: 'Median response time of the deliveries’ last attempts, in milliseconds; null if nothing was sent.',
     }),
     responseTimeP95Ms: t.exposeInt('responseTimeP95Ms', {
       nullable: true,
       description:
-        '95th percentile of the response time of each delivery’s last attempt, in milliseconds; null if nothing was sent.',
+        '95th percentile response time of the deliveries’ last attempts, in milliseconds; null if nothing was sent.',
     }),
   }),
 });
@@ -45,7 +45,7 @@ const DeliveryTotals = builder.objectRef<DeliveryFigures>('DeliveryTotals').impl
 const FilteredOutCount = builder.objectRef<FilteredOut>('FilteredOutCount').implement({
   description: 'How many events a destination’s filter excluded.',
   fields: (t) => ({
-    destinationId: t.exposeID('destinationId', { description: 'The webhook or connector, which may be deleted.' }),
+    destinationId: t.exposeID('destinationId', { description: 'The webhook or connector. It may have been deleted.' }),
     count: t.exposeInt('count', { description: 'Events of subscribed types that don’t match its filter.' }),
   }),
 });
@@ -64,13 +64,13 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     filteredOut: t.expose('filteredOut', {
       type: [FilteredOutCount],
       description:
-        'Events in the period that filters excluded, by webhook and connector, the largest count first. These events have no ' +
-        'delivery, so no other count includes them.',
+        'Events in the period that were excluded by filters, for each webhook and connector, with the largest counts ' +
+        'first. These events have no delivery, so no other count includes them.',
     }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
-        'Whether deliveries or filtered-out events are missing, because more than 200,000 have not been added up yet and only ' +
-        'the newest of them are read.',
+        'Whether deliveries or filtered-out events are missing: if more than 200,000 have not been added up yet, only the ' +
+        'newest of those are included.',
     }),
   }),
 });

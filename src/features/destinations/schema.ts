@@ -45,7 +45,7 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
       description: 'When it was disabled; null while it is active.',
     }),
     isPaused: t.boolean({
-      description: 'Whether deliveries are held. While this is true, they are kept, and sent once it is false.',
+      description: 'Whether deliveries are held. While this is true, they wait. Once it is false, they are sent.',
       resolve: ({ pausedAt }) => pausedAt !== null,
     }),
     pausedReason: t.exposeString('pausedReason', {
@@ -119,8 +119,8 @@ export function subscriptionChanges(t: InputFields) {
     }),
     isPaused: t.boolean({
       description:
-        'Whether deliveries are held. While this is true, they are kept, except test events, which are sent. Setting it to ' +
-        'false sends them. A pause that you set yourself ends only this way.',
+        'Whether deliveries are held. While this is true, only test events are sent. Setting it to false sends the held ' +
+        'deliveries. A pause that you set yourself ends only this way.',
     }),
   };
 }

@@ -30,7 +30,7 @@ export function canonicalPath(text: string): CanonicalPath {
   for (const [index, segment] of segments.entries()) {
     const problem = problemOf(segment);
     if (problem) return refuse(problem);
-    if (segment === '*' && index < segments.length - 1) return refuse('"*" is only allowed as the last segment.');
+    if (segment === '*' && index < segments.length - 1) return refuse('"*" is allowed only as the last segment.');
     if (segment.startsWith(':') && !PARAMETER.test(segment))
       return refuse('A parameter must be ":" followed by a name, for example, "/users/:id".');
   }

@@ -20,11 +20,11 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
   values: {
     CLAIMED: {
       value: PaymentStatus.CLAIMED,
-      description: 'The payment was received and its signature is being verified.',
+      description: 'The payment was received, and its signature is being verified.',
     },
     VERIFIED: {
       value: PaymentStatus.VERIFIED,
-      description: 'The signature is valid and the upstream is being called.',
+      description: 'The signature is valid, and the upstream is being called.',
     },
     SERVED: {
       value: PaymentStatus.SERVED,
@@ -36,10 +36,10 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
       description: 'The upstream has responded, and the settlement is being sent.',
     },
     SETTLED: { value: PaymentStatus.SETTLED, description: 'The payment was settled on-chain.' },
-    FAILED: { value: PaymentStatus.FAILED, description: 'The payment failed and nothing was charged.' },
+    FAILED: { value: PaymentStatus.FAILED, description: 'The payment failed, and nothing was charged.' },
     UNKNOWN: {
       value: PaymentStatus.UNKNOWN,
-      description: 'The settlement was sent but its outcome is not known yet. The gateway is checking the chain.',
+      description: 'The settlement was sent, but its outcome is not known yet. The gateway is checking the chain.',
     },
   },
 });
@@ -144,7 +144,7 @@ export const Payment = builder.prismaNode('Payment', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the payment was settled. If this was not confirmed until a later UTC day, it is the time of the confirmation.',
+        'When the payment was settled. If the settlement was confirmed on a later UTC day, this is the time of confirmation.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),

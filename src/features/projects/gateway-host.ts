@@ -61,7 +61,7 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
       return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
     if (ownHosts.includes(host))
       return refuse(
-        'This host name belongs to the service itself, is under its name, or is one of its parent domains. Use a name in your own domain.',
+        'This host name belongs to the service itself, or is one of its subdomains or parent domains. Use a name in your own domain.',
       );
     return host;
   });

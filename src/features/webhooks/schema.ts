@@ -174,7 +174,8 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Creates a new signing secret. Until the overlap ends, requests are signed with both secrets.',
+    description:
+      'Creates a new signing secret. Until the overlap ends, requests are signed with both the old and new secrets.',
     resolve: (_root, { input: { id, projectId, ...input } }, { services, viewer }) =>
       services.webhooks.rotateSecret(viewer, id, input, projectId),
   },

@@ -39,7 +39,7 @@ export async function checkFacilitator(facilitator: Facilitator, network: Networ
     if (!offered.includes(2))
       log.error({ network: network.id }, "the facilitator doesn't settle payments on this network");
     else if (!offered.includes(1)) {
-      log.warn({ network: network.id }, "the facilitator doesn't settle payments of x402 version 1 on this network");
+      log.warn({ network: network.id }, "the facilitator doesn't settle x402 version 1 payments on this network");
     }
   } catch (error) {
     log.warn({ err: error }, "couldn't ask the facilitator which networks it supports");

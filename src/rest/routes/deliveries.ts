@@ -25,7 +25,7 @@ export const deliveryRoutes: readonly RestRoute[] = [
     method: 'GET',
     path: `${PROJECT}/deliveries/:deliveryId/explain`,
     operationId: 'explainDelivery',
-    summary: 'Explain a delivery’s current status, and what happens next',
+    summary: 'Explain a delivery’s current status and what happens next',
     document: documents.ExplainDeliveryDocument,
     kind: 'one',
     at: ['project', 'delivery', 'explanation'],

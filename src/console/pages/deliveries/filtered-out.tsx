@@ -18,8 +18,8 @@ export function FilteredOut({ projectId, destinationId }: { projectId: string; d
   if (count === 0) return null;
   return (
     <Text size="sm" c="dimmed">
-      Filtered out in the last 30 days: {formatCount(count)} {count === 1 ? 'event' : 'events'}. They aren’t in this
-      list.
+      Filtered out in the last 30 days: {formatCount(count)} {count === 1 ? 'event' : 'events'}. Filtered-out events
+      aren’t in this list.
     </Text>
   );
 }

@@ -13,7 +13,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
     advice: 'See `responseBody` for what the service said.',
   },
   timeout: {
-    summary: 'The response was not complete in time.',
+    summary: 'The response did not finish in time.',
     advice: 'Respond first and do the work afterward. You have 15 seconds in total.',
   },
   connect_timeout: {

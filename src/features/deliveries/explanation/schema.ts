@@ -67,7 +67,7 @@ const CurlVariable = builder.simpleObject('CurlVariable', {
 });
 
 const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
-  description: 'An explanation of the current status of a delivery, and what happens next.',
+  description: 'An explanation of a delivery’s current status and what happens next.',
   fields: (t) => ({
     deliveryId: t.id({ description: 'The delivery.' }),
     status: t.field({ type: DeliveryStatusEnum, description: 'The status of the delivery.' }),

@@ -102,7 +102,7 @@ const ROWS: readonly Row[] = [
       leasedUntil! > now
         ? { summary: 'It is being sent right now.', next: 'The result will be available within seconds.', advice: null }
         : {
-            summary: 'The worker that was sending it stopped before it recorded a result.',
+            summary: 'The worker that was sending it stopped before recording a result.',
             next: 'Another worker will send it again within seconds, with the same ID.',
             advice: null,
           },
@@ -175,7 +175,7 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
       advice: 'To resume it, set `isPaused` to false.',
     };
   }
-  const probed = nextProbeAt ? ` Tollgate checks the credentials next at ${nextProbeAt.toISOString()}.` : '';
+  const probed = nextProbeAt ? ` Tollgate will next check the credentials at ${nextProbeAt.toISOString()}.` : '';
   return {
     summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
     next: `It will be sent as soon as you save the connector's config, or set \`isPaused\` to false.${probed}`,
@@ -192,7 +192,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
 /** What a due delivery waits for. */
 const whenThereIsRoom = ({ isParked }: Delivery) =>
   isParked
-    ? 'as soon as there is room: the destination, its server, or your account already has as many deliveries in progress as it can have, or a rate limit has been reached'
+    ? 'as soon as there is room: the destination, its server, or your account already has its maximum number of deliveries in progress, or a rate limit has been reached'
     : 'as soon as a worker is free';
 
 /** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */
