@@ -181,7 +181,10 @@ test('a client that does not read pauses the feed and is disconnected, even if i
   expect(made.bytes).toBeLessThan(50_000_000);
   const madeInAll = made.bytes;
   client.socket.resume();
-  expect(await client.closed).toEqual({ code: 1013, reason: "You're reading too slowly; resume from your last cursor" });
+  expect(await client.closed).toEqual({
+    code: 1013,
+    reason: "You're reading too slowly; resume from your last cursor",
+  });
   expect(made.bytes).toBe(madeInAll);
   await expect.poll(() => streams.count()).toBe(0);
   expect(streams.backlogs.bytes()).toBe(0);

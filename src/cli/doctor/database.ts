@@ -68,8 +68,9 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
     (config.roles.has('gateway') ? 1 : 0) +
     (config.roles.has('worker') ? QUEUE_POOL_SIZE : 0);
   const advice =
-    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs DATABASE_POOL_SIZE connections, plus one for ' +
-    `LISTEN, one for payments if it has the gateway role, and ${QUEUE_POOL_SIZE} for the queue if it has the worker role.`;
+    'Lower DATABASE_POOL_SIZE or raise max_connections. Each process needs DATABASE_POOL_SIZE connections, plus one ' +
+    'for LISTEN, one for payments if it has the gateway role, and ' +
+    `${QUEUE_POOL_SIZE} for the queue if it has the worker role.`;
   if (needed > limit) return failed(`A process needs ${needed} connections, but the server allows ${limit}.`, advice);
   const free = limit - used;
   if (needed > free) return warning(`A process needs ${needed} connections; ${free} of ${limit} are free now.`, advice);

@@ -85,7 +85,7 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
     const count = mostAround(event.timestamp, faults, minutesOf(settings));
     if (count < wanted) {
       return {
-        skip: `No alert has been opened yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
+        skip: `No alert is open yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
       };
     }
   }

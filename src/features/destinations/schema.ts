@@ -119,8 +119,8 @@ export function subscriptionChanges(t: InputFields) {
     }),
     isPaused: t.boolean({
       description:
-        'Whether deliveries are held. While this is true, only test events are sent. Setting it to false sends the held ' +
-        'deliveries. A pause that you set yourself ends only this way.',
+        'Whether deliveries are held. While this is true, only test events are sent. Setting it to false sends the ' +
+        'held deliveries. A pause that you set yourself ends only this way.',
     }),
   };
 }

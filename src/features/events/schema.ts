@@ -34,8 +34,8 @@ const Event = builder.prismaNode('Event', {
     }),
     filteredOut: t.exposeIDList('filteredOut', {
       description:
-        'IDs of the webhooks and connectors that subscribe to this event type but whose filters exclude this event. They ' +
-        'get no delivery.',
+        'IDs of the webhooks and connectors that subscribe to this event type but whose filters exclude this event. ' +
+        'They get no delivery.',
     }),
   }),
 });

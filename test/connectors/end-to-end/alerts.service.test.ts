@@ -80,7 +80,7 @@ describe.each(TYPES)('an alert in %s', (type) => {
     await stage.record('payment.failed', { ...endpoint, ...TIMEOUT });
     const skipped = await stage.deliveriesAre(connector.id, 'SKIPPED', 5);
     expect(skipped.map(({ reason }) => reason)).toContain(
-      'No alert has been opened yet: 1 of 5 upstream failures within 5 min.',
+      'No alert is open yet: 1 of 5 upstream failures within 5 min.',
     );
     await stage.patch(connector.id, { isActive: false });
   });
