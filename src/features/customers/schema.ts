@@ -29,7 +29,7 @@ const Customer = builder.prismaNode('Customer', {
       resolve: ({ totalAtomic }) => formatUsd(atomicOf(totalAtomic)),
     }),
     totalAtomic: t.string({
-      description: 'The same amount in millionths of a dollar.',
+      description: 'Settled revenue in millionths of a dollar.',
       resolve: ({ totalAtomic }) => totalAtomic.toFixed(0),
     }),
     firstPaymentAt: t.expose('firstPaymentAt', {

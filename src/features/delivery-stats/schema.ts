@@ -69,8 +69,8 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
-        'Whether deliveries or filtered-out events are missing: if more than 200,000 have not been added up yet, only ' +
-        'the newest of those are included.',
+        'Whether deliveries or filtered-out events are missing: if more than 200,000 have not been added up yet, ' +
+        'only the newest of those are included.',
     }),
   }),
 });

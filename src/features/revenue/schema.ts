@@ -23,7 +23,7 @@ const RevenueBucket = builder.simpleObject('RevenueBucket', {
   fields: (t) => ({
     start: t.field({ type: 'DateTime', description: 'The start of the interval.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
-    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    totalAtomic: t.string({ description: 'Settled revenue in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'The number of settled payments.' }),
     failedCount: t.int({ description: 'The number of payments that failed after they were verified.' }),
   }),
@@ -35,7 +35,7 @@ const RevenueEndpoint = builder.simpleObject('RevenueEndpoint', {
     endpointId: t.id({ description: 'The endpoint. It may have been deleted.' }),
     path: t.string({ description: 'The endpoint’s path, or its last path if it was deleted.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
-    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    totalAtomic: t.string({ description: 'Settled revenue in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'The number of settled payments.' }),
   }),
 });
@@ -46,7 +46,7 @@ const RevenueCustomer = builder.simpleObject('RevenueCustomer', {
     customerId: t.id({ description: 'The customer.' }),
     walletAddress: t.string({ description: 'The wallet, EIP-55 checksummed.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
-    totalAtomic: t.string({ description: 'The same amount in millionths of a dollar.' }),
+    totalAtomic: t.string({ description: 'Settled revenue in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'The number of settled payments.' }),
   }),
 });
@@ -59,7 +59,7 @@ const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement
       resolve: ({ totals }) => formatUsd(totals.totalAtomic),
     }),
     totalAtomic: t.string({
-      description: 'The same amount in millionths of a dollar.',
+      description: 'Settled revenue in millionths of a dollar.',
       resolve: ({ totals }) => totals.totalAtomic.toString(),
     }),
     paymentCount: t.int({

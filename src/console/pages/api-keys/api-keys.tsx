@@ -117,7 +117,7 @@ export function ApiKeysPage() {
         }}
       >
         <Text size="sm">
-          Requests that use <strong>{revoked?.name}</strong> will fail immediately. This can’t be undone.
+          Requests that use <strong>{revoked?.name}</strong> will start failing immediately. This can’t be undone.
         </Text>
       </ConfirmDialog>
     </Page>
