@@ -39,7 +39,8 @@ export async function checkReplica({ db, config }: Patient): Promise<Finding[]> 
       let standby = await readStandby(client);
       if (standby.identity !== identity || !standby.isStandby) {
         const advice =
-          'Set it to the URL of a streaming standby of this database. Until then, statistics are read from DATABASE_URL.';
+          'Set it to the URL of a streaming standby of this database. ' +
+          'Until then, statistics are read from DATABASE_URL.';
         return [failed('It does not point to a standby of this database.', advice)];
       }
       while (standby.replayed < written && elapsed() < MAX_LAG_MILLISECONDS) {
