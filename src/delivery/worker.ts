@@ -181,7 +181,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.onFreed(0);
   }
 
-  /** Gives up a job because its leases may have expired, and another process may have claimed its deliveries. */
+  /** Abandons a job because its leases may have expired, and another process may have claimed its deliveries. */
   function letGo(job: Job): void {
     leases.release(job.deliveries);
     admission.leave(job, []);

@@ -42,7 +42,7 @@ export function createGate(most: number) {
       return promise;
     },
 
-    /** Call this when a job's request has ended so that the next can go. Does nothing for a job that isn't inside. */
+    /** Call this when a job's request has ended so the next one can start. Does nothing for a job that isn't inside. */
     leave(job: Job): void {
       if (!inside.delete(job)) return;
       const { destination } = job.deliveries[0]!;

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' ids. A
+ * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' IDs. A
  * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes
  * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */

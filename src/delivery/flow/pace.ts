@@ -17,7 +17,7 @@ export type Pace = {
 
 /**
  * How much closer together requests may arrive than they were sent. A vendor counts arrivals, so its limit has to hold
- * for what is sent in a slightly longer time.
+ * for the requests sent over a slightly longer period.
  */
 export const ARRIVAL_SPREAD_SECONDS = 0.2;
 

@@ -40,7 +40,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       return new Map([...limits].map(([id, limit]) => [id, slotsOf(limit, id)]));
     },
 
-    /** Seconds until the first of these destinations has a free slot again. Those with one don't count. */
+    /** Seconds until the first of these destinations has a free slot again. Those that already have one don't count. */
     reopensInSeconds(ids: readonly string[]): number {
       return Math.min(...ids.map(closedSeconds).filter((seconds) => seconds > 0), Number.POSITIVE_INFINITY);
     },
@@ -92,7 +92,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       learn(id, { turnEndsAt: 0 });
     },
 
-    /** Ends all turns of this process, when it stops. */
+    /** Ends all of this process's turns when it stops. */
     endTurns: () =>
       turns.endAll().catch((error) => log.warn({ err: error }, "couldn't end turns; they will end by themselves")),
 
@@ -157,7 +157,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   }
 
   async function askInTurn(id: string, pace: Pace, turnSeconds: number): Promise<number[]> {
-    // A turn begins before its slot, by up to the horizon.
+    // A turn can begin before its slot, but by no more than the horizon.
     const isOurs = await turns.take(id, turnSeconds + HORIZON_SECONDS);
     const turnEnd = isOurs ? turnSeconds + HORIZON_SECONDS : ((await read([id]))[0]?.turnEnd ?? 0);
     learn(id, { turnEndsAt: performance.now() + turnEnd * 1000 });

@@ -28,7 +28,7 @@ export const RETURN_SLOT = `
   UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - make_interval(secs => $2)
   FROM ${WITHOUT_WAITING} WHERE "key" = $1`;
 
-/** Reads the slots and turns of destinations. Parameters: $1 the ids, $2 the keys of the slots, and $3 of the turns. */
+/** Reads the slots and turns of destinations. Parameters: $1 the IDs, $2 the slots' keys, and $3 the turns' keys. */
 export const READ_SLOTS = `
   SELECT asked.id, destination."maxPerSecond",
     extract(epoch FROM slot."arrivesAt" - now())::float8 AS "lastSlot",
@@ -42,12 +42,15 @@ export const READ_SLOTS = `
   LEFT JOIN "RateLimit" slot ON slot."key" = asked.slot
   LEFT JOIN "RateLimit" turn ON turn."key" = asked.turn`;
 
-/** Takes a turn, unless somebody has it. Parameters: $1 the key, and $2 its longest duration in seconds. */
+/** Takes a turn unless a process has it. Parameters: $1 the key, and $2 the turn's longest duration in seconds. */
 export const TAKE_TURN = `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT $1, now() + make_interval(secs => $2) FROM ${WITHOUT_WAITING}
   ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = EXCLUDED."arrivesAt" WHERE stored."arrivesAt" <= now()
   RETURNING "arrivesAt"::text AS "endsAt"`;
 
-/** Ends a turn. Parameters: $1 the key, and $2 when it would have ended by itself, in case it is already another's. */
+/**
+ * Ends a turn. Parameters: $1 the key, and $2 when the turn would have ended by itself, in case another process already
+ * has the next one.
+ */
 export const END_TURN = `DELETE FROM "RateLimit" WHERE "key" = $1 AND "arrivesAt" = $2::timestamptz`;

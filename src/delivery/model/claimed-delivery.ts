@@ -20,11 +20,11 @@ export type ClaimedDelivery = {
   previousErrorClass: string | null;
   /** Seconds since the delivery was created. */
   ageSeconds: number;
-  /** The webhook or connector's id. */
+  /** The ID of the webhook or connector. */
   destination: string;
-  /** The id of the user who owns the project. */
+  /** The ID of the user who owns the project. */
   account: string;
-  /** The destination's scheme, host, and port, or its id if these aren't known before a request is built. */
+  /** The destination's scheme, host, and port, or its ID if these aren't known before a request is built. */
   origin: string;
   /** The destination's own rate limit in requests per second, which may be a fraction. */
   maxPerSecond: number | null;
@@ -104,7 +104,7 @@ export type Verdict =
   | { kind: 'skip'; reason: string }
   /**
    * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the destination is resumed. A
-   * `park` stays due, and waits for its destination to have room.
+   * `park` stays due and waits for its destination to have room.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'park'; reason: string }

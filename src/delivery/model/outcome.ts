@@ -4,7 +4,7 @@ import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
-  /** The destination asked for fewer requests (429). That isn't a failure, but it gets nothing for `afterSeconds`. */
+  /** The destination asked for fewer requests (429). It isn't failing, but it gets nothing for `afterSeconds`. */
   | { kind: 'limited'; afterSeconds: number }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
@@ -16,7 +16,7 @@ export type DeliveryOutcome = {
   reason: string | null;
   /** Null for a delivery that is finished, held, or parked. */
   dueInSeconds: number | null;
-  /** Whether it keeps its due time, and waits for its destination to have room. */
+  /** Whether the delivery keeps its due time and waits for its destination to have room. */
   isParked: boolean;
   retryStep: number;
   attempts: AttemptRecord[];

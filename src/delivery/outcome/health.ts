@@ -9,8 +9,8 @@ import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from './probe-schedule.ts';
 import type { PausedConnector } from './rejections.ts';
 
 /**
- * The table and columns for each kind. `address` shows whether the destination's address has changed since a delivery
- * was sent. `recovered` is what else changes when a run of failures ends.
+ * The table and columns for each kind of destination. `address` shows whether the destination's address has changed
+ * since a delivery was sent. `recovered` is what else changes when a run of failures ends.
  */
 const KINDS = {
   webhook: { ...DESTINATIONS.webhook, address: '"url"', recovered: '' },

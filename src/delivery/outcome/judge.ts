@@ -45,7 +45,7 @@ const RULES: Rules = {
 };
 
 /**
- * Turns a claimed delivery's result into its next state.
+ * Turns the result of sending a claimed delivery into the delivery's outcome.
  *
  * @param random from 0 to 1. It is the same for deliveries that were sent together, so they are retried together.
  */

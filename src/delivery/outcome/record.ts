@@ -78,7 +78,7 @@ const RECORD = `
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
 
 export type Recorded = {
-  /** The ids of the deliveries that were written. The leases of the rest were lost, so their results are discarded. */
+  /** The IDs of the deliveries that were written. The leases of the rest were lost, so their results are discarded. */
   written: Set<string>;
   /** Connectors that are now paused, because their vendor rejected several deliveries in a row. */
   paused: PausedConnector[];

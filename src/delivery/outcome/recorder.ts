@@ -21,7 +21,7 @@ type Entry = { outcome: DeliveryOutcome; resolve: (written: Written) => void };
 type Written = { isPaused: boolean };
 
 const BATCH_SIZE = 256;
-// The first result after a pause is written soon. While more keep coming, larger batches cost less.
+// The first result after a pause is written soon. While more results keep coming, larger batches cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
 // Short, so results are written soon after the database is back. Unwritten results are lost if the process is killed.

@@ -8,10 +8,10 @@ export const REJECTIONS_LIMIT = 5;
 /** Used instead of a reason for a successful delivery. The count starts over. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
-// Ids, amounts, and times. A code is kept, because it identifies the problem.
+// IDs, amounts, and times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 
-/** Reasons with the same key count as the same reason, no matter which ids, amounts, and times the vendor quotes. */
+/** Reasons with the same key count as the same reason, no matter which IDs, amounts, and times the vendor quotes. */
 export function rejectionKey(statusCode: number | null, reason: string): string {
   const kept = reason.replaceAll(VARYING, (text, code?: string) => (code ? text : '#'));
   return `${statusCode ?? ''} ${kept}`.slice(0, MAX_KEY_LENGTH);

@@ -4,7 +4,7 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 
 /** Reports every attempt to the metrics, and writes a single log line with its details. */
 export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics | undefined }) {
-  // The lines contain only ids and numbers, so nothing needs masking. Checking would cost more than writing the line.
+  // The lines contain only IDs and numbers, so nothing needs masking. Checking would cost more than writing the line.
   const lines = log.child({}, { redact: [] });
   let attempted = 0;
   let delivered = 0;

@@ -71,7 +71,7 @@ const CONNECTORS = destinationsOf(
 /**
  * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
  * for the whole claim, then one for each delivery. Deliveries that are set aside took slots from other due deliveries,
- * so there may be more to claim. The ids go through an array, and each event is looked up separately, because a planner
+ * so there may be more to claim. The IDs go through an array, and each event is looked up separately, because a planner
  * that doesn't know how few there are might read the whole table.
  */
 const TAKE = `
@@ -133,7 +133,7 @@ const markOf = (lane: string, marks: string) => `to_timestamp((${marks}::float8[
 const queuedIn = (lane: string) => `
   ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$14')} AND ${DESTINATION} <> ALL($13::text[])`;
 
-/** If fewer than one in this many due deliveries have room, those without room are in the way of other deliveries. */
+/** If fewer than one in this many due deliveries has room, those without room are in the way of other deliveries. */
 const MUCH_LEFT_OUT = 8;
 
 /**

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * For rows that are looked up by id. Without the cast, the planner expects only a few running rows and reads them all.
+ * For rows that are looked up by ID. Without the cast, the planner expects only a few running rows and reads them all.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
@@ -51,7 +51,7 @@ export async function requeue(db: Queryable, deliveryId: string): Promise<'queue
 }
 
 /**
- * The ids of the leases that are still ours. Locked rows are skipped, because their project is probably being deleted.
+ * The IDs of the leases that are still ours. Locked rows are skipped, because their project is probably being deleted.
  */
 const OURS = `ARRAY(
   SELECT d."id" FROM unnest($1::text[], $2::int[]) AS lease(id, token) JOIN "Delivery" d ON d."id" = lease.id
@@ -62,7 +62,7 @@ const OURS = `ARRAY(
 /**
  * Extends leases that are still ours.
  *
- * @returns the ids of the extended leases, excluding any that were lost or locked.
+ * @returns the IDs of the extended leases, excluding any that were lost or locked.
  */
 export async function extendLeases(
   db: Queryable,

@@ -37,7 +37,7 @@ export type ConnectorSenderOptions = SenderOptions & {
 };
 
 const MAX_STEPS = 5;
-/** How much longer than its calls a delivery may take, for example, to read from the database. */
+/** How much longer a delivery may take than its calls, for example, to read from the database. */
 const MARGIN_SECONDS = 10;
 const DEFAULT_TIMEOUT_SECONDS = 15;
 

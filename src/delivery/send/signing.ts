@@ -10,7 +10,7 @@ export function newWebhookSecret(): string {
 
 /**
  * The `webhook-signature` header of Standard Webhooks, scheme v1: one HMAC-SHA256 over `id.timestamp.body` per secret,
- * separated by spaces. During a rotation, pass the new secret first. Receivers accept any match.
+ * separated by spaces. During a rotation, pass the new secret first. Destinations accept any match.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
  * @param body exactly what is sent, as text or bytes.
