@@ -42,7 +42,7 @@ export type GatewayOptions = {
   now?: () => Date;
 };
 
-/** `version`: of the routes that the response depends on, if it depends on nothing else but the target. */
+/** `version`: the version of the routes, if the response depends on nothing but them and the target. */
 type Responded = GatewayResponse & { version?: number | undefined };
 
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */

@@ -11,7 +11,7 @@ import type { RouteTable } from './routing/route-table.ts';
 /** A 402 response as it was sent before, how it was logged, and the version of the routes that it was made from. */
 type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string; version: number };
 
-/** Of all projects together, because anyone can ask for any target. */
+/** Across all projects, because anyone can request any target. */
 const MAX_TARGETS = 1_000;
 const MAX_TARGET_CHARACTERS = 512;
 /** Requests with any of these need more than the terms. */
@@ -21,7 +21,8 @@ export type QuickDemands = ReturnType<typeof createQuickDemands>;
 
 /**
  * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them again
- * before anything else is done with a request. A response is valid only as long as the routes that it was made from.
+ * before anything else is done with a request. A response is valid only while the routes that it was made from are
+ * current.
  */
 export function createQuickDemands(options: {
   routes: Pick<RouteTable, 'version' | 'projectOfHost'>;
@@ -42,7 +43,7 @@ export function createQuickDemands(options: {
   }
 
   return {
-    /** Responds if the response is known. Returns false if the request needs to be looked at. */
+    /** Responds if the response is known. Returns false if it isn't, and the request must be handled as usual. */
     answer(request: IncomingMessage, response: ServerResponse): boolean {
       if (publicUrl === undefined || isTracing() || !isPlain(request)) return false;
       const demand = find(request.headers.host!, request.url!);

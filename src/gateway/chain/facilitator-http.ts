@@ -87,7 +87,7 @@ export function createHttpFacilitator(options: {
   };
 }
 
-/** A facilitator can report any outcome with any status, so the body counts first. */
+/** A facilitator can report any outcome with any status, so the body takes precedence. */
 function settlementOf({ value, error, retryAfterSeconds }: HttpResponse): FacilitatorSettlement {
   const settlement = readSettlement(value);
   if (!error || settlement.kind !== 'ambiguous' || settlement.transactionHash) return settlement;

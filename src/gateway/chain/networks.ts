@@ -47,7 +47,7 @@ const NETWORKS: readonly Network[] = [
 
 export const NETWORK_IDS = NETWORKS.map(({ id }) => id);
 
-/** Finds a network by its CAIP-2 id or its x402 version 1 name. */
+/** Finds a network by its CAIP-2 ID or its x402 version 1 name. */
 export function findNetwork(name: string): Network | undefined {
   return NETWORKS.find(({ id, v1Name }) => name === id || name === v1Name);
 }

@@ -10,7 +10,7 @@ type IdentifiedPayment = { id: string; x402Version: number; payer: string };
 
 const HEADER_NAMES = { 2: 'payment-response', 1: 'x-payment-response' } as const;
 
-/** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our id for the payment. */
+/** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our ID for the payment. */
 export function paymentResponseHeaders(
   network: Network,
   payment: IdentifiedPayment,

@@ -77,7 +77,7 @@ export function createVerify(options: {
   }
 
   /**
-   * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment was recorded
+   * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment is recorded
    * before the balance is read, and later payments count it too, so the total in flight never exceeds the balance.
    */
   async function isCovered(claimed: Payment, others: readonly InFlight[]): Promise<boolean> {

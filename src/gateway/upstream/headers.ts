@@ -112,7 +112,7 @@ export function requestHeaders(
   origin: RequestOrigin,
 ): Headers {
   return {
-    // Otherwise an upstream might choose an encoding that the caller can't read.
+    // Otherwise, an upstream might choose an encoding that the caller can't read.
     'accept-encoding': 'identity',
     ...pick(headers, (name) => REQUEST_HEADERS.has(name) || listed.includes(name)),
     'x-forwarded-for': origin.clientAddress,

@@ -12,8 +12,8 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 }
 
 /**
- * @throws AppError `PAYLOAD_TOO_LARGE` if the declared length is too large, `BAD_REQUEST` for a transfer coding other
- *   than `chunked`. The header isn't passed on, so the upstream would misread the body.
+ * @throws AppError `PAYLOAD_TOO_LARGE` if the declared length is too large, or `BAD_REQUEST` for a transfer coding
+ *   other than `chunked`: the header isn't passed on, so the upstream would misread the body.
  */
 export function checkFraming({ headers }: Pick<IncomingMessage, 'headers'>): void {
   const coding = headers['transfer-encoding'];

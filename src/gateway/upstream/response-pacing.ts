@@ -18,7 +18,7 @@ const DEFAULT_PACING: ResponsePacing = { idleMilliseconds: 30_000, minBytesPerSe
 export function paceResponse(response: ServerResponse, bytes: number, pacing: ResponsePacing = DEFAULT_PACING): void {
   const { idleMilliseconds, minBytesPerSecond } = pacing;
   const end = () => response.destroy();
-  // Node checks how much is still waiting to be written. As long as that shrinks, the connection isn't idle.
+  // Node checks how much is still waiting to be written. As long as that amount shrinks, the connection isn't idle.
   response.setTimeout(idleMilliseconds, end);
   const timer = setTimeout(end, idleMilliseconds + (bytes / minBytesPerSecond) * 1000);
   response.once('close', () => clearTimeout(timer));

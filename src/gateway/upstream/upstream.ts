@@ -65,7 +65,8 @@ const LOCATED = new Set([201, 202]);
  * size and time. Nothing is ever sent twice. If the buyer disconnects after the upstream has the request, the call
  * continues, because the work is being done and will be paid for.
  *
- * @throws UpstreamError if there is no usable response, AppError `PAYLOAD_TOO_LARGE` if the request body is too large.
+ * @throws UpstreamError if there is no usable response, or AppError `PAYLOAD_TOO_LARGE` if the request body is too
+ *   large.
  */
 export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequest): Promise<UpstreamResponse> {
   const startedAt = performance.now();
