@@ -35,7 +35,7 @@ export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhe
  * Deletes a project: it disappears with its resources, and its keys stop working. Its events, deliveries, and payments
  * are deleted in the background. Lock the project's row first.
  *
- * @returns the ids of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
+ * @returns the IDs of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
  */
 export async function buryProject(tx: Transaction, projectId: string): Promise<string[]> {
   const where = { projectId };

@@ -16,12 +16,13 @@ const KINDS = [
   },
 ] as const;
 type Kind = (typeof KINDS)[number];
-/** What was deleted of which project, webhook, or connector. */
+/** How much was deleted, and which project, webhook, or connector it belonged to. */
 type Portion = { id: string; count: number };
 
 const PORTION = 5_000;
-/** How often to look without a hint: while something is in use or another process works on it, and otherwise. */
+/** How often to look without a hint while something is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
+/** How often to look without a hint otherwise. */
 const LOOK_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */
@@ -36,7 +37,7 @@ export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number
 
 /**
  * Deletes the history of deleted projects, webhooks, and connectors in portions, and then their rows. Any number of
- * processes can do this at once: each takes another one.
+ * processes can do this at once: each takes a different one.
  */
 export function createHistoryClearing({
   pool,
@@ -86,7 +87,7 @@ export function createHistoryClearing({
       const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${PORTION}`;
       const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${portion}))`, [id]);
       if (rowCount) return rowCount;
-      // Payments that were sent to the chain are booked first, which takes their customer and project.
+      // Payments that were sent to the chain are booked first, which requires their customer and project.
       const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;
       if (condition !== '' && (await client.query(open, [id])).rowCount) return 0;
     }
@@ -104,7 +105,7 @@ export function createHistoryClearing({
       if (!portion) return;
       if (portion.count === 0) after = portion.id;
       else onCleared?.(portion.count);
-      // Other statements come first.
+      // Let other statements go first.
       await pause(performance.now() - startedAt);
     }
   }

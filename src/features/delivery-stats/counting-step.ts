@@ -4,7 +4,7 @@ import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 /** Each step counts at most one hour, but an hour can have a huge number of rows. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
 
-/** As for the queue, planning over all partitions would take as long as counting. */
+/** As with the queue, planning over all partitions would take as long as counting. */
 const BEGIN = `
   BEGIN;
   SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};

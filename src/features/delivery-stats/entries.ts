@@ -7,7 +7,7 @@ const SUMS = ['responses', 'succeeded', 'failed', 'skipped', 'retried']
   .map((column) => `sum(${column})::int AS ${column}`)
   .join(', ');
 
-/** The entries of the rollups `r` that match the condition, or what subtracts them. */
+/** The entries of the rollups `r` that match the condition. With the sign `-`, the entries are subtracted. */
 export const rollupEntries = (condition: string, sign: '' | '-' = '') => `
   SELECT r."start", NULL::int AS ms, 0 AS responses, ${sign}r."succeededCount" AS succeeded, ${sign}r."failedCount" AS failed,
     ${sign}r."skippedCount" AS skipped, ${sign}r."retriedCount" AS retried

@@ -38,7 +38,7 @@ const MOVE = 'UPDATE "FilteredOutProgress" SET "countedUntil" = $1';
 
 /**
  * A project's ($1) counts by destination from $2 to $3. Adds up the rollups and the events that they don't contain yet,
- * of which at most $4 are read. The row without a destination tells whether there are more.
+ * of which at most $4 are read. The row without a destination shows whether there are more.
  */
 export const READ_FILTERED_OUT = `
   WITH event AS MATERIALIZED (

@@ -20,7 +20,7 @@ const MIN_PERIOD_SECONDS = 40;
 const PROJECT_PAGE = 1_000;
 const HOURS_PER_ROUND = 1_000;
 
-/** Not one that was deleted and whose history is being cleared. */
+/** Leaves out deleted projects whose history is being cleared. */
 const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 
 /**
@@ -34,7 +34,7 @@ const CLOSED = `
   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
     AND application_name NOT IN ('pg_dump', 'pg_dumpall')`;
 
-/** When a project's first delivery that isn't in the rollups yet finished. The LIMIT makes it an index lookup. */
+/** The finish time of a project's first delivery that isn't in the rollups yet. The LIMIT makes it an index lookup. */
 const FIRST_NEW = `(
   SELECT d."updatedAt" FROM "Delivery" d
   WHERE d."projectId" = $1 AND d."updatedAt" >= until AND d."updatedAt" < $2 AND d."outcome" IS NOT NULL

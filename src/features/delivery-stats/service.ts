@@ -48,8 +48,9 @@ const inPeriod = (interval: string) =>
   `r."projectId" = $1 AND r."interval" = ${interval} AND r."start" >= $2 AND r."start" < $3`;
 
 /**
- * A project's ($1) figures from $2 to $3 by $4, from rollups by $5, with at most $6 deliveries read. Adds the deliveries
- * that the rollups don't contain yet. Replaces hours in which finished deliveries were resent or deleted.
+ * A project's ($1) figures from $2 to $3, grouped by $4. Reads the rollups with the interval $5 and at most $6
+ * deliveries. Adds the deliveries that the rollups don't contain yet. Replaces hours in which finished deliveries were
+ * resent or deleted.
  */
 const READ = `
   WITH progress AS (

@@ -47,8 +47,8 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
   const service = {
     /**
      * Writes an event and its deliveries. A destination that subscribes to the event but doesn't get it has a SKIPPED
-     * delivery that says why. If its filter excludes the event, the event lists it instead. Call `announce` after the
-     * commit.
+     * delivery that says why. If its filter excludes the event, the event lists the destination instead. Call
+     * `announce` after the commit.
      */
     async record(tx: Transaction, event: NewEvent): Promise<{ eventId: string; deliveryIds: string[] }> {
       const writer = prismaWriter(tx);
@@ -81,7 +81,7 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       bus.publish(topics.deliveries(projectId));
     },
 
-    /** Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if it was deleted. */
+    /** Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if that was deleted. */
     async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
       const sending = db.prisma.$transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Transaction } from '../../database/client.ts';
 
-/** Runs statements in a transaction of either Prisma or the driver. A name always stands for the same text. */
+/** Runs statements in a Prisma transaction or a driver transaction. A name always stands for the same text. */
 export type Writer = { query<Row>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> };
 
 export function prismaWriter(tx: Transaction): Writer {

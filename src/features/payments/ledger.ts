@@ -104,7 +104,7 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
   return {
     /**
      * Claims an authorization's nonce for this request. Across all processes and projects, it can be claimed only once,
-     * unless verifying it failed, or a process died between claiming and verifying it.
+     * unless verification failed, or a process died between the claim and the verification.
      *
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
@@ -156,7 +156,7 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
       else await alreadyAt(db.prisma, lease, 'SETTLING');
     },
 
-    /** SERVED → SETTLING, for payments that an earlier version has left SERVED. */
+    /** SERVED → SETTLING, for payments that an earlier version left SERVED. */
     async settling(lease: PaymentLease): Promise<void> {
       await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
     },

@@ -46,7 +46,7 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
-    // The URL parser behind domainToASCII doesn't take `%61`, `0x7f.1` or `a/b` literally.
+    // The URL parser behind domainToASCII doesn't take `%61`, `0x7f.1`, or `a/b` literally.
     const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
     const labels = host.split('.');
     if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))

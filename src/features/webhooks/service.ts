@@ -256,7 +256,7 @@ function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
 }
 
-/** A number that can be omitted or null. Then, the current value or the default applies. */
+/** A number that can be omitted or null, in which case the current value or the default applies. */
 function optionalInt(minimum: number, maximum: number, message: string) {
   return z
     .int(message)

@@ -165,7 +165,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Why a paused destination's delivery isn't sent. Without a reason, the owner paused it. */
+/** Why a paused destination's delivery isn't sent. If no reason is stored, the owner paused the destination. */
 function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sentences & { next: string } {
   const name = id.startsWith('con_') ? `${title} connector` : title;
   if (pausedReason === null) {
@@ -189,7 +189,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
   advice: null,
 });
 
-/** What a due delivery waits for. */
+/** What a due delivery is waiting for. */
 const whenThereIsRoom = ({ isParked }: Delivery) =>
   isParked
     ? 'as soon as there is room: the destination, its server, or your account already has its maximum number of deliveries in progress, or a rate limit has been reached'

@@ -24,7 +24,7 @@ export type FailItem = {
 /**
  * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals of their days, and
  * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't concern the
- * seller. Returns undefined for payments that can't fail this way, or not under this lease.
+ * seller. Returns undefined for payments whose status or lease doesn't allow this.
  */
 export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
   return {

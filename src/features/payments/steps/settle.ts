@@ -19,12 +19,12 @@ export type SettleItem = {
   traceContext: string | null;
 };
 
-/** The payment, and its customer's totals before all payments of the batch. */
+/** The payment, and its customer's totals before any of the batch's payments. */
 type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
 
 /**
  * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records
- * their events. Returns undefined for payments that can't be settled, or not under this lease.
+ * their events. Returns undefined for payments whose status or lease doesn't allow this.
  *
  * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't reopened.
  */

@@ -25,9 +25,9 @@ export type VerifyItem = PaymentLease & {
 type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string }[] | null } & PaymentRow;
 
 /**
- * Adds CLAIMED payments with a valid authorization to their payers' payments in flight. Those that are covered, or the
- * only one in flight, become VERIFIED, with their customer and their event. Returns undefined for payments that aren't
- * CLAIMED under this lease.
+ * Adds CLAIMED payments with a valid authorization to their payers' payments in flight. A payment that is covered, or
+ * that is its payer's only one in flight, becomes VERIFIED and gets its customer and its event. Returns undefined for
+ * payments that aren't CLAIMED under this lease.
  *
  * Across all processes, only one transaction at a time looks at a payer, so of two simultaneous payments, the second
  * sees the first. Unverified claims don't count, because anyone can make them in the name of any wallet. Payments
