@@ -2,9 +2,9 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Queryable } from './client.ts';
 
 /**
- * Notes the hours in which a partition's deliveries finished, because dropping it runs no triggers. Call it in the
- * transaction that drops the partition. Until that ends, nothing is counted, so deliveries that finish in the meantime aren't
- * either. Goes from hour to hour by index, so it reads only one delivery of each.
+ * Notes the hours in which a partition's deliveries finished, because dropping a partition runs no triggers. Call this
+ * in the transaction that drops the partition. Until that transaction ends, nothing is counted, not even deliveries
+ * that finish in the meantime. Goes from hour to hour by index, so it reads only one delivery per hour.
  */
 export async function noteDroppedHours(client: Queryable, partition: string): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.deliveryRollups]);

@@ -11,7 +11,7 @@ export type Database = {
   /** Frequent statements use the pool directly, and Prisma uses its connections too. */
   pool: pg.Pool;
   prisma: PrismaClient;
-  /** Points to the server itself, for what needs a session of its own. */
+  /** Points to the server itself, for work that needs its own session. */
   directUrl: string;
   close(): Promise<void>;
 };

@@ -30,9 +30,9 @@ const MAX_BYTES = 1024 * 1024;
 const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 
 /**
- * Writes for concurrent callers together: while one batch is written, the next one collects, so batches grow with the
- * load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger batches
- * cost the least.
+ * Writes for concurrent callers together: while one batch is being written, the next one fills up, so batches grow with
+ * the load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger
+ * batches cost the least.
  *
  * If a batch fails, each of its items is retried alone on a connection from `pool`. So an item fails only for its own
  * reasons, and an item that waits for a lock holds up the others only briefly. If a connection is lost, an item can be

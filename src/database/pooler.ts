@@ -3,7 +3,7 @@ import { placeOf, reasonOf, withConnection } from './connection.ts';
 import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
 
-/** A pooler that the service can't use as it is set up. `setting` is the one to look at, `advice` says how to fix it. */
+/** The service can't use a pooler as it is set up. `setting` is the one to check, and `advice` says how to fix it. */
 export class PoolerSettingsError extends Error {
   override readonly name = 'PoolerSettingsError';
   readonly setting: 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
@@ -18,8 +18,9 @@ export class PoolerSettingsError extends Error {
 }
 
 /**
- * Makes a client fit for a pooler in transaction mode, where the next statement may run in another session: that session
- * doesn't know the names of earlier statements, and with older poolers, it may have a different one under the same name.
+ * Makes a client work with a pooler in transaction mode, where the next statement may run in another session. That
+ * session doesn't know the names of earlier statements. With older poolers, it may have a different statement under the
+ * same name.
  */
 export function forgetNames(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -33,7 +34,7 @@ const isNamed = (statement: unknown): statement is { name: string } =>
 
 /**
  * Checks that a pooler's sessions have our settings by default. The service can't set them, because a setting stays
- * with one of the pooler's sessions, whoever uses it next.
+ * with one of the pooler's sessions, no matter who uses that session next.
  *
  * @throws PoolerSettingsError if a time zone other than UTC would make times wrong, or if a timeout is missing
  */
@@ -58,10 +59,10 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Checks that both URLs point to the same database, and sign in as the same user.
+ * Checks that both URLs point to the same database and name the same user. Otherwise, deliveries could be read from one
+ * database and their results written to another.
  *
- * @throws PoolerSettingsError if they don't, or if the direct one is unreachable or points to a standby. Otherwise,
- *   deliveries would be read from one database and their results written to another.
+ * @throws PoolerSettingsError if they don't, or if the direct URL is unreachable or points to a standby.
  */
 export async function requireSameDatabase(pool: pg.Pool, directUrl: string, applicationName: string): Promise<void> {
   const read = `SELECT ${IDENTITY} AS "identity", current_user AS "user", pg_is_in_recovery() AS "isStandby"`;
@@ -87,7 +88,7 @@ export async function requireSameDatabase(pool: pg.Pool, directUrl: string, appl
 
 const IS_UTC = /^(Etc\/)?(UTC|GMT)$/;
 
-/** The statements that give all new sessions of a user in a database our settings. */
+/** The statements that make our settings the defaults for a user's new sessions in a database. */
 export function defaultsFor(user: string, database: string): string[] {
   return Object.entries(SESSION_SETTINGS).map(
     ([name, value]) => `ALTER ROLE ${user} IN DATABASE ${database} SET ${name} = '${value}';`,

@@ -13,7 +13,7 @@ export type StatisticsSource = {
   $queryRawUnsafe<T>(statement: string, ...values: unknown[]): Promise<T>;
 };
 
-/** How far behind the primary server statistics may be. */
+/** How far statistics may lag behind the primary server. */
 export const MAX_LAG_MILLISECONDS = 10_000;
 const MEASURE_EVERY_MILLISECONDS = 1_000;
 /** A replica that doesn't respond must not hold up requests. */
@@ -56,8 +56,8 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
   }
 
   /**
-   * Compares positions in the log of changes, because times can't tell a replica that has lost its connection from one
-   * whose primary server has nothing to do.
+   * Compares positions in the log of changes. Times can't show whether a replica has lost its connection or its primary
+   * server has nothing to do.
    */
   async function measure(): Promise<void> {
     const at = performance.now();
@@ -91,7 +91,7 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
         log.debug({ err: error }, 'the replica failed to return statistics');
       }
     }
-    // Not after the deadline: what takes the replica too long must not end up on the primary server too.
+    // Not after the deadline: a read that takes the replica too long must not end up on the primary server too.
     return beforeTimeIsUp(() => run(db.prisma));
   }
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * Claims a round of work that one process at a time does periodically.
+ * Claims a round of periodic work that only one process at a time does.
  *
  * @returns whether a period has passed since any process last started a round with this name.
  */
