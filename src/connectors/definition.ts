@@ -140,13 +140,13 @@ export type ClassifyContext<Config> = BuildContext & {
 };
 
 /**
- * A rate limit that a vendor documents: at most `count` requests in any `perSeconds` seconds. If a type has several, the
- * one that a single connector reaches first.
+ * A rate limit that a vendor documents: at most `count` requests in any `perSeconds` seconds. If a vendor has
+ * several limits, this is the one that a single connector reaches first.
  */
 export type VendorLimit = {
   count: number;
   perSeconds: number;
-  /** How many requests may start at once after a pause, if the vendor counts over a longer time. Defaults to 1. */
+  /** How many requests may start at once after a pause, if the vendor counts over a longer period. Defaults to 1. */
   burst?: number;
   /** How many requests a delivery usually takes. Defaults to 1. */
   requestsPerDelivery?: number;

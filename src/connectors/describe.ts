@@ -17,7 +17,7 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   example: string | null;
 };
 
-/** A connector type's config fields, in the order in which they are declared, as a form needs them. */
+/** Describes a connector type's config fields for a form, in the order in which they are declared. */
 export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
   if (!(definition.config instanceof z.ZodObject))
     throw new Error(`${definition.type}: config must be an object schema`);

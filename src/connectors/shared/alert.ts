@@ -65,9 +65,9 @@ export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): H
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
- * Decides whether a failed payment opens the endpoint's alert. An alert is announced before it is sent, so that a
- * payment that settles in the meantime closes it. In either order, the last request that reaches the vendor closes the
- * alert.
+ * Decides whether a failed payment opens the endpoint's alert. An alert is announced to all processes before it is
+ * sent, so that a payment that settles in the meantime closes it. No matter which payment's request reaches the vendor
+ * first, the last request closes the alert.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber } = context;

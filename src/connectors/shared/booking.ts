@@ -15,7 +15,7 @@ export type Booking = {
   reference: string;
   /**
    * The document's number, which has at most 21 characters (the limit in QuickBooks). It is derived from the project
-   * and the day or payment, not the connector, so a second connector or a replay gets the same number.
+   * and the day or payment, not from the connector, so a second connector or a replay gets the same number.
    */
   number: string;
   /** The number of the document with the day's total. Once that document is booked, the day's payments must not be. */

@@ -19,7 +19,7 @@ export type Message = {
   /** Heading and detail on one line, at most 150 UTF-16 units. */
   title: string;
   tone: Tone;
-  /** At most 8, none of them with an empty value. */
+  /** At most 8, none with an empty value. */
   facts: readonly Fact[];
   /** The amount, for connector types that show little else. */
   amount?: string;

@@ -88,7 +88,7 @@ export const hubspot = defineConnector<Config>({
 /** The values are totals, never increments, so writing the same event twice changes nothing. */
 function contactProperties(event: ConnectorEvent): Record<string, string> | undefined {
   if (event.type === 'customer.first_payment') {
-    // No total: if this event arrives late, the contact already has a higher one.
+    // Sends no total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
   }
   if (event.type !== 'customer.milestone') return undefined;

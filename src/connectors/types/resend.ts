@@ -119,7 +119,7 @@ export const resend = defineConnector({
     }),
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
-      // Calls other than sending return this name if the key has only sending access.
+      // All calls except those that send email return this name if the key has only sending access.
       const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
       if (isListed || name === 'restricted_api_key') {
         return {

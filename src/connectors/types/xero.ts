@@ -53,7 +53,7 @@ export const xero = defineConnector<Config>({
     count: 60,
     perSeconds: 60,
     burst: 3,
-    // It looks for an existing invoice before it creates one.
+    // The connector looks for an existing invoice before it creates one.
     requestsPerDelivery: 2,
     documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/limits/',
   },
