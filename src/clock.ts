@@ -1,8 +1,8 @@
 let clock = Date.now;
 
 /**
- * Milliseconds since 1970 by the clock that all processes of a deployment share: the database's, once it is open. Use
- * it for times that other processes read, because the clock of this machine may be wrong.
+ * Milliseconds since 1970 by the clock that all processes of a deployment share: the database's clock, once the
+ * database is open. Use it for times that other processes read, because this machine's clock may be wrong.
  */
 export const sharedNow = (): number => clock();
 

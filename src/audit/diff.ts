@@ -31,7 +31,7 @@ export function keptValues(action: AuditAction, values: Values): Values {
 /**
  * The fields that changed, with both values. Two URLs that differ only in their masked parts count as a change.
  *
- * @param before the old values. Omit them for a new resource. Then, every field counts as a change.
+ * @param before the old values. Omit them for a new resource, so that every field counts as a change.
  */
 export function changesBetween(before: Values | undefined, after: Values): { changes: Values; previous?: Values } {
   const names = Object.keys(after).filter((name) => !isSame(before?.[name], after[name]));

@@ -78,8 +78,8 @@ export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?
 }
 
 /**
- * Only people can create and delete projects and API keys. Otherwise, someone with a leaked key could create another
- * key that outlives its revocation, or redirect payments.
+ * Only people can create and delete projects and API keys. Otherwise, someone with a leaked key could redirect
+ * payments, or create another key that still works after the leaked one is revoked.
  *
  * @param detail what is forbidden, and who may do it. Set this if only part of the request is forbidden.
  * @throws AppError `FORBIDDEN` for API keys.

@@ -27,13 +27,14 @@ export type IssuerConfig = {
   /** The public keys themselves, for an issuer without a `jwksUri`. */
   jwks?: JSONWebKeySet | undefined;
   /**
-   * The audience, or several. The token's `aud` must contain one of them. Required unless `requiredClaims` ties tokens
-   * to this service.
+   * One or more audiences. The token's `aud` must contain one of them. Required unless `requiredClaims` ties tokens to
+   * this service.
    */
   audience?: string | string[] | undefined;
   /**
-   * Claims, each with its required value or a list of accepted values. For providers that don't set `aud`, for example,
-   * `{"client_id":"x","token_use":"access"}` for Amazon Cognito or `{"azp":["https://console.example"]}` for Clerk.
+   * Claims, each with its required value or a list of accepted values. Set this for providers that don't set `aud`.
+   * Examples: `{"client_id":"x","token_use":"access"}` for Amazon Cognito, `{"azp":["https://console.example"]}` for
+   * Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
   /** Accepted signature algorithms. */

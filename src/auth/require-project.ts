@@ -22,7 +22,10 @@ export async function requireProject(
   return project;
 }
 
-/** For writes to a project: throws `NOT_FOUND` if the project was deleted in the meantime, or else the given error. */
+/**
+ * For writes to a project. Throws `NOT_FOUND` if the project was deleted in the meantime. Otherwise, throws the given
+ * error.
+ */
 export function rethrowProjectGone(error: unknown): never {
   throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -10,7 +10,7 @@ import { badCredential, noCredential } from './unauthenticated.ts';
 type Account = {
   userId: string;
   tier: Tier;
-  /** The rate limit agreed with an enterprise account, or null. `limitsOf` turns it into limits. */
+  /** The rate limit agreed on with an enterprise account, or null. `limitsOf` turns it into limits. */
   requestsPerMinute: number | null;
 };
 

@@ -35,8 +35,8 @@ const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const TURN_MARK = '#';
 
 /**
- * Opens the bus on PostgreSQL LISTEN/NOTIFY. It listens on its own connection, straight to the server, because
- * listening needs a session, and publishes through the shared pool.
+ * Opens the bus on PostgreSQL LISTEN/NOTIFY. It publishes through the shared pool. It listens on its own connection
+ * straight to the server, because listening needs a session.
  */
 export async function openBus(options: {
   /** Points to the server itself. */

@@ -10,7 +10,7 @@ export type Hints = {
   close(): void;
 };
 
-/** Collects hints for a loop that waits for them. `signal` ends all waiting, and closes the collection. */
+/** Collects hints for a loop that waits for them. `signal` ends all waiting and closes the collection. */
 export function collectHints(subscribe: (wake: () => void) => () => void, signal: AbortSignal): Hints {
   let hint = Promise.withResolvers<void>();
   const unsubscribe = subscribe(() => hint.resolve());

@@ -7,9 +7,9 @@ export type OwnHosts = {
 };
 
 /**
- * The service's own names are the host of `PUBLIC_URL` and the address it listens on. Names under them and their parent
- * domains belong to the service too, because people trust them just as much, and cookies and certificates are often
- * valid for them.
+ * The service's own names are the host of `PUBLIC_URL` and the address it listens on. Their subdomains and
+ * parent domains belong to the service too, because people trust those just as much, and cookies and certificates are
+ * often valid for them.
  *
  * @returns undefined in production without `PUBLIC_URL`, because then the service's name is unknown.
  */

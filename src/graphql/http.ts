@@ -36,7 +36,7 @@ export function registerGraphQL(
   /** Reserves a stream until the response ends. */
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
     const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
-    // It emits no more events if the client has already disconnected.
+    // The response emits no more events if the client has already disconnected.
     if (reply.raw.closed) {
       release();
       return;

@@ -16,7 +16,7 @@ type Results = Map<string, Promise<ExecutionResult>>;
 
 /**
  * Executes a subscription once per item for everyone who gets the same item and asks for the same fields with the same
- * permissions. Dashboards of one account all do.
+ * permissions, as all dashboards of an account do.
  */
 export function shareResults(): Plugin {
   const resultsByItem = new WeakMap<object, WeakMap<DocumentNode, Results>>();

@@ -28,7 +28,7 @@ export function createCredentialWatch({
     const end = () => {
       stop();
       const ended = [...listeners];
-      // A check that was already running may end it again.
+      // A check that was already running may call `end` again.
       listeners.clear();
       for (const listener of ended) listener();
     };

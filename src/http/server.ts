@@ -60,7 +60,7 @@ export function createHttpServer(options: {
       ),
     clientErrorHandler: answerUnreadable,
     http: {
-      // Node would send an empty response if the header is missing. The onRequest hook returns a proper error.
+      // By default, Node sends an empty response if the header is missing. The onRequest hook returns a proper error.
       requireHostHeader: false,
       // Node applies the larger of the two timeouts to the whole request, and checks every 30 s by default.
       headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,

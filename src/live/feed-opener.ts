@@ -85,7 +85,7 @@ export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
     /**
      * Opens a subscription.
      *
-     * @throws AppError `NOT_FOUND` if the viewer can't see the project, `VALIDATION_FAILED` for an invalid cursor.
+     * @throws AppError `NOT_FOUND` if the viewer can't see the project, or `VALIDATION_FAILED` for an invalid cursor.
      */
     return async function open(
       viewer: Viewer,

@@ -63,7 +63,7 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
   return {
     subscriptionCount: opener.subscriptionCount,
 
-    /** @throws AppError `NOT_FOUND` if the viewer can't see the project, `VALIDATION_FAILED` for an invalid cursor. */
+    /** @throws AppError `NOT_FOUND` if the viewer can't see the project, or `VALIDATION_FAILED` for a bad cursor. */
     events: (viewer: Viewer, args: EventFeedArguments, backlog?: Backlog) =>
       openEvents(viewer, args, args.types ?? null, backlog),
 

@@ -55,7 +55,7 @@ const look = (late: string, behind: string) => `
     ) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-// A horizon in the future comes from another server, from whose backup this one was restored. Any row might be late, so
+// A horizon in the future comes from another server, whose backup this one was restored from. Any row might be late, so
 // some rows are sent twice instead of not at all.
 const isLate = (row: string, horizon: string, shown: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;

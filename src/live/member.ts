@@ -30,7 +30,7 @@ export type Member<Item> = {
   leave(): void;
 };
 
-/** How much may wait for a member that is slower than the writers for a moment. */
+/** How much may wait for a member that is briefly slower than the writers. */
 const MAX_WAITING_ROWS = 64;
 const MAX_WAITING_BYTES = 32 * 1024;
 

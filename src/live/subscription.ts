@@ -48,7 +48,7 @@ export function subscribeToRows<Row, Item>(
         throw error;
       }
     },
-    // A generator alone would only notice this at its next item, which may never come.
+    // A generator alone would notice this only at its next item, which may never come.
     return() {
       end();
       return items.return();

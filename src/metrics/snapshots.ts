@@ -8,9 +8,9 @@ export type Counts = Readonly<Record<string, () => Promise<unknown>>>;
 const FRESH_SECONDS = 10;
 /** After this time, a count has failed, or its process is gone. Longer than any statement may take. */
 const CLAIM_SECONDS = 20;
-/** Older snapshots would hide that counting fails. */
+/** Older snapshots would hide the fact that counting fails. */
 const MAX_AGE_SECONDS = 60;
-/** A slow count must not delay the others for longer. */
+/** A slow count must not delay the others for longer than this. */
 const WAIT_MILLISECONDS = 2_000;
 
 const IS_DUE = `s."claimedAt" <= statement_timestamp() - make_interval(

@@ -22,7 +22,7 @@ export const CLEAN_UPS = {
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 
-/** Each worker checks this often, so a sweep starts at most this late after the one that used to run it is gone. */
+/** Each worker checks this often. If the one that used to run a sweep is gone, another runs it at most this late. */
 const LOOK_MILLISECONDS = 60_000;
 
 /**

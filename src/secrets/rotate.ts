@@ -9,7 +9,7 @@ export type RotationReport = {
   /** Cells that no key in the keyring can open. They were left unchanged. */
   unreadable: { table: string; column: string; rowId: string }[];
   /**
-   * Secrets that are still sealed under another key, because they are unreadable, changed during the run, or were
+   * Secrets that are still sealed under another key, because they are unreadable, were changed during the run, or were
    * written by a process without the new key. If there are any, run the command again.
    */
   remaining: number;
