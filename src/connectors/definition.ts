@@ -74,7 +74,7 @@ export type HistoryQuestion = { endpointId: string; minutes: number };
 export type EndpointHistory = {
   /** The times when the endpoint's upstream failed, including the time of the event itself. */
   upstreamFaults: readonly string[];
-  /** When the endpoint's latest payment since the event settled, or null if none has settled since then. */
+  /** The latest time since the event when a payment to the endpoint settled, or null if there was none. */
   settledAt: string | null;
 };
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 
 /**
- * Runs work on a connection of its own and closes it.
+ * Runs work on its own connection, and then closes the connection.
  *
  * @throws the driver's error if the server can't be reached, and whatever the work throws
  */

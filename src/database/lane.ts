@@ -19,7 +19,7 @@ export type BatchStep<Item, Result> = {
 
 export type Lane = ReturnType<typeof openLane>;
 
-// Each step has types of its own, which its function restores.
+// Each step has its own types, which its function restores.
 type Entry = { item: unknown; waitsSince: number; outcome: PromiseWithResolvers<unknown> };
 type Queue = BatchStep<unknown, unknown> & { waiting: Entry[] };
 

@@ -28,7 +28,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
         extensions: {
           ...describe(errorCodeOf(graphqlError)),
           ...fieldOf(graphqlError.message),
-          // `spec` leaves the status to the media type. A malformed request gets 400 either way.
+          // `spec` lets the media type determine the status. A malformed request gets 400 either way.
           ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
         },
       });

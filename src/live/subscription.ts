@@ -22,9 +22,9 @@ export type SubscriptionOptions<Row, Item> = Reader<Row> & {
 };
 
 /**
- * Shows existing rows after `start`, then new ones. It misses no row, and shows no version of a row twice. Existing rows
- * come from reads of its own. New ones come from a follower that it shares with other subscriptions. If the consumer is
- * slower than the writers, it reads on its own again until it has caught up.
+ * Shows existing rows after `start`, then new ones. It misses no row, and shows no version of a row twice. It reads
+ * existing rows on its own. New ones come from a follower that it shares with other subscriptions. If the consumer is
+ * slower than the writers, the subscription reads on its own again until it has caught up.
  */
 export function subscribeToRows<Row, Item>(
   options: SubscriptionOptions<Row, Item>,

@@ -21,7 +21,7 @@ const MIN_PAUSE_MILLISECONDS = 40;
 const MAX_PAUSE_MILLISECONDS = 250;
 
 /**
- * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, no matter in which
+ * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, no matter in what
  * order transactions commit, and shows no version of a row twice. It reads only as fast as it is consumed, and ends
  * immediately when `signal` aborts.
  */

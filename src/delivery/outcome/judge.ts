@@ -26,7 +26,7 @@ const RULES: Rules = {
   retry: ({ reason = null, afterSeconds }, { step, attemptCount, schedule, random, isOurFault, isLimited }) => {
     if (isLimited) {
       const dueInSeconds = limitedDelaySeconds(attemptCount, afterSeconds, random);
-      // The destination gets nothing only for as long as it asked, no matter how often this delivery has been delayed.
+      // The destination gets nothing for as long as it asked, and no longer, even if this delivery was delayed often.
       const health = { kind: 'limited', afterSeconds: limitedDelaySeconds(0, afterSeconds, random) } as const;
       return { status: 'PENDING', reason: reason ?? 'rate_limited', dueInSeconds, retryStep: step, health };
     }

@@ -34,7 +34,7 @@ export type SenderOptions = {
 };
 
 /**
- * Controls sending. `signal` aborts it when the process stops. After a job's first request, each further one waits for
+ * Controls sending. `signal` aborts it when the process stops. After a job's first request, each later one waits for
  * `nextSlot`, which returns false if the rest must be left for later.
  */
 export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boolean>; signal: AbortSignal };

@@ -10,7 +10,8 @@ type Pause = { pausedAt: Date | null; pausedReason: string | null };
  * Whether the owner's change pauses (true) or resumes (false) a destination. Undefined if it does neither. A pause
  * without a reason was made by the owner, and only the owner ends it.
  *
- * @param change `isPaused`: what the owner asks for. `mayFix`: whether the change may fix why the service paused it.
+ * @param change `isPaused`: what the owner asks for. `mayFix`: whether the change may fix the problem that made the
+ *   service pause the destination.
  */
 export function pauseChange(
   change: { isPaused?: boolean | undefined; mayFix: boolean },
