@@ -33,8 +33,8 @@ export type IssuerConfig = {
   audience?: string | string[] | undefined;
   /**
    * Claims, each with its required value or a list of accepted values. Set this for providers that don't set `aud`.
-   * Examples: `{"client_id":"x","token_use":"access"}` for Amazon Cognito, `{"azp":["https://console.example"]}` for
-   * Clerk.
+   * Examples: `{"client_id":"x","token_use":"access"}` for Amazon Cognito, and
+   * `{"azp":["https://console.example"]}` for Clerk.
    */
   requiredClaims?: Record<string, ClaimValue | ClaimValue[]> | undefined;
   /** Accepted signature algorithms. */

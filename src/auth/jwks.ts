@@ -27,7 +27,7 @@ export function createStaticKeys(jwks: JSONWebKeySet): KeySource {
 /**
  * An issuer's published keys, kept in memory. Tokens with a known key never wait for the issuer, and keys stay valid
  * for 24 hours if the issuer can't be reached. A token with an unknown key triggers a fetch. There is at most one fetch
- * every 5 s, including failed ones.
+ * every 5 s, including failed fetches.
  *
  * @param now returns the time in milliseconds.
  */

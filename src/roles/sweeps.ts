@@ -22,7 +22,7 @@ export const CLEAN_UPS = {
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 
-/** Each worker checks this often. If the one that used to run a sweep is gone, another runs it at most this late. */
+/** Each worker checks this often. If the one that used to run a sweep is gone, another starts it within this time. */
 const LOOK_MILLISECONDS = 60_000;
 
 /**

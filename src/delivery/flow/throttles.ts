@@ -35,7 +35,7 @@ export function createThrottles(now: () => number = () => performance.now()) {
 
     onHealthy(id: string): void {
       const throttle = throttles.get(id);
-      // Successes of requests that were in flight before the destination asked for fewer don't count.
+      // A success doesn't count if its request was in flight before the destination asked for fewer.
       if (!throttle || throttle.closedUntil > now()) return;
       throttle.slots *= 2;
       if (throttle.slots >= RECOVERED_SLOTS) throttles.delete(id);

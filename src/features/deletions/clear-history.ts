@@ -22,7 +22,7 @@ type Portion = { id: string; count: number };
 const PORTION = 5_000;
 /** How often to look without a hint while something is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
-/** How often to look without a hint otherwise. */
+/** How often to look without a hint at all other times. */
 const LOOK_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */

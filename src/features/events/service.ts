@@ -81,7 +81,10 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
       bus.publish(topics.deliveries(projectId));
     },
 
-    /** Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if that was deleted. */
+    /**
+     * Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if the destination was
+     * deleted.
+     */
     async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
       const sending = db.prisma.$transaction(async (tx) => {

@@ -33,7 +33,9 @@ export type ChainOutcome =
   | { kind: 'unused'; isExpired: boolean };
 
 export type Chain = {
-  /** @throws Error if no node responds, or if the node reports the nonce as used but not yet the transaction. */
+  /**
+   * @throws Error if no node responds, or if the node reports the nonce as used but hasn't indexed the transaction yet.
+   */
   outcomeOf(authorization: SoughtAuthorization): Promise<ChainOutcome>;
   /**
    * A wallet's balance and which of the authorizations have been used, both read at the same block.
