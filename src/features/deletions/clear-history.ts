@@ -59,8 +59,8 @@ export function createHistoryClearing({
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
   /**
-   * Deletes a portion of the history of the next deleted project, webhook, or connector in the order of their IDs. Returns
-   * undefined if there is nothing left to delete.
+   * Deletes a portion of the history of the next deleted project, webhook, or connector, in the order of their IDs.
+   * Returns undefined if there is nothing left to delete.
    */
   async function clearPortion(kind: Kind, after: string): Promise<Portion | undefined> {
     const client = await pool.connect();
