@@ -194,7 +194,7 @@ describe('an issuer without an audience', () => {
     return verifierOfIt.verify(signed({ aud: undefined, ...changes }));
   };
 
-  test('has its tokens accepted only with its required claims', async () => {
+  test('needs its required claims in every token', async () => {
     expect((await verify({ token_use: 'access', client_id: 'app-2' })).subject).toBe('alice');
     await expect(verify({ token_use: 'id', client_id: 'app-1' })).rejects.toThrow('The token’s token_use claim');
     await expect(verify({ token_use: 'access', client_id: 'app-3' })).rejects.toThrow('The token’s client_id claim');

@@ -273,7 +273,7 @@ describe('an API key', () => {
   });
 });
 
-test('a user and their API keys share a rate limit but no stored responses', () => {
+test('a user and their API keys share a rate limit, but not stored responses', () => {
   const account = { userId: 'usr_1', tier: 'PRO' as const, requestsPerMinute: null };
   const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
   const apiKey: Viewer = { ...account, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', expiresAt: null };

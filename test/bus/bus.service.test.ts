@@ -26,7 +26,7 @@ async function listen(url = database.url): Promise<{ bus: Bus; turns: (number | 
   return { bus, turns };
 }
 
-test('every process gets every hint with the same turn, and each notification has the next turn', async () => {
+test('every process gets every hint with the same turn, which goes up by one with each notification', async () => {
   const [one, two] = [await listen(), await listen()];
   for (let count = 1; count <= 3; count++) {
     one.bus.publish('news');

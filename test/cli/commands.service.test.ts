@@ -104,15 +104,15 @@ describe('deliveries', () => {
   });
 });
 
-describe('an error before a command starts', () => {
-  test('without a credential, names the variables to set', async () => {
+describe('before a command starts, the CLI', () => {
+  test('names the variables to set if there is no credential', async () => {
     expect(await runCli(['listen'], { TOLLGATE_URL: app.url })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Set TOLLGATE_API_KEY'),
     });
   });
 
-  test('for a rejected credential, exits with 4 and does not print the credential', async () => {
+  test('exits with 4 for a rejected credential, and does not print it', async () => {
     const result = await runCli(['deliveries', 'tail'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: 'tg_live_wrong' });
     expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
     expect(result.stdout + result.stderr).not.toContain('tg_live_wrong');
@@ -172,7 +172,7 @@ describe('an error before a command starts', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('exits with 2 for an unknown option, and --help exits with 0', async () => {
+  test('exits with 2 for an unknown option, and with 0 for --help', async () => {
     expect((await runCli(['listen', '--nope'])).code).toBe(2);
     expect(await runCli(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('listen') });
   });

@@ -63,7 +63,7 @@ describe('doctor examines DATABASE_DIRECT_URL', () => {
     expect(JSON.stringify(away)).not.toContain('hunter2');
   });
 
-  test('and reports the settings that the sessions of the pooler lack', async () => {
+  test("and reports the settings that the pooler's sessions lack", async () => {
     const bare = await createTestDatabase();
     const direct = Object.assign(new URL(bare.url), { hostname: 'localhost' }).href;
     const found = await examine({ DATABASE_URL: bare.url, DATABASE_DIRECT_URL: direct });

@@ -272,7 +272,7 @@ describe('doctor reports', () => {
       /discovery$/,
       /issuer is .*\/, so/,
     ],
-  ] as const)('%s as a failure', async (_title, path, answer, check, message) => {
+  ] as const)('a failure for %s', async (_title, path, answer, check, message) => {
     const { code, troubles } = await examineWith(path, answer as (typeof answers)[string]);
     expect(code).toBe(1);
     expect(troubles).toEqual([
@@ -285,7 +285,7 @@ describe('doctor reports', () => {
     ]);
   });
 
-  test('moved keys or a missing discovery document as a warning', async () => {
+  test('a warning for moved keys and for a missing discovery document', async () => {
     const path = '/.well-known/openid-configuration';
     const moved = await examineWith(path, () => json({ issuer: outside.url, jwks_uri: `${outside.url}/moved` }));
     expect(moved.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('/moved') }]);
@@ -294,7 +294,7 @@ describe('doctor reports', () => {
     expect(none.code).toBe(0);
   });
 
-  test('a facilitator without version 1 of x402 as a warning', async () => {
+  test('a warning for a facilitator without version 1 of x402', async () => {
     const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:*' }];
     const { code, troubles } = await examineWith('/supported', () => json({ kinds }));
     expect(code).toBe(0);
@@ -326,7 +326,7 @@ describe('doctor reports', () => {
     });
   });
 
-  test('an EGRESS_ALLOW that opens a whole network as a warning', async () => {
+  test('a warning for an EGRESS_ALLOW that opens a whole network', async () => {
     const { troubles } = await examine({ EGRESS_ALLOW: `127.0.0.1/32:${outside.port},10.0.0.0/8:443,127.0.0.1/32:*` });
     expect(troubles).toMatchObject([{ check: 'EGRESS_ALLOW', status: 'warning' }]);
     expect(troubles[0]!.message).toMatch(/every port: 10\.0\.0\.0\/8:443, 127\.0\.0\.1\/32:\*\.$/);

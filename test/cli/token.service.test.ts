@@ -33,7 +33,7 @@ test('token prints only a token', async () => {
   expect(claims.expiresAt.getTime()).toBeLessThanOrEqual(Date.now() + 90_000);
 });
 
-test('token without options is for the user dev and leaves the tier unchanged', async () => {
+test('token without options creates a token for the user dev and leaves the tier unchanged', async () => {
   const claims = await verify((await run()).stdout.trim());
   expect(claims.subject).toBe('dev');
   expect(claims).not.toHaveProperty('tier');

@@ -147,7 +147,7 @@ describe('a variable', () => {
     expect(problemsOf({ [name]: url, DATABASE_URL: 'postgres://other/x' })).toEqual([]);
   });
 
-  test('with a secret is not repeated in the error', () => {
+  test('that contains a secret is not repeated in the error', () => {
     const secret = randomBytes(20).toString('base64');
     expect(problemsOf({ SECRET_KEYS: `k1:${secret}` }).join()).not.toContain(secret);
     expect(problemsOf({ DATABASE_URL: `mysql://u:${secret}@db/x` }).join()).not.toContain(secret);
@@ -160,10 +160,10 @@ describe('a variable', () => {
   });
 });
 
-describe('production', () => {
+describe('in production, the service', () => {
   const issuer = (changes: object) => ({ AUTH_ISSUERS: JSON.stringify([{ ...ISSUER, ...changes }]) });
 
-  test('starts with an issuer and a key, and listens on every address', () => {
+  test('starts if it has an issuer and a key, and listens on every address', () => {
     expect(readConfig(PRODUCTION)).toMatchObject({ production: true, host: '0.0.0.0', issuers: [ISSUER] });
     expect(readConfig(PRODUCTION).egressAllow.privateEntries).toEqual([]);
   });

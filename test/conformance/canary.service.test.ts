@@ -113,7 +113,7 @@ const CREATE =
 
 describe('the service receives secrets', () => {
   test.each(CONNECTOR_TYPES)(
-    'in the config of %s: created, retried, changed, and in the wrong places',
+    'in the config of %s: in the first request, a retry, a change, and the wrong places',
     async (type) => {
       const core = plant(`${type}: the first secret`);
       const config = sampleConfig(type, 'all', core) as Record<string, unknown>;

@@ -110,7 +110,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       return isHeld ? 'pause' : kind;
     }
 
-    test.each(steps)('classifies every status in the step %s, and never a redirect or failure as success', (step) => {
+    test.each(steps)('classifies every status in the step %s, and counts no redirect or failure as success', (step) => {
       const context = contextOf(definition, step);
       const table = (of: (status: number, body: BodyKind) => string) =>
         Object.fromEntries(
@@ -123,7 +123,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       );
     });
 
-    test.each(steps)('waits in the step %s as long as the vendor asks, in seconds or until a date', (step) => {
+    test.each(steps)('waits in the step %s for the seconds, or until the date, in Retry-After', (step) => {
       const context = contextOf(definition, step);
       const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000).toUTCString();
       for (const status of [429, 503]) {

@@ -157,7 +157,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(Object.keys(full).toSorted()).toEqual(fields.map(({ name }) => name).toSorted());
     });
 
-    test('rejects anything but an object, and unknown fields', () => {
+    test("rejects unknown fields, and anything that isn't an object", () => {
       for (const config of [null, undefined, 'text', 7, []]) expect(errorsOf(type, config)).not.toEqual([]);
       for (const name of ['colour', 'webhookurl', 'APIKEY', 'constructor', '']) {
         expect(errorsOf(type, { ...full, [name]: 'x' })).toEqual([`/config/${name}`]);

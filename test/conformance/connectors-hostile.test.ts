@@ -75,7 +75,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
   '%s',
   (_type, definition) => {
     test.each(carriedKinds(definition))(
-      'shows hostile text in any field of %s as plain text within its limits',
+      "shows hostile text in any field of %s as plain text within the vendor's limits",
       (kind) => {
         const required = [sampleConfig(definition.type)];
         for (const text of TEXTS) {

@@ -128,26 +128,26 @@ describe('protocol violations', () => {
     ['an object', { Authorization: { Bearer: 'x' } }],
     ['null', { Authorization: null }],
     ['an unknown API key', { Authorization: `Bearer tg_test_${'a'.repeat(43)}` }],
-  ])('connection_init with %s closes with 4403', async (_name, payload) => {
+  ])('connection_init with %s closes the socket with 4403', async (_name, payload) => {
     const client = await raw();
     client.send({ type: 'connection_init', ...(payload !== undefined && { payload }) });
     expect(await client.closed).toMatchObject({ code: 4403 });
     expect(client.received).toEqual([]);
   });
 
-  test("the Authorization header of the upgrade isn't used", async () => {
+  test("the Authorization header of the upgrade request isn't used", async () => {
     const client = await raw({ headers: { authorization: `Bearer ${alice.token}` } });
     client.send({ type: 'connection_init' });
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test('subscribing before the acknowledgment closes with 4401', async () => {
+  test('subscribing before the acknowledgment closes the socket with 4401', async () => {
     const client = await raw();
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4401 });
   });
 
-  test("subscribing right after connection_init closes with 4401, because it isn't acknowledged yet", async () => {
+  test("subscribing right after connection_init closes the socket with 4401, because it isn't acknowledged yet", async () => {
     const client = await raw();
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
     subscribe(client, '1');
@@ -159,13 +159,13 @@ describe('protocol violations', () => {
     expect(await client.closed).toMatchObject({ code: 4408 });
   });
 
-  test('a second connection_init closes with 4429', async () => {
+  test('a second connection_init closes the socket with 4429', async () => {
     const client = await connected();
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
     expect(await client.closed).toMatchObject({ code: 4429 });
   });
 
-  test('a second operation with the ID of a running one closes with 4409', async () => {
+  test('a second operation with the ID of a running one closes the socket with 4409', async () => {
     const client = await connected();
     subscribe(client, 'same');
     subscribe(client, 'same');
@@ -187,19 +187,19 @@ describe('protocol violations', () => {
     ['a complete without an id', { type: 'complete' }],
     ['a connection_init payload that is not an object', { type: 'connection_init', payload: 'x' }],
     ['a misspelled type', { type: 'connection_ack_', payload: {} }],
-  ])('%s closes with 4400', async (_name, message) => {
+  ])('%s closes the socket with 4400', async (_name, message) => {
     const client = await connected();
     client.send(message);
     expect(await client.closed).toMatchObject({ code: 4400 });
   });
 
-  test('a message of more than 256 KB closes with 1009', async () => {
+  test('a message of more than 256 KB closes the socket with 1009', async () => {
     const client = await connected();
     client.send({ type: 'ping', payload: { filler: 'x'.repeat(256 * 1024) } });
     expect(await client.closed).toMatchObject({ code: 1009 });
   });
 
-  test("text that isn't UTF-8 closes with 1007", async () => {
+  test("text that isn't UTF-8 closes the socket with 1007", async () => {
     const client = await connected();
     client.socket.send(Buffer.from([0xff, 0xfe, 0xfd]), { binary: false });
     expect(await client.closed).toMatchObject({ code: 1007 });
@@ -378,15 +378,15 @@ describe('limits', () => {
   });
 });
 
-describe('credentials that expire or are revoked', () => {
-  test('close the socket with 4403 when the token expires', async () => {
+describe('expired or revoked credentials', () => {
+  test('a socket is closed with 4403 when its token expires', async () => {
     const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
     const client = await connected(token);
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test("close an API key's sockets with 4403 right away when its project is deleted", async () => {
+  test("an API key's sockets are closed with 4403 right away when its project is deleted", async () => {
     const id = await createProject(alice);
     const base = `/api/projects/${id}`;
     const { body } = await alice.rest<{ key: string }>('POST', `${base}/keys`, { name: 'Short-lived' });
@@ -399,7 +399,7 @@ describe('credentials that expire or are revoked', () => {
     expect(performance.now() - deletedAt).toBeLessThan(3_000);
   });
 
-  test("close an API key's sockets with 4403 in every process when the key is revoked", async () => {
+  test("an API key's sockets are closed with 4403 in every process when the key is revoked", async () => {
     const other = await startTestApp({
       databaseUrl: app.databaseUrl,
       dataDir: app.dataDir,

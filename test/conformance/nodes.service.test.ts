@@ -164,7 +164,7 @@ describe('a rolling restart', () => {
 });
 
 describe('without hints', () => {
-  test('changes by other nodes are still found in deliveries, the feed, and prices', async () => {
+  test("nodes still find each other's changes to deliveries, the feed, and prices", async () => {
     // Shadows the function in pg_catalog and only counts calls.
     await sql.query('CREATE SEQUENCE hints');
     await sql.query(

@@ -101,7 +101,7 @@ describe('an unpaid request', () => {
     expect(requiredOf(answer).accepts).toEqual([accepted()]);
   });
 
-  test('from a web page of another origin gets terms that the page can read', async () => {
+  test('from a web page on another origin gets terms that the page can read', async () => {
     const preflight = await fetch(`${shop.url}/weather`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },

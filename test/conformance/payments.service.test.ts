@@ -62,8 +62,8 @@ async function eventsOf(paymentId: string): Promise<string[]> {
   return rows.map(({ type }) => type);
 }
 
-describe("a facilitator that can't verify", () => {
-  test('because it is down causes a 503, and the same payment works once it is back', async () => {
+describe("a facilitator that can't verify a payment", () => {
+  test('causes a 503 if it is down, and the same payment works once it is back', async () => {
     await rails.facilitator.goDown();
     const buyer = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(buyer));
@@ -83,7 +83,7 @@ describe("a facilitator that can't verify", () => {
     ["isn't a valid response", 200, '{"ok":true}'],
     ['is JSON null', 200, 'null'],
     ['is an error', 500, 'oops'],
-  ])('because its response %s causes a 503', async (_what, statusCode, body) => {
+  ])('causes a 503 if its response %s', async (_what, statusCode, body) => {
     rails.facilitator.misbehave('verify', (response) => void response.writeHead(statusCode).end(body));
     const answer = await ask(v2Headers(await sign(await rails.wallet(10_000n))));
     expect(await errorOf(answer)).toEqual({ status: 503, code: 'FACILITATOR_UNAVAILABLE' });
@@ -91,7 +91,7 @@ describe("a facilitator that can't verify", () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('because it closes the connection causes a 503', async () => {
+  test('causes a 503 if it closes the connection', async () => {
     rails.facilitator.misbehave('verify', (response) => void response.destroy());
     const answer = await ask(v2Headers(await sign(await rails.wallet(10_000n))));
     expect(answer.status).toBe(503);
@@ -147,7 +147,7 @@ describe('a settlement', () => {
     ['says it is pending', (response) => void response.end('{"success":false,"errorReason":"settlement_pending"}')],
     ['has an unknown reason', (response) => void response.end('{"success":false,"errorReason":"moon_phase"}')],
   ] as [string, Parameters<Rails['facilitator']['misbehave']>[1]][])(
-    "that happened but whose response %s is found on the chain, and the buyer gets the upstream's response",
+    "that happened is found on the chain if its response %s, and the buyer gets the upstream's response",
     async (_what, fault) => {
       rails.facilitator.misbehave('settle', async (response, real, request) => {
         await real();
@@ -225,8 +225,8 @@ describe('a settlement', () => {
   });
 });
 
-describe('a price change', () => {
-  test('still accepts payments signed for an earlier price, in every process', async () => {
+describe('after a price change', () => {
+  test('payments signed for an earlier price are still accepted, in every process', async () => {
     const prices = await createShop(app, alice, { '/p': { upstreamUrl: `${upstream.url}/p`, priceUsd: '0.01' } });
     const urls = apps.map(({ url }) => `${url}/gateway/${prices.projectId}/p`);
     for (const url of urls) expect((await fetch(url)).status).toBe(402);

@@ -105,7 +105,7 @@ function withNul(value: unknown): unknown[] {
   return Object.entries(value).flatMap(([name, item]) => withNul(item).map((bad) => ({ ...value, [name]: bad })));
 }
 
-test.each(Object.entries(GOOD_BODIES))('a NUL in any text of the body of %s is rejected', async (operationId, good) => {
+test.each(Object.entries(GOOD_BODIES))('a NUL in any text in the body of %s is rejected', async (operationId, good) => {
   const route = writes.find((candidate) => candidate.operationId === operationId)!;
   for (const body of withNul(good)) {
     const { status } = await rest.send(alice, route.method, pathOf(route), { body: JSON.stringify(body) });
@@ -162,7 +162,7 @@ test(
   TIMEOUT_MILLISECONDS,
 );
 
-describe('any path and query get a documented response', () => {
+describe('any text in the URL gets a documented response', () => {
   const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
   const withParameters = ROUTES.filter(({ path }) => path.includes(':'));
 

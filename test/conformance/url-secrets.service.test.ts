@@ -147,7 +147,7 @@ async function settled(): Promise<void> {
 }
 
 describe('the service receives URLs with secrets', () => {
-  test('in a webhook: users see them in full, API keys see them masked', async () => {
+  test('in a webhook: users see them in full, and API keys see them masked', async () => {
     const body = { url: webhookUrl, eventTypes: ['*'] };
     const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
     expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });

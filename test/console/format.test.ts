@@ -9,7 +9,7 @@ import { EVENT_KINDS } from '../../src/events/kinds.ts';
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));
 const namesOf = (type: string) => (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);
 
-test('the console formats audit actions and event types like REST', () => {
+test('the console formats audit actions and event types the way REST does', () => {
   expect(namesOf('AuditAction').map(formatAuditAction).sort()).toEqual([...AUDIT_ACTIONS].sort());
   expect(namesOf('EventType').map(formatEventType).sort()).toEqual([...EVENT_KINDS].sort());
 });

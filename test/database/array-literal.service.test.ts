@@ -25,7 +25,7 @@ test.each([
   expect(await readBack('text', values)).toEqual(values.map((value) => value ?? null));
 });
 
-test('PostgreSQL reads any array of texts unchanged', async () => {
+test('PostgreSQL reads any array of text values unchanged', async () => {
   const text = fc.string({ unit: fc.constantFrom('"', '\\', ',', '{', '}', ' ', "'", '\n', 'N', 'ü', '💧') });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.option(text)), async (values) => {

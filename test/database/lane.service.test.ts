@@ -74,7 +74,7 @@ describe('a lane', () => {
     expect(batches.toSorted((a, b) => a - b)).toEqual([1, 9, 10]);
   });
 
-  test('fails an item only for its own reasons', async () => {
+  test('never fails an item because another one fails', async () => {
     await db.pool.query('UPDATE "Counter" SET "count" = 99 WHERE "id" = 3');
     const count = lane.step(counting);
     const results = await Promise.allSettled(ids(5).map(count));
@@ -114,7 +114,7 @@ describe('a lane', () => {
     expect(await count({ id: 1 })).toBe(3);
   });
 
-  test('leaves behind no item that arrives while the last batch ends', async () => {
+  test("doesn't leave behind an item that arrives while the last batch is ending", async () => {
     const count = lane.step(counting);
     const chain = async (id: number) => {
       for (let n = 0; n < 50; n++) await count({ id });

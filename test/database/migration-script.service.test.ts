@@ -72,7 +72,7 @@ test('without changes, the script writes a migration only with --empty', async (
   expect((await migrations()).by_hand).toBe('');
 });
 
-test('an invalid name or schema writes nothing', async () => {
+test('nothing is written if the name or the schema is invalid', async () => {
   await writeSchema('model Note {\n  id Nothing @id\n}\n');
   expect((await runScript('init')).code).toBe(1);
   await writeSchema(NOTE);

@@ -175,7 +175,7 @@ test('deliveries created in the week after their event are dropped with it, even
   expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
 });
 
-test('dropping a partition during a long read does not block other reads, and finishes after the long one', async () => {
+test('dropping a partition during a long read does not block other reads, and finishes after the long read ends', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
   const reader = await pool.connect();

@@ -21,7 +21,7 @@ describe('a database behind a pooler', () => {
     );
   });
 
-  test('is not opened if its sessions lack the settings', async () => {
+  test('is not opened if its sessions lack the required settings', async () => {
     const [{ url }] = databases;
     const directUrl = `${url}${url.includes('?') ? '&' : '?'}application_name=direct`;
     await expect(openDatabase({ url, directUrl, poolSize: 1, log })).rejects.toThrow('required settings');

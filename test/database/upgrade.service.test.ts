@@ -50,7 +50,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-describe.each(OLDER)('a database of the version with %s', (version) => {
+describe.each(OLDER)('a database from the version with %s', (version) => {
   let database: TestDatabase;
   let old: pg.Client;
   let copied: Record<string, number>;

@@ -146,7 +146,7 @@ describe('a worker wakes', () => {
     }
   });
 
-  test('when a delivery falls due', async () => {
+  test('when a delivery becomes due', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 400) });
@@ -154,7 +154,7 @@ describe('a worker wakes', () => {
     await receiver.waitFor(1);
   });
 
-  test('when one of its own retries falls due', async () => {
+  test('when one of its own retries becomes due', async () => {
     const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id);
@@ -172,7 +172,7 @@ describe('a worker wakes', () => {
 });
 
 describe('fairness', () => {
-  test('a destination that never responds does not delay other destinations, no matter how much is due to it', async () => {
+  test('a destination that never responds does not delay other destinations, no matter how many deliveries to it are due', async () => {
     const blackHole = await receive(() => undefined);
     const receiver = await receive();
     const dead = await stage.addWebhook(blackHole.url);

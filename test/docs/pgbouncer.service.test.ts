@@ -77,7 +77,7 @@ describe.skipIf(!isPgBouncerInstalled)(
       await socket.close();
     });
 
-    test("no setting and no statement's name stays in the pooler's sessions", async () => {
+    test("no setting or statement name stays in the pooler's sessions", async () => {
       const through = new pg.Pool({ connectionString: bouncer.url, max: 4 });
       const look = `SELECT current_setting('enable_seqscan') AS seqscan, current_setting('plan_cache_mode') AS plans,
       current_setting('lock_timeout') AS lock, current_setting('TimeZone') AS zone,
@@ -88,7 +88,7 @@ describe.skipIf(!isPgBouncerInstalled)(
         expect(rows).toMatchObject([{ seqscan: 'on', plans: 'auto', lock: '10s', zone: 'UTC', names: 0 }]);
     });
 
-    test('a restart of the pooler is survived without duplicate or lost changes, and hints have a session of their own', async () => {
+    test('the service survives a restart of the pooler without duplicate or lost changes, and hints have their own session', async () => {
       const sql = new pg.Client({ connectionString: database.url });
       await sql.connect();
       const listeners = async () => {

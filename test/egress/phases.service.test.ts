@@ -25,7 +25,7 @@ afterAll(async () => {
 const number = expect.any(Number);
 
 describe('the phases of a request', () => {
-  test('include opening the connection, but for later requests on it, only the wait for the response', async () => {
+  test('include opening the connection for its first request, but only the wait for the response for later ones', async () => {
     const lookup = async () => ['127.0.0.1'];
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup, connectionsPerOrigin: 1 });
     const url = `https://receiver.test:${port}/`;

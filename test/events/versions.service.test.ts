@@ -90,7 +90,7 @@ describe('webhooks of a service with three payload versions', () => {
     expect(last('/old')).toMatchObject({ version: '2', data: { path: '/a' } });
   });
 
-  test('have delivery explanations with a command that sends the version they are pinned to', async () => {
+  test('have delivery explanations with a command that sends the pinned version', async () => {
     const { base } = await createProject(alice);
     const webhook = await createWebhook(alice, base, { url: `${receiver.url}/shell`, payloadVersion: 1 });
     await createEndpoint(alice, base, { path: '/b' });

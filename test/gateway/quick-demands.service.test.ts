@@ -67,7 +67,7 @@ test.each([
   }
 });
 
-test('a payment is read even if the response without it is known', async () => {
+test('a payment is read even if the response to an unpaid request is known', async () => {
   await ask(path, 'Host: pay.example');
   await ask(path, 'Host: pay.example');
   const buyer = await rails.wallet(0n);

@@ -63,7 +63,7 @@ beforeEach(() => {
 });
 
 describe('a demand for payment', () => {
-  test('is sent again as it was, with an ID of its own', () => {
+  test('is sent again unchanged, except for the request ID', () => {
     remember();
     const [first, second] = [
       answerTo(requestFor()),
@@ -87,7 +87,7 @@ describe('a demand for payment', () => {
     expect(answerTo(requestFor({ headers: { host: 'other.example' } }))).toBeUndefined();
   });
 
-  test('is forgotten with the routes that it was made from', () => {
+  test('is forgotten together with the routes that it was made from', () => {
     remember();
     version = 2;
     expect(answerTo(requestFor())).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a demand for payment', () => {
     ['with a streamed body', { headers: { 'transfer-encoding': 'chunked' } }],
     ['that expects something', { headers: { expect: '100-continue' } }],
     ['for an upgrade', { headers: { upgrade: 'websocket' } }],
-    ['of a browser', { headers: { accept: 'text/html,*/*' } }],
+    ['from a browser', { headers: { accept: 'text/html,*/*' } }],
     ['with two Host headers', { raw: ['HOST', 'pay.example'] }],
     ['with another method', { method: 'POST' }],
     ['with HEAD', { method: 'HEAD' }],
@@ -129,7 +129,7 @@ describe('a demand for payment', () => {
     expect(answerTo(requestFor({ url: `${TARGET}?${'x'.repeat(512)}` }))).toBeUndefined();
   });
 
-  test('is remembered for a limited number of targets of all projects together', () => {
+  test('is remembered for a limited number of targets across all projects', () => {
     remember();
     for (let n = 0; n < 1_000; n++) remember(requestFor({ url: `/gateway/${OTHER}/weather?n=${n}` }));
     expect(answerTo(requestFor())).toBeUndefined();

@@ -38,7 +38,7 @@ describe('the error mask', () => {
     expect(logged).toEqual([]);
   });
 
-  test('includes when to retry', () => {
+  test('says when to retry', () => {
     const { extensions } = masked(new AppError('RATE_LIMITED', { retryAfterSeconds: 7 }));
     expect(extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 7 });
   });

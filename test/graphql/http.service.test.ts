@@ -97,7 +97,7 @@ describe('GraphQL over HTTP', () => {
   });
 });
 
-describe('a page of another origin', () => {
+describe('a page on another origin', () => {
   const preflight = (origin: string) =>
     fetch(`${app.url}/graphql`, {
       method: 'OPTIONS',

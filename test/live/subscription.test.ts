@@ -115,8 +115,8 @@ const scenario = fc.record({
   pauses: fc.array(fc.nat(3), { minLength: 200, maxLength: 200 }),
 });
 
-describe('subscriptions that share a follower', () => {
-  test('each shows every committed row and each of its last states once, in any order of commits', async () => {
+describe('if subscriptions share a follower', () => {
+  test('each shows the last state of every committed row, and no state twice, in whatever order rows are committed', async () => {
     // Each scenario waits for real timers, so all of them run at the same time.
     const scenarios = fc.sample(scenario, { numRuns: 80, seed: 7 });
     await Promise.all(
@@ -158,7 +158,7 @@ describe('subscriptions that share a follower', () => {
     );
   });
 
-  test('together read a new row once, no matter how many there are', async () => {
+  test('they read a new row only once, no matter how many there are', async () => {
     const world = createWorld();
     const start = world.table.seeAll();
     const running = Array.from({ length: 50 }, () => world.subscribe(start));
@@ -175,7 +175,7 @@ describe('subscriptions that share a follower', () => {
     await Promise.all(running.map((items) => items.return!()));
   });
 
-  test('get the same item, so its result can be shared', async () => {
+  test('they get the same item, so its result can be shared', async () => {
     const world = createWorld();
     const start = world.table.seeAll();
     const [one, two] = [world.subscribe(start), world.subscribe(start)];
@@ -188,7 +188,7 @@ describe('subscriptions that share a follower', () => {
     await Promise.all([one.return!(), two.return!()]);
   });
 
-  test('each show only the rows that match', async () => {
+  test('each shows only the rows that match', async () => {
     const world = createWorld();
     const wanted = new Set<string>();
     const items = world.subscribe(world.table.seeAll(), { matches: ({ id }) => wanted.has(id) });

@@ -89,7 +89,7 @@ describe('metrics about the whole service', () => {
     expect(failing(await scrape(1))).toBe(1);
   });
 
-  test('are missing if they could not be counted for a minute, but no others are', async () => {
+  test('are missing if they could not be counted for a minute, but other metrics are not', async () => {
     await scrape(0);
     await sql.query('ALTER TABLE "Connector" RENAME TO "Gone"');
     try {

@@ -247,7 +247,7 @@ describe('the request ID', () => {
   });
 });
 
-test('no response is cached, or has its type guessed by browsers', async () => {
+test('responses tell browsers not to cache them and not to guess their type', async () => {
   for (const path of ['/api/projects', '/api/nope', '/api/projects/%zz']) {
     const answer = await rest.send(alice, 'GET', path);
     expect(answer.headers.get('cache-control')).toBe('no-store');

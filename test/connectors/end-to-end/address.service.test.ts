@@ -99,7 +99,7 @@ const ADDRESSES = CONNECTOR_TYPES.flatMap((type) =>
 );
 
 test.each(ADDRESSES)(
-  'a connector of type %s can change its %s only if all its secrets are sent along',
+  'a connector of type %s can change its %s only if the request includes all its secrets',
   async (type, name) => {
     const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
     await stage.patch(connector.id, { isActive: false });

@@ -117,7 +117,7 @@ async function keepBusy(isDone: () => boolean) {
   return { statuses, secrets, events };
 }
 
-test(`${ROWS} rows get a new key under traffic even if the command is killed halfway`, {
+test(`${ROWS} rows get a new key under load even if the command is killed halfway`, {
   timeout: 120_000,
 }, async () => {
   let isDone = false;

@@ -6,7 +6,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { apiKey: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-test('sends the same payment as Amplitude’s library', async () => {
+test('the Amplitude connector sends the same payment as Amplitude’s library', async () => {
   const ours = requestOf(amplitude.build([sampleEvent('payment.settled')], config, sampleContext()));
   const expected = JSON.parse(ours.body ?? '');
   const [event] = expected.events;

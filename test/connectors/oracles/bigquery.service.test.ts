@@ -17,7 +17,7 @@ function tableAt(apiEndpoint: string) {
   return client.dataset(config.datasetId).table(config.tableId);
 }
 
-test.each(EVENT_KINDS)('inserts the same row for %s as Google’s library', async (kind) => {
+test.each(EVENT_KINDS)('the BigQuery connector inserts the same row for %s as Google’s library', async (kind) => {
   const ours = requestOf(bigquery.build([sampleEvent(kind)], config, sampleContext()));
   const { rows, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
@@ -31,7 +31,7 @@ test.each(EVENT_KINDS)('inserts the same row for %s as Google’s library', asyn
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('reads the table from the same URL as the library', async () => {
+test('the BigQuery connector reads the table from the same URL as the library', async () => {
   const ours = bigquery.probe?.build(config);
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   await tableAt(receiver.url).getMetadata();

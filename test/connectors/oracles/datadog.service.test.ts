@@ -12,7 +12,7 @@ function configuration(address: string) {
   return settings;
 }
 
-test('posts the same event as Datadog’s library', async () => {
+test('the Datadog connector posts the same event as Datadog’s library', async () => {
   const ours = requestOf(datadog.build([sampleEvent('payment.failed')], config, sampleContext()));
   const expected = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({
@@ -42,7 +42,7 @@ test('posts the same event as Datadog’s library', async () => {
   expect(JSON.parse(String(theirs?.body))).toEqual(expected);
 });
 
-test('validates the key the way the library does', async () => {
+test('the Datadog connector validates the key the way the library does', async () => {
   const ours = datadog.probe?.build(config);
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

@@ -7,7 +7,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const webhookUrl = 'https://discord.com/api/webhooks/1234567890123456789/AbC-dEf_123?thread_id=77';
 
-test.each(EVENT_KINDS)('sends the same message for %s as the discord.js library', async (kind) => {
+test.each(EVENT_KINDS)('the Discord connector sends the same message for %s as discord.js', async (kind) => {
   const ours = requestOf(discord.build([sampleEvent(kind)], { webhookUrl }, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({

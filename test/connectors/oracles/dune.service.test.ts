@@ -30,7 +30,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
   expect(theirs?.headers['x-dune-api-key']).toBe(ours.headers['x-dune-api-key']);
 }
 
-test('inserts the same batch of every event type as the library', async () => {
+test('the Dune connector inserts the same batch of every event type as the library', async () => {
   const [first, ...rest] = EVENT_KINDS.map((kind) => sampleEvent(kind));
   const context = sampleContext({ memory: { 'table:my_team/x402_events': 'created' } });
   const ours = requestOf(dune.build([first!, ...rest], config, context));
@@ -47,7 +47,7 @@ test('inserts the same batch of every event type as the library', async () => {
   expect(String(theirs?.body)).toBe(ours.body);
 });
 
-test('creates the same table as the library, with column types from the library', async () => {
+test('the Dune connector creates the same table as the library, with column types from the library', async () => {
   const ours = requestOf(dune.build([sampleEvent('payment.settled')], config, sampleContext()));
   const table = JSON.parse(ours.body ?? '');
   const receiver = await startDune();
@@ -59,7 +59,7 @@ test('creates the same table as the library, with column types from the library'
   for (const { type } of table.schema) expect(Object.values(ColumnType)).toContain(type);
 });
 
-test('lists uploads the way the library does', async () => {
+test('the Dune connector lists uploads the way the library does', async () => {
   const receiver = await startDune();
   await uploads.list({ limit: 1 });
   expectSame((await receiver.waitFor(1))[0], dune.probe!.build(config));

@@ -8,7 +8,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const apiKey = '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';
 const config = { apiKey, from: 'Pay <p@x.example>', to: ['a@x.example', 'Jane <j@x.example>'] };
 
-test.each(EVENT_KINDS)('sends the same email for %s as SendGrid’s library', async (kind) => {
+test.each(EVENT_KINDS)('the SendGrid connector sends the same email for %s as SendGrid’s library', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(email.build([event], config, sampleContext()));
   const body = JSON.parse(ours.body ?? '');

@@ -32,7 +32,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
 
-test.each(EVENT_KINDS)('appends the same row for %s as Google’s library', async (kind) => {
+test.each(EVENT_KINDS)('the Google Sheets connector appends the same row for %s as Google’s library', async (kind) => {
   const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext()));
   await using receiver = await receiverOfJson();
   await clientAt(receiver.url).values.append({
@@ -48,7 +48,7 @@ test.each(EVENT_KINDS)('appends the same row for %s as Google’s library', asyn
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('reads IDs back the way the library reads a range', async () => {
+test('the Google Sheets connector reads IDs back the way the library reads a range', async () => {
   const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
   const context = sampleContext({ previousAttemptAmbiguous: true, memory });
   const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));
@@ -58,7 +58,7 @@ test('reads IDs back the way the library reads a range', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('probes with the same fields as the library', async () => {
+test('the Google Sheets connector probes with the same fields as the library', async () => {
   await using receiver = await receiverOfJson();
   const fields = 'spreadsheetId,sheets.properties(title,gridProperties.rowCount)';
   await clientAt(receiver.url).get({ spreadsheetId, fields });

@@ -27,7 +27,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 test.each(['customer.first_payment', 'customer.milestone'] as const)(
-  'upserts the same contact for %s as the library',
+  'the HubSpot connector upserts the same contact for %s as the library',
   async (kind) => {
     const ours = requestOf(hubspot.build([sampleEvent(kind)], config, sampleContext()));
     const { receiver, client } = await startHubspot();
@@ -37,7 +37,7 @@ test.each(['customer.first_payment', 'customer.milestone'] as const)(
   },
 );
 
-test('sends the same request to the dated path as the library’s generic request', async () => {
+test('the HubSpot connector sends the same request to the dated path as the library’s generic request', async () => {
   const ours = requestOf(hubspot.build([sampleEvent('customer.milestone')], config, sampleContext()));
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
@@ -48,7 +48,7 @@ test('sends the same request to the dated path as the library’s generic reques
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('creates the properties the way the library does', async () => {
+test('the HubSpot connector creates the properties the way the library does', async () => {
   const unknown = vendorResponse(400, { errors: [{ code: 'PROPERTY_DOESNT_EXIST' }] });
   const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => unknown);
   const ours = requests[1]!;
@@ -58,7 +58,7 @@ test('creates the properties the way the library does', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('probes with the same property request as the library', async () => {
+test('the HubSpot connector probes with the same property request as the library', async () => {
   const { receiver, client } = await startHubspot();
   await using _ = receiver;
   await client.crm.properties.coreApi.getByName('contacts', 'x402_wallet');

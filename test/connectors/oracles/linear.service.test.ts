@@ -9,7 +9,7 @@ const config = { apiKey: 'lin_api_secret', teamId: '9cfb482a-81e3-4154-b5b9-2c80
 const created = '{"data":{"issueCreate":{"success":true,"lastSyncId":1,"issue":{"id":"x"}}}}';
 
 test.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] as const)(
-  'creates the same issue for %s as Linear’s library',
+  'the Linear connector creates the same issue for %s as Linear’s library',
   async (kind) => {
     const ours = requestOf(linear.build([sampleEvent(kind)], config, sampleContext()));
     const { variables } = JSON.parse(ours.body ?? '');
@@ -34,7 +34,7 @@ test.each(['payment.failed', 'customer.milestone', 'endpoint.pricing_changed'] a
   },
 );
 
-test('sends an OAuth token the way the library does', async () => {
+test('the Linear connector sends an OAuth token the way the library does', async () => {
   const ours = requestOf(
     linear.build([sampleEvent('payment.failed')], { ...config, apiKey: 'lin_oauth_x' }, sampleContext()),
   );

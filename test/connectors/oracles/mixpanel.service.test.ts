@@ -7,7 +7,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { projectToken: 'a1b2c3d4e5f60718293a4b5c6d7e8f90' };
 
-test('imports the same payment as Mixpanel’s library', async () => {
+test('the Mixpanel connector imports the same payment as Mixpanel’s library', async () => {
   const ours = requestOf(mixpanel.build([sampleEvent('payment.settled')], config, sampleContext()));
   const [{ event, properties }] = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '1' }));

@@ -22,7 +22,7 @@ const accepted = {
   body: '{"result":"Request will be processed","took":0.1,"requestId":"1"}',
 };
 
-test('creates the same alert as Opsgenie’s library', async () => {
+test('the Opsgenie connector creates the same alert as Opsgenie’s library', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.failed')], config, sampleContext()));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });
@@ -37,7 +37,7 @@ test('creates the same alert as Opsgenie’s library', async () => {
   expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
 });
 
-test('closes the alert the way the library does', async () => {
+test('the Opsgenie connector closes the alert the way the library does', async () => {
   const ours = requestOf(opsgenie.build([sampleEvent('payment.settled')], config, sampleContext({ memory })));
   await using receiver = await startReceiver(() => accepted);
   opsgenieSdk.configure({ host: receiver.url, api_key: config.apiKey });

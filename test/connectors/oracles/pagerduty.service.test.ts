@@ -17,19 +17,22 @@ test.each([
   ['resolve', sampleEvent('payment.settled'), undefined],
   ['change', sampleEvent('endpoint.created'), undefined],
   ['trigger in Europe', sampleEvent('payment.failed'), 'eu'],
-] as const)('sends the same %s as PagerDuty’s library', async (_title, sample: ConnectorEvent, region) => {
-  const ours = requestOf(pagerduty.build([sample], { ...config, ...(region && { region }) }, context));
-  const data = JSON.parse(ours.body ?? '');
-  await using receiver = await startReceiver(() => ({ statusCode: 202, body: '{"status":"success"}' }));
-  using _redirection = redirectHttps(receiver.port);
-  const send = sample.type === 'endpoint.created' ? change : event;
-  await send({ data, ...(region && { server: 'events.eu.pagerduty.com' }) });
+] as const)(
+  'the PagerDuty connector sends the same %s as PagerDuty’s library',
+  async (_title, sample: ConnectorEvent, region) => {
+    const ours = requestOf(pagerduty.build([sample], { ...config, ...(region && { region }) }, context));
+    const data = JSON.parse(ours.body ?? '');
+    await using receiver = await startReceiver(() => ({ statusCode: 202, body: '{"status":"success"}' }));
+    using _redirection = redirectHttps(receiver.port);
+    const send = sample.type === 'endpoint.created' ? change : event;
+    await send({ data, ...(region && { server: 'events.eu.pagerduty.com' }) });
 
-  const [theirs] = await receiver.waitFor(1);
-  expect(theirs?.method).toBe(ours.method);
-  expect(theirs?.headers.host).toBe(new URL(ours.url).host);
-  expect(theirs?.path).toBe(new URL(ours.url).pathname);
-  expect(theirs?.headers['content-type']).toMatch(/^application\/json\b/);
-  expect(theirs?.headers.authorization).toBeUndefined();
-  expect(JSON.parse(String(theirs?.body))).toEqual(data);
-});
+    const [theirs] = await receiver.waitFor(1);
+    expect(theirs?.method).toBe(ours.method);
+    expect(theirs?.headers.host).toBe(new URL(ours.url).host);
+    expect(theirs?.path).toBe(new URL(ours.url).pathname);
+    expect(theirs?.headers['content-type']).toMatch(/^application\/json\b/);
+    expect(theirs?.headers.authorization).toBeUndefined();
+    expect(JSON.parse(String(theirs?.body))).toEqual(data);
+  },
+);

@@ -57,7 +57,7 @@ function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<
 }
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
-  'books the same sales receipt for %s as the library',
+  'the QuickBooks connector books the same sales receipt for %s as the library',
   async (kind) => {
     const ours = ourRequests(kind).send!;
     const receipt = JSON.parse(ours.body ?? '');
@@ -72,7 +72,7 @@ test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   },
 );
 
-test('reads the preferences and the company from the same URLs as the library', async () => {
+test('the QuickBooks connector reads the preferences and the company from the same URLs as the library', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   await new Promise<unknown>((resolve) => client.getPreferences(resolve));
@@ -82,7 +82,7 @@ test('reads the preferences and the company from the same URLs as the library', 
   expectSame(company, quickbooks.probe!.build(config));
 });
 
-test('requests the exchange rate for a day the way the library does', async () => {
+test('the QuickBooks connector requests the exchange rate for a day the way the library does', async () => {
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;
   const options = { sourcecurrencycode: 'USD', asofdate: '2026-01-02' };
@@ -91,7 +91,7 @@ test('requests the exchange rate for a day the way the library does', async () =
   expectSame(theirs, ourRequests('revenue.daily_summary').rate!);
 });
 
-test('sends queries the way the library does', async () => {
+test('the QuickBooks connector sends queries the way the library does', async () => {
   const ours = ourRequests('revenue.daily_summary').item!;
   const { receiver, client } = await startQuickBooks();
   await using _ = receiver;

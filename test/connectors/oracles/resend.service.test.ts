@@ -8,7 +8,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const apiKey = 're_c1tpEyD8_NKFusih9vKVQknRAQfmFcWCv';
 const config = { apiKey, from: 'Pay <p@x.example>', to: 'a@x.example, "Doe, Jane" <j@x.example>' };
 
-test.each(EVENT_KINDS)('sends the same email for %s as Resend’s library', async (kind) => {
+test.each(EVENT_KINDS)('the Resend connector sends the same email for %s as Resend’s library', async (kind) => {
   const ours = requestOf(resend.build([sampleEvent(kind)], config, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({

@@ -9,7 +9,7 @@ const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00
 const connect = (instanceUrl: string) =>
   new Connection({ instanceUrl, accessToken: config.accessToken, version: '66.0', maxRequest: 1 });
 
-test.each(EVENT_KINDS)('upserts the same record for %s as the jsforce library', async (kind) => {
+test.each(EVENT_KINDS)('the Salesforce connector upserts the same record for %s as jsforce', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(salesforce.build([event], config, sampleContext()));
   const record = JSON.parse(ours.body ?? '');
@@ -30,7 +30,7 @@ test.each(EVENT_KINDS)('upserts the same record for %s as the jsforce library', 
   expect(JSON.parse(String(theirs?.body))).toEqual(record);
 });
 
-test('describes the object at the same URL as the library', async () => {
+test('the Salesforce connector describes the object at the same URL as the library', async () => {
   const ours = salesforce.probe?.build(config);
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

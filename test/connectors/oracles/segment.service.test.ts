@@ -6,7 +6,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { writeKey: 'wk0123456789abcdefghijABCDEFGHIJ' };
 
-test('sends the same order as Segment’s library', async () => {
+test('the Segment connector sends the same order as Segment’s library', async () => {
   const ours = requestOf(segment.build([sampleEvent('payment.settled')], config, sampleContext()));
   const message = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '{"success":true}' }));

@@ -8,7 +8,7 @@ import { classifyContext, requestOf, sampleContext, sampleEvent, vendorResponse 
 
 const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
 
-test.each(EVENT_KINDS)('sends the same message for %s as Slack’s library', async (kind) => {
+test.each(EVENT_KINDS)('the Slack connector sends the same message for %s as Slack’s library', async (kind) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
   const ours = requestOf(slack.build([sampleEvent(kind)], { webhookUrl }, context));
   const message: IncomingWebhookSendArguments = JSON.parse(ours.body ?? '');
@@ -23,7 +23,7 @@ test.each(EVENT_KINDS)('sends the same message for %s as Slack’s library', asy
   expect(JSON.parse(String(theirs?.body))).toEqual(message);
 });
 
-test('builds blocks of the types that the library declares', () => {
+test('the Slack connector builds blocks of the types that the library declares', () => {
   // The compiler checks these objects, which have the shapes that our renderer produces.
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: 'Payment settled: 0.01 USDC', emoji: false } },
@@ -50,7 +50,7 @@ test('builds blocks of the types that the library declares', () => {
   expect(distinct.map(({ type }) => type)).toEqual(blocks.map(({ type }) => type));
 });
 
-test('is stricter than the library, which accepts any 200', async () => {
+test('the Slack connector is stricter than the library, which accepts any 200', async () => {
   await using receiver = await startReceiver(() => ({ body: 'no_text' }));
   await expect(new IncomingWebhook(`${receiver.url}/services/T1/B1/x`).send({ text: 'hi' })).resolves.toBeDefined();
   const context = classifyContext({ webhookUrl }, sampleEvent('payment.settled'));

@@ -8,7 +8,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 const config = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_abc123' };
 const client = (url: string) => new PostgrestClient(`${url}/rest/v1`, { headers: { apikey: config.apiKey } });
 
-test.each(EVENT_KINDS)('upserts the same row for %s as PostgREST’s library', async (kind) => {
+test.each(EVENT_KINDS)('the Supabase connector upserts the same row for %s as PostgREST’s library', async (kind) => {
   const ours = requestOf(supabase.build([sampleEvent(kind)], config, sampleContext()));
   const row = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ statusCode: 201 }));
@@ -25,7 +25,7 @@ test.each(EVENT_KINDS)('upserts the same row for %s as PostgREST’s library', a
   expect(JSON.parse(String(theirs?.body))).toEqual(row);
 });
 
-test('probes with the same query as the library', async () => {
+test('the Supabase connector probes with the same query as the library', async () => {
   const ours = supabase.probe?.build(config);
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '[]' }));
   await client(receiver.url).from('payment_events').select('event_id').limit(0);

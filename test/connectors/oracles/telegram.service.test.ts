@@ -7,7 +7,7 @@ import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const config = { botToken: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1', chatId: '-1001234567890' };
 
-test.each(EVENT_KINDS)('sends the same message for %s as the grammY library', async (kind) => {
+test.each(EVENT_KINDS)('the Telegram connector sends the same message for %s as the grammY library', async (kind) => {
   const ours = requestOf(telegram.build([sampleEvent(kind)], config, sampleContext()));
   const { chat_id, text, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '{"ok":true,"result":{}}' }));

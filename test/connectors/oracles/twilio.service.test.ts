@@ -26,7 +26,7 @@ class LoopbackClient extends twilioSdk.RequestClient {
   }
 }
 
-test.each(EVENT_KINDS)('sends the same SMS for %s as Twilio’s library', async (kind) => {
+test.each(EVENT_KINDS)('the Twilio connector sends the same SMS for %s as Twilio’s library', async (kind) => {
   const ours = requestOf(twilio.build([sampleEvent(kind)], config, sampleContext()));
   const form = new URLSearchParams(ours.body);
   await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1","status":"queued"}' }));
@@ -47,7 +47,7 @@ test.each(EVENT_KINDS)('sends the same SMS for %s as Twilio’s library', async 
   expect(Object.fromEntries(new URLSearchParams(String(theirs?.body)))).toEqual(Object.fromEntries(form));
 });
 
-test('calls the same regional host as the library', async () => {
+test('the Twilio connector calls the same regional host as the library', async () => {
   const ours = requestOf(twilio.build([sampleEvent('payment.settled')], { ...config, region: 'ie1' }, sampleContext()));
   await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1"}' }));
   const httpClient = new LoopbackClient(receiver);
@@ -56,7 +56,7 @@ test('calls the same regional host as the library', async () => {
   expect(httpClient.hosts).toEqual([new URL(ours.url).origin]);
 });
 
-test('looks up sent messages the way the library does', async () => {
+test('the Twilio connector looks up sent messages the way the library does', async () => {
   const context = classifyContext(config, sampleEvent('payment.settled'), { previousAttemptAmbiguous: true });
   const ours = requestOf(twilio.build([sampleEvent('payment.settled')], config, context));
   await using receiver = await startReceiver(() => ({ body: '{"messages":[],"next_page_uri":null}' }));

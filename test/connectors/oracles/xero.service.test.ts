@@ -31,7 +31,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
-  'drafts the same invoice for %s as Xero’s library',
+  'the Xero connector drafts the same invoice for %s as Xero’s library',
   async (kind) => {
     const { requests } = drive(xero, config, [sampleEvent(kind)], () => vendorResponse(200, { Invoices: [] }));
     const ours = requests.at(-1)!;
@@ -62,7 +62,7 @@ test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   },
 );
 
-test('looks up the invoices for a day the way the library does', async () => {
+test('the Xero connector looks up the invoices for a day the way the library does', async () => {
   const ours = requestOf(xero.build([sampleEvent('revenue.daily_summary')], config, sampleContext()));
   const where = new URL(ours.url).searchParams.get('where') ?? '';
   const { receiver, api } = await startXero();
@@ -75,7 +75,7 @@ test('looks up the invoices for a day the way the library does', async () => {
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('looks up invoice numbers the way the library does', async () => {
+test('the Xero connector looks up invoice numbers the way the library does', async () => {
   const late = sampleContext({ now: new Date('2026-01-03T00:00:05Z') });
   const ours = requestOf(xero.build([sampleEvent('payment.settled')], config, late));
   const numbers = new URL(ours.url).searchParams.get('InvoiceNumbers')?.split(',') ?? [];

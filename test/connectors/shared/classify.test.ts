@@ -120,7 +120,7 @@ describe('reading untrusted JSON', () => {
 });
 
 describe('a failed probe', () => {
-  test('has the same reason as a delivery', () => {
+  test('reports the same reason as a failed delivery', () => {
     expect(failedProbe('Vendor', { kind: 'pause', reason: 'Replace it.' })).toEqual({
       ok: false,
       message: 'Replace it.',

@@ -86,22 +86,22 @@ describe('a message for each event type', () => {
   });
 });
 
-describe('the limits of a message', () => {
-  test('omit the last facts if there are more than eight', () => {
+describe('every message', () => {
+  test('omits the last facts if there are more than eight', () => {
     const failed = sampleEvent('payment.failed', { transactionHash: `0x${'5e'.repeat(32)}` }, { test: true });
     expect(describeKind(failed).facts.map(({ label }) => label)).toEqual([
       ...['Test', 'Amount', 'Endpoint', 'Stage', 'Reason', 'Payer', 'Network', 'Transaction'],
     ]);
   });
 
-  test.each(EVENT_KINDS)('allow at most eight facts and the test mark for a test event of type %s', (kind) => {
+  test.each(EVENT_KINDS)('has the test mark and at most eight facts for a test event of type %s', (kind) => {
     const { heading, facts } = describeKind(testEvent(kind));
     expect(heading).toMatch(/^\[Test\] /);
     expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 
-  test.each(EVENT_KINDS)('keep untrusted text in %s short, on one line, and well formed', (kind) => {
+  test.each(EVENT_KINDS)('keeps untrusted text in %s short, on one line, and well formed', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
       expect(message.title.length).toBeLessThanOrEqual(150);
@@ -118,7 +118,7 @@ describe('the limits of a message', () => {
     }
   });
 
-  test('are the same on every attempt', () => {
+  test('is the same on every attempt', () => {
     const event = sampleEvent('payment.settled');
     const later = sampleContext({ attemptNumber: 7, previousAttemptAmbiguous: true, now: new Date(0) });
     expect(describeEvent(event, later)).toEqual(describeEvent(event, sampleContext()));

@@ -181,6 +181,6 @@ describe('the Amplitude config', () => {
   });
 });
 
-test('has no probe, because the API key can only send events', () => {
+test('Amplitude has no probe, because the API key can only send events', () => {
   expect(amplitude.probe).toBeUndefined();
 });

@@ -122,7 +122,7 @@ describe('a PagerDuty request', () => {
     });
   });
 
-  test("skips change events with an event rules key, which doesn't accept them", () => {
+  test("skips change events if the key is for event rules, because such a key doesn't accept them", () => {
     const built = pagerduty.build([sampleEvent('endpoint.created')], rulesetConfig, sampleContext());
     expect(built).toEqual({ skip: expect.stringContaining("don't accept change events") });
   });
@@ -258,6 +258,6 @@ describe('the PagerDuty config', () => {
   });
 });
 
-test('has no probe, because the integration key can only send events', () => {
+test('PagerDuty has no probe, because the integration key can only send events', () => {
   expect(pagerduty.probe).toBeUndefined();
 });

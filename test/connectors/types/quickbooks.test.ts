@@ -137,7 +137,7 @@ describe('QuickBooks duplicates', () => {
     drive(quickbooks, config, [event], company(answers), { memory });
   const dayReceipt = { Id: '1', DocNumber: numberOf(day), PrivateNote: day.id };
 
-  test('are prevented by a lookup of all documents for the day before it is booked', () => {
+  test("are prevented by looking up a day's documents before booking the day", () => {
     const request = requestOf(quickbooks.build([day], config, sampleContext()));
     expect(request.method).toBe('GET');
     expect(queryOf(request)).toBe(`select * from SalesReceipt where DocNumber like '${numberOf(day)}%' maxresults 5`);
@@ -237,7 +237,7 @@ describe('the QuickBooks company', () => {
     });
   });
 
-  test("gets another request for its rate if the response can't be read", () => {
+  test("is asked for its rate again if the response can't be read", () => {
     const answers = { preferences: preferences('GBP', true), rate: vendorResponse(200, '<html>') };
     expect(drive(quickbooks, config, [day], company(answers)).outcome.kind).toBe('retry');
   });
@@ -253,7 +253,7 @@ describe('the QuickBooks company', () => {
     expect(outcome.kind).toBe(kind);
   });
 
-  test.each(['home', 'foreign'])('gets a request for its currency if the remembered one is "%s"', (known) => {
+  test.each(['home', 'foreign'])('is asked for its currency if the remembered one is "%s"', (known) => {
     const older = { ...memory, 'currency:9130355377388383': known };
     const { steps } = drive(quickbooks, config, [day], company(), { memory: older });
     expect(steps).toEqual(['check', 'preferences', 'send']);

@@ -113,7 +113,7 @@ describe('Xero duplicates', () => {
     Status: 'DRAFT',
   });
 
-  test('are prevented by a lookup of all invoices for the day before it is booked', () => {
+  test("are prevented by looking up a day's invoices before booking the day", () => {
     const { method, url } = requestOf(xero.build([day], config, sampleContext()));
     expect(method).toBe('GET');
     expect(new URL(url).searchParams.get('where')).toBe(
@@ -128,7 +128,7 @@ describe('Xero duplicates', () => {
     expect(drive(xero, config, [day], vendor({ check: voided })).steps).toEqual(['check', 'send']);
   });
 
-  test('are prevented by a lookup of the day before a late payment is booked', () => {
+  test("are prevented by looking up a late payment's day before booking the payment", () => {
     const { outcome, steps, requests } = drive(xero, config, [payment], vendor({ check: invoices(own(day)) }), nextDay);
     expect(steps).toEqual(['check']);
     expect(requests[0]?.url).toBe(`${invoicesUrl}?InvoiceNumbers=${numberOf(payment)},${numberOf(day)}`);
@@ -136,7 +136,7 @@ describe('Xero duplicates', () => {
     expect(drive(xero, config, [payment], vendor({}), nextDay).steps).toEqual(['check', 'send']);
   });
 
-  test('are prevented by a lookup of a rejected number, which finds the existing invoice', () => {
+  test('are prevented by looking up a rejected number, which finds the existing invoice', () => {
     const { outcome, steps, requests } = drive(
       xero,
       config,

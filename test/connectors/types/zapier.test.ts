@@ -115,6 +115,6 @@ describe('the Zapier config', () => {
   });
 });
 
-test('has no probe, because any call may start a Zap', () => {
+test('Zapier has no probe, because any call may start a Zap', () => {
   expect(zapier.probe).toBeUndefined();
 });

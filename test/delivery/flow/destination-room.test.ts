@@ -88,7 +88,7 @@ describe("a destination's available room", () => {
     expect(destinations.retryRoom()).toBe(22);
   });
 
-  test('forgets deliveries that are no longer in flight', () => {
+  test('does not count deliveries that are no longer in flight', () => {
     const destinations = createDestinationRoom(limits);
     destinations.take(of('a'));
     destinations.free(of('a'));

@@ -80,7 +80,7 @@ test('a job that leaves without having entered makes no room', async () => {
   expect(gate.sent).toEqual(['1']);
 });
 
-test('each job is sent once and never too many at once, in whatever order jobs start and end', async () => {
+test('jobs are sent once each, and never too many at once, in whatever order they start and end', async () => {
   const steps = fc.array(
     fc.record({ isEnd: fc.boolean(), destination: fc.constantFrom('wh_1', 'wh_2', 'con_3'), pick: fc.nat() }),
     { maxLength: 200 },

@@ -120,7 +120,7 @@ describe('vendor limits', () => {
     expect(alone.map(([type]) => type)).toEqual(['google-sheets', 'dune']);
   });
 
-  test.each(declared)('%s: is positive, possible, and documented', (_type, vendorLimit) => {
+  test.each(declared)('are positive, possible, and documented for %s', (_type, vendorLimit) => {
     const { count, perSeconds, burst = 1, requestsPerDelivery = 1, documentationUrl } = vendorLimit;
     for (const number of [count, burst, requestsPerDelivery]) {
       expect(Number.isInteger(number) && number > 0, String(number)).toBe(true);

@@ -94,7 +94,7 @@ const addConnector = () => stage.addConnector('dune', { url: receiver.url });
 const batches = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()) as string[]);
 
 describe('deliveries without a slot', () => {
-  test('keep their due times, and wait parked', async () => {
+  test('keep their due times, and are parked', async () => {
     const id = await addWebhook(0.01);
     const backlog = await addBacklog(id, 8);
     const due = await Promise.all(backlog.map(async (entry) => (await stage.delivery(entry.id)).nextAttemptAt));

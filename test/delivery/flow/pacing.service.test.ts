@@ -41,7 +41,7 @@ describe('slots', () => {
     expect(second[0]).toBeLessThanOrEqual(0.1 + 0.001);
   });
 
-  test('are granted only a short time ahead, and it is known when more are available', async () => {
+  test('are granted only a short time ahead, and the process knows when it can ask for more', async () => {
     const pacing = open();
     expect(await pacing.reserve('wh_1', at(4), 3)).toEqual([expect.closeTo(0)]);
     expect(await pacing.reserve('wh_1', at(4), 3)).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('slots', () => {
     expect(await open().reserve('wh_1', at(0.5), 1)).toHaveLength(1);
   });
 
-  test('taken by another process are known after asking once', async () => {
+  test('taken by another process are discovered by asking once', async () => {
     await open().reserve('wh_1', at(0.1), 1);
     const other = open();
     expect(await other.reserve('wh_1', at(0.1), 2)).toEqual([]);
@@ -115,7 +115,7 @@ describe('a burst', () => {
     expect(other.reopensInSeconds(['con_1'])).toBeCloseTo(1.75, 1);
   });
 
-  test('is available again slot by slot', async () => {
+  test('becomes available again slot by slot', async () => {
     await open().reserve('con_1', pace, 3);
     await pass(4);
     expect(await open().reserve('con_1', pace, 1)).toEqual([0]);
@@ -192,7 +192,7 @@ describe('a turn', () => {
     expect(await open().reserve('con_1', slow, 1)).toHaveLength(1);
   });
 
-  test('ends by itself if its process is killed, and then that process cannot end the turn of another', async () => {
+  test("ends by itself if its process is killed, and that process cannot end another one's turn later", async () => {
     const [killed, two, three] = [open(), open(), open()];
     await killed.reserve('con_1', pace, 1);
     await pass(101);

@@ -22,7 +22,7 @@ const judged = (statusCode: number, afterSeconds?: number, state: Partial<Claime
   );
 
 describe('a 429', () => {
-  test('delays the delivery as long as it asks for, and uses up no retry', () => {
+  test('delays the delivery for as long as it asks, and uses up no retry', () => {
     expect(judged(429, 10)).toMatchObject({
       ...{ status: 'PENDING', reason: 'rate_limited', retryStep: 2, dueInSeconds: 11 },
       health: { kind: 'limited', afterSeconds: 11 },

@@ -93,7 +93,7 @@ async function claim(client: pg.PoolClient, statement: string) {
 describe.each([
   ['before the backlog existed', 0],
   ['with a backlog', 1],
-])('a claim planned %s, with 100,000 deliveries due to one destination', (_, index) => {
+])('a claim planned %s, with 100,000 due deliveries to one destination', (_, index) => {
   beforeAll(async () => {
     if (index === 0) return;
     // Invalidates earlier plans.
@@ -128,7 +128,7 @@ describe('when all deliveries of a long backlog are parked', () => {
   });
   afterAll(() => client.release());
 
-  test('a claim from the queue reads only what other destinations have due', async () => {
+  test('a claim from the queue reads only due deliveries to other destinations', async () => {
     const { read, taken } = await claim(client, EXECUTE.due(0));
     for (const other of others) expect(taken.get(other)).toBe(2);
     expect(taken.get(blackHole)).toBeUndefined();

@@ -36,7 +36,7 @@ test('claims start at the beginning once, then at the earliest due time of each 
   expect(starts).toEqual([FROM_THE_BEGINNING, [900_000, NOW - 500], [NOW - 500, NOW - 500]]);
 });
 
-test('a claim starts at the beginning every two seconds, or less often if that takes long', async () => {
+test('a claim starts at the beginning every two seconds, or less often if that takes a long time', async () => {
   const fast = start();
   await fast.claim([null, null]);
   for (const pause of [1_000, 1_000, 1_000]) {

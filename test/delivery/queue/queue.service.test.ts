@@ -204,7 +204,7 @@ describe('claimDue', () => {
     expect([all.deliveries.length, all.lowestDue]).toEqual([3, [early, early]]);
   });
 
-  test('parks what is due to destinations without room, and says which may have more', async () => {
+  test('parks due deliveries to destinations without room, and says which destinations may have more', async () => {
     const [full, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const waiting = await stage.addDeliveries(full!.id, 4);
     const rest = await stage.addDeliveries(other!.id, 2);
@@ -268,7 +268,7 @@ describe('claimDue', () => {
     expect((await claim()).deliveries).toHaveLength(5);
   });
 
-  test('reports whether there is more and when the next delivery falls due', async () => {
+  test('reports whether there is more and when the next delivery is due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     expect(await claim()).toMatchObject({ deliveries: [], hasMore: false, nextDueInMilliseconds: null });
     await stage.addDeliveries(webhookId, 3);

@@ -257,8 +257,8 @@ describe('Retry-After', () => {
   });
 });
 
-describe('the recorded response', () => {
-  test('is limited in size, storable, and free of our secrets', async () => {
+describe('an attempt', () => {
+  test('is recorded with a response that is limited in size, storable, and free of our secrets', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     const answer = Buffer.concat([
       Buffer.from(`a\0b ${webhook.secret} `),
@@ -275,7 +275,7 @@ describe('the recorded response', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
   });
 
-  test('each attempt is logged as one line, without secrets', async () => {
+  test('is logged as one line, without secrets', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(`${receiver.url}/?token=hidden`);
     const id = await stage.addDelivery(webhook.id);

@@ -142,7 +142,7 @@ describe('a connector that the service paused', () => {
     expect(await stage.connector(id)).toMatchObject({ probeCount: 0 });
   });
 
-  test('is not probed sooner if its deliveries are rejected although the probe is not', async () => {
+  test('is not probed sooner if its deliveries are rejected even though the probe succeeds', async () => {
     const { id } = await addPaused();
     receiver.handle(({ method }) => ({ statusCode: method === 'GET' ? 200 : 401 }));
     await makeProbeDue(id);

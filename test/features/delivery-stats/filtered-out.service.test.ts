@@ -76,7 +76,7 @@ const rollups = async () =>
     .rows;
 
 describe('the events that filters exclude', () => {
-  test('are counted by destination and period, the same before and after they are added up', async () => {
+  test('are counted by destination and period, with the same result before and after they are added up', async () => {
     const steps = [-40 * DAY, -2 * DAY, -2 * HOUR, -HOUR, -2 * MINUTE, 0, 2 * MINUTE, HOUR, DAY];
     for (const [index, step] of steps.entries()) {
       await happen(NOON + step, [['wh_a'], ['wh_a', 'con_b'], [], ...(index % 2 ? [['wh_c']] : [])]);

@@ -272,7 +272,7 @@ test('a worker counts deliveries from before it started', async () => {
   }
 });
 
-test('deliveries that have not finished are passed over once, and counted when they have', async () => {
+test('deliveries that have not finished are passed over once, and counted when they finish', async () => {
   const id = await finish([{ status: 'PENDING' }]).then(([first]) => first!);
   await moveTo(clock + HOUR);
   await count();

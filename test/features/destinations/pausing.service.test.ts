@@ -86,7 +86,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     expect(await deliveries()).toMatchObject([DUE]);
   });
 
-  test("that its owner pauses after the service did stays paused, and loses the service's reason", async () => {
+  test("stays paused, but loses the service's reason, if its owner pauses it after the service did", async () => {
     await pauseByService();
     expect(await patch({ isPaused: true })).toMatchObject({ isPaused: true, pausedReason: null });
     expect(await patch({ isActive: true })).toMatchObject({ isPaused: true });

@@ -81,7 +81,7 @@ describe('a path that programs may read differently is rejected', () => {
     expect(result).toEqual({ ok: false, message: expect.stringMatching(/^[A-Z"].*\.$/s) });
   });
 
-  test('a path can have up to 2,048 bytes', () => {
+  test('and so is a path of more than 2,048 bytes', () => {
     expect(pathOf(`/${'a'.repeat(2047)}`)).toHaveLength(2048);
     expect(pathOf(`/${'a'.repeat(2048)}`)).toBeUndefined();
   });

@@ -40,7 +40,7 @@ describe("the service's own name", () => {
     expect(refusal(inputFor('https://gate.shop.net./'), 'gate.shop.net')).toMatch(/belongs to the service/);
   });
 
-  test('excludes exactly the names that are the same, under it, or above it', () => {
+  test('excludes exactly itself and the names under and above it', () => {
     fc.assert(
       fc.property(labels(2), labels(0), labels(2), (own, prefix, stranger) => {
         const service = [...own, 'com'];

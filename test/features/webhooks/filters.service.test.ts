@@ -38,7 +38,7 @@ const filteredOut = async (path: string) =>
 const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
 
 describe('a webhook with a filter', () => {
-  test('gets matching events, and the others list it instead of having a delivery', async () => {
+  test('gets only matching events, and the other events list it as filtered out', async () => {
     const { id, filter } = await createWebhook(alice, base, { url: receiver.url, filter: PAID });
     const all = await createWebhook(alice, base);
     expect(filter).toEqual(PAID);

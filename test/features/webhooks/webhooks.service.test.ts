@@ -165,7 +165,7 @@ describe('rotating the signing secret', () => {
     [undefined, 24],
     [{ overlapHours: null }, 24],
     [{ overlapHours: 168 }, 168],
-  ])('with body %j overlaps for %i hours', async (body, hours) => {
+  ])('with the body %j overlaps for %i hours', async (body, hours) => {
     const before = Date.now();
     const overlap = await overlapAfterRotation(body);
     expect(overlap).toBeLessThanOrEqual(hours);

@@ -89,7 +89,7 @@ describe('a facilitator over HTTP', () => {
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
   });
 
-  test("that can't be reached hasn't settled", async () => {
+  test("that can't be reached hasn't settled the payment", async () => {
     const closed = await startReceiver();
     await closed.close();
     expect(await facilitator({ kind: 'none' }, closed.url).settle(REQUEST)).toMatchObject({ kind: 'notSent' });
@@ -145,7 +145,7 @@ describe('a facilitator over HTTP', () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  test('that rejects a settlement but names a reason about the chain leaves it ambiguous', async () => {
+  test('that rejects a settlement for a reason that concerns the chain leaves the settlement in doubt', async () => {
     answering({ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' }, 400);
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: true });
     answering({ success: true, transaction: HASH }, 404);

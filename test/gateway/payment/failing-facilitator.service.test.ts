@@ -90,7 +90,7 @@ describe('a settlement is retried while the buyer waits', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test("and a clear rejection after a failed attempt doesn't decide, because that attempt may reach the chain", async () => {
+  test("and a clear rejection after a failed attempt isn't final, because that attempt may reach the chain", async () => {
     let attempts = 0;
     rails.facilitator.misbehave('settle', (response) => {
       if (attempts++ === 0) response.writeHead(503).end();
@@ -115,7 +115,7 @@ describe('a settlement is retried while the buyer waits', () => {
     expect(rails.facilitator.countOf('settle')).toBeGreaterThan(1);
   });
 
-  test('but not if the facilitator asks for more time than the buyer waits', async () => {
+  test("but not if the facilitator's Retry-After is longer than the buyer's wait", async () => {
     failSettlements(100, failing(503, { 'retry-after': '16' }));
     const answer = await ask(v2Headers(await sign(await rails.wallet())));
     expect([answer.status, JSON.parse(answer.text).code]).toEqual([503, 'PAYMENT_UNRESOLVED']);

@@ -37,7 +37,7 @@ function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSett
   return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
 }
 
-test("a rejection after another process took over doesn't fail the payment, because that process may have sent it again", async () => {
+test("a rejection after another process took over doesn't fail the payment, because that process may have sent the settlement again", async () => {
   seen = { kind: 'unused', isExpired: false };
   const payment = await claimed(one.ledger, newPayment((await one.project()).id));
   await one.ledger.verified(leaseOf(payment));

@@ -219,7 +219,7 @@ describe('forty requests at once, through two processes', () => {
     ['immediately', false],
     ['slowly', true],
   ])(
-    'with money for one cause exactly one upstream call, which is paid, if the upstream responds %s',
+    'cause exactly one upstream call, which is paid, if the money covers only one and the upstream responds %s',
     {
       timeout: TIMEOUT_MILLISECONDS,
     },
@@ -252,7 +252,7 @@ describe('forty requests at once, through two processes', () => {
     },
   );
 
-  test('with money for forty are all served', { timeout: TIMEOUT_MILLISECONDS }, async () => {
+  test('are all served if the money covers forty', { timeout: TIMEOUT_MILLISECONDS }, async () => {
     const buyer = await rails.wallet(40n * CENT);
     const answers = await ask(buyer);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));

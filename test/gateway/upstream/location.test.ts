@@ -68,7 +68,7 @@ describe('a URL that buyers must not see is left out', () => {
     expect(located('https://a.test/people', '/users', '/users', location)).toBeUndefined();
   });
 
-  test('a path for which there may be several public paths', () => {
+  test('a path that could have several public paths', () => {
     expect(located('https://a.test/store/*/raw', '/files/*', '/files/a', '/store/b/raw')).toBeUndefined();
     expect(located('https://a.test/:b/:a', '/x/:a/:b', '/x/1/2', '/2/1')).toBeUndefined();
   });

@@ -363,7 +363,7 @@ describe('the response for the buyer', () => {
     }
   });
 
-  test("has no Location outside the endpoint, or with another status, and none with the seller's parameters", async () => {
+  test("has no Location that is outside the endpoint, comes with another status, or contains the seller's parameters", async () => {
     const located = async (statusCode: number, location: string, path = '/weather') => {
       upstream.handle(() => ({ statusCode, headers: { location } }));
       const answer = await fetch(shop.url + path, { headers: await pay() });
