@@ -13,7 +13,7 @@ import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MIGRATIONS = join(ROOT, 'prisma/migrations');
-// The schema after all migrations. A new migration consists of its differences from the current schema, and updates it.
+// The schema after all migrations. A new migration contains what changed since then, and updates this file.
 const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
 const LOCK_FILE = 'provider = "postgresql"\n';
 // Statements that can lose data, fail on existing rows, or hold a lock while they read a whole table.

@@ -13,7 +13,7 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-post
 import type { LedgerLine } from './receiver.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
-// Below the range for outgoing connections, one of which could take the port while a server is down.
+// Below the range for outgoing connections, because one of those could take the port while a server is down.
 const newPort = () => 20_000 + Math.floor(Math.random() * 10_000);
 
 export type Role = 'api' | 'worker';

@@ -20,7 +20,7 @@ export type Engine = {
   claims?(): readonly Claim[];
 };
 
-/** A statement that claims deliveries, and how long it took. `isComplete`: it started at the beginning of the queue. */
+/** A statement that claims deliveries. `isComplete` if it started at the beginning of the queue. */
 export type Claim = { name: string; isComplete: boolean; milliseconds: number };
 
 export type EngineOptions = {

@@ -194,7 +194,7 @@ async function herd(stage: Stage, isQuick: boolean): Promise<Table> {
     await stage.withEngine('tollgate', urls, async (bench) => {
       const workers = await Promise.all(Array.from({ length: size }, bench.worker));
       await Promise.all(workers.map((worker) => worker.call('start')));
-      // Wait until they know each other.
+      // Wait until the workers know each other.
       await sleep(12_000);
       const claimCount = async () => (await Promise.all(workers.map((worker) => worker.call('claims')))).flat().length;
       const timing = { perSecond: 200, seconds: isQuick ? 5 : 20, warmUpSeconds: 2 };

@@ -5,13 +5,13 @@ import { openConnection } from './connection.ts';
 
 export type BuyerMethods = typeof methods;
 
-/** Terms of a version 2 demand, of which these fields are read here. */
+/** The terms of a version 2 demand. Only the fields that are read here are listed. */
 export type Terms = { amount: string; payTo: string; maxTimeoutSeconds: number };
 
 export type Load = {
   url: string;
   connections: number;
-  /** Stops after so many seconds or requests. */
+  /** Stops after this many seconds or requests. */
   limit: { seconds: number } | { requests: number };
   /** What to pay. Without it, the requests are unpaid and expect a 402. */
   terms?: Terms;
@@ -23,7 +23,7 @@ export type LoadResult = { count: number; seconds: number; latencies: Float64Arr
 
 const SIGNATURE = `0x${'ab'.repeat(65)}`;
 
-/** Nobody checks the signature: that is the work of the facilitator. */
+/** Nothing checks the signature, because that is the facilitator's job. */
 function paymentHeader(terms: Terms, wallet: number): string {
   const authorization = {
     from: addressOf(wallet),
@@ -46,7 +46,7 @@ function addressOf(wallet: number): string {
 }
 
 const methods = {
-  /** @throws Error if a response has another status than 402 for an unpaid request, and 200 for a paid one. */
+  /** @throws Error if a response to an unpaid request isn't a 402, or a response to a paid one isn't a 200. */
   async load({ url, connections, limit, terms, wallets }: Load): Promise<LoadResult> {
     const { host, hostname, port, pathname } = new URL(url);
     const head = `GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: application/json\r\n`;
@@ -55,7 +55,7 @@ const methods = {
     let started = 0;
 
     async function buy(index: number): Promise<void> {
-      // Buyers don't share an address, because the gateway checks only some payments of an address at once.
+      // Buyers don't share an address, because the gateway verifies only a few payments per address at once.
       const connection = await openConnection(hostname, Number(port), `127.0.1.${index + 1}`);
       while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
         started++;

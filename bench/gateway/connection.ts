@@ -7,7 +7,7 @@ export type Connection = {
   close(): void;
 };
 
-/** A kept-alive HTTP connection that costs so little that the servers stay the limit. */
+/** A kept-alive HTTP connection, cheap enough that the servers remain the bottleneck. */
 export async function openConnection(host: string, port: number, localAddress: string): Promise<Connection> {
   const socket = connect({ host, port, localAddress, noDelay: true });
   await once(socket, 'connect');

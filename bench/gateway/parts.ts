@@ -60,13 +60,13 @@ async function compare(
   }));
 }
 
-/** What a number is, compared with a peer's. */
+/** A number compared with a peer's. */
 function versus(results: readonly Result[], peer: ServerName, what: keyof Measurement) {
   const other = results.find(({ name }) => name === peer);
   return ({ pick }: Result): string => (other ? ratio(pick(what) / other.pick(what)) : '–');
 }
 
-/** What only Tollgate has. */
+/** A cell that only Tollgate's row fills. */
 const ofTollgate = ({ name }: { name: ServerName }, text: string): string => (name === 'tollgate' ? text : '–');
 
 async function unpaid(contest: Contest, isQuick: boolean): Promise<Table> {

@@ -13,7 +13,7 @@ export type ServerOptions = {
   payTo: string;
   facilitatorUrl: string;
   upstreamUrl: string;
-  /** For Tollgate: its database, which already has the endpoint, and the folder with its keys. */
+  /** For Tollgate only: its database, which already has the endpoint, and the folder with its keys. */
   databaseUrl: string;
   dataDir: string;
 };

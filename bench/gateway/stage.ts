@@ -17,9 +17,9 @@ const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
 export type Contestant = {
   name: ServerName;
-  /** Of the paid route. */
+  /** The URL of the paid route. */
   url: string;
-  /** What a paid request costs. nginx has none: it only returns demands. */
+  /** What a paid request costs. nginx has no terms, because it only returns demands for payment. */
   terms?: Terms;
   usage(): Promise<Usage>;
 };
@@ -50,13 +50,13 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
   const stub = startChild<StubMethods>(new URL('stub.ts', import.meta.url));
   const buyers = startChild<BuyerMethods>(new URL('buyers.ts', import.meta.url));
   const behind = await stub.call('listen', NETWORK);
-  // The peers are faster in production.
+  // The peers are faster in production mode.
   const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
 
   /**
    * Runs `use` with Tollgate and other servers, which have just been started.
    *
-   * @returns its result, and how many responses of Tollgate were paid for.
+   * @returns its result, and how many of Tollgate's responses were paid for.
    * @throws Error if the ledger, the facilitator, and the buyers disagree afterward.
    */
   async function withServers<T>(

@@ -36,7 +36,7 @@ function resultOf(path: string, body: string): unknown {
   return { jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : BALANCE };
 }
 
-/** Doesn't parse the request, because the stub must take little of the machine's time. */
+/** Doesn't parse the request, because the stub must use as little CPU time as possible. */
 function payerOf(body: string): string {
   const start = body.indexOf('"from":"') + '"from":"'.length;
   return body.slice(start, start + 42);

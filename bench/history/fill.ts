@@ -31,8 +31,8 @@ const ID_FUNCTION = `
   $$`;
 
 /**
- * Fills the history with weekly partitions, and the busy project's payments. Nine in ten events belong to that project. Each table is filled before
- * it is attached as a partition, so its indexes are built in one go.
+ * Fills the history with weekly partitions and the busy project's payments. Nine in ten events belong to that project.
+ * Each table is filled before it is attached as a partition, so its indexes are built in one go.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
   const { attempts, weeks, projectId, otherProjectId } = options;

@@ -5,7 +5,7 @@
  *   npm run bench:history -- --attempts 1000000    fewer attempts
  *   npm run bench:history -- --plans               with the plan of each query's slowest statement
  *
- * Exits with 1 if a query reads a large table or a partition sequentially, except those that are known to.
+ * Exits with 1 if a query reads a large table or a partition sequentially, unless it is known to do so.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,7 +6,7 @@ export type Ask = (query: string, variables?: Record<string, unknown>) => Promis
 export type Question = {
   name: string;
   run(): Promise<unknown>;
-  /** It is known to read all of a table. */
+  /** Whether it is known to read a whole table. */
   readsAll?: boolean;
 };
 

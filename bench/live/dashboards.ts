@@ -13,7 +13,7 @@ const SUBSCRIPTION = `
 const OPENING_AT_ONCE = 50;
 
 const sockets: WebSocket[] = [];
-/** How long each frame took since the time in its event's ID. */
+/** How long after the time in its event's ID each frame arrived. */
 let latencies: number[] = [];
 
 function onMessage(message: Buffer): void {

@@ -1,5 +1,5 @@
 /**
- * Measures live subscriptions: how long frames take with many sockets, and how other requests fare meanwhile.
+ * Measures live subscriptions: how long frames take with many sockets, and how long other requests take.
  *
  *   npm run bench:live                     1,000 and 5,000 sockets
  *   npm run bench:live -- --quick          100 sockets for a few seconds
@@ -22,7 +22,7 @@ import { microseconds, milliseconds, print, rate } from '../support/table.ts';
 import type { ApiMethods } from './api.ts';
 import type { Dashboard, DashboardMethods } from './dashboards.ts';
 
-/** The most that an account may have open. */
+/** The most sockets that an account may have open. */
 const SOCKETS_PER_ACCOUNT = 50;
 const POSTS_PER_SECOND = 10;
 
@@ -141,7 +141,7 @@ async function publishOne(projectId: string): Promise<void> {
   bus.publish(topics.events(projectId));
 }
 
-/** Publishes at a steady rate, however long each event takes. Returns how many. */
+/** Publishes at a steady rate, however long each event takes. Returns the number of events. */
 async function publish(accounts: readonly Dashboard[], forSeconds: number): Promise<number> {
   const startedAt = performance.now();
   const publishing: Promise<void>[] = [];

@@ -10,7 +10,7 @@ export function paidRoute(x402ResourceServer, { network, payTo, facilitatorUrl }
   return [{ 'GET /data': { accepts, description: 'Data' } }, server.register(network, new ExactEvmScheme())];
 }
 
-/** Asks the upstream. */
+/** Returns a function that calls the upstream. */
 export function createUpstream(upstreamUrl) {
   const { origin, pathname } = new URL(upstreamUrl);
   const pool = new Pool(origin, { connections: 128 });
@@ -20,7 +20,7 @@ export function createUpstream(upstreamUrl) {
   };
 }
 
-/** Once it listens. */
+/** Waits until the server listens. */
 export async function opened(server) {
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
   const stop = async () => {

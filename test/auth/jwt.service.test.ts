@@ -92,7 +92,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['three empty parts', () => '..', /well-formed/],
   ['a payload that is not an object', () => makeToken(keys.ES256, ['alice']), /well-formed/],
   ['a payload that is not JSON', () => signed().replace(/\.[^.]*\./, '.e30x.'), /well-formed/],
-  ['alg none without signature', () => `${encode({ alg: 'none' })}.${encode(good())}.`, /algorithm/],
+  ['alg none without a signature', () => `${encode({ alg: 'none' })}.${encode(good())}.`, /algorithm/],
   ['alg NONE with a signature', () => signed({}, { alg: 'NONE' }), /algorithm/],
   ['alg missing', () => signed({}, { alg: undefined }), 'The token is malformed.'],
   ['HS256 with the public key in PEM', () => withHmac(spki), /algorithm/],

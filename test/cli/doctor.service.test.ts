@@ -207,8 +207,18 @@ describe('doctor reports stored secrets', () => {
   afterAll(() => app.stop());
 
   test.each([
-    ['sealed under an old key as a warning', () => `${young},${old}`, 'warning', /is young, but 1 secrets/],
-    ['sealed under a missing key as a failure', () => foreign, 'failed', /1 stored secrets use a key that is missing/],
+    [
+      'with a warning if they are sealed under an old key',
+      () => `${young},${old}`,
+      'warning',
+      /is young, but 1 secrets/,
+    ],
+    [
+      'with a failure if they are sealed under a missing key',
+      () => foreign,
+      'failed',
+      /1 stored secrets use a key that is missing/,
+    ],
   ])('%s', async (_title, keys, status, message) => {
     const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });
     const finding = findings.find(({ check }) => check === 'secret keys');

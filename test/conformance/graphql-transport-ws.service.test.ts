@@ -286,7 +286,11 @@ describe('errors', () => {
     ['an unknown field', { query: '{ nothing }' }, { code: 'GRAPHQL_INVALID' }],
     ['a document without an operation', { query: 'fragment F on Query { __typename }' }, { code: 'GRAPHQL_INVALID' }],
     ['an invalid cursor', { query: SUBSCRIPTION.replace('$id)', '$id, after: "x")') }, { field: '/after' }],
-    ['too deep a document', { query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(31)}` }, { code: 'GRAPHQL_TOO_COMPLEX' }],
+    [
+      'a document that is nested too deeply',
+      { query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(31)}` },
+      { code: 'GRAPHQL_TOO_COMPLEX' },
+    ],
   ];
   test.each(codes)('%s gets an error message with a code and without data', async (_name, payload, extensions) => {
     const client = await connected();

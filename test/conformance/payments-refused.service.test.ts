@@ -140,7 +140,7 @@ describe('400 is returned for a payment header', () => {
     ],
     ['with a signature that is too short', async () => v2Headers({ ...(await sign(buyer)), signature: '0x1234' })],
     ['with a value in hex', () => withAuthorization({ value: '0x2710' })],
-    ['with a value in exponents', () => withAuthorization({ value: '1e4' })],
+    ['with a value in exponential notation', () => withAuthorization({ value: '1e4' })],
     ['with a value that is a number', () => withAuthorization({ value: 10_000 })],
     ['with a negative value', () => withAuthorization({ value: '-10000' })],
     ['with a leading zero', () => withAuthorization({ value: '010000' })],

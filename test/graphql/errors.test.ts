@@ -130,7 +130,10 @@ describe('a GraphQL server', () => {
 
   test.each([
     ['costs too much', '{ projects(first: 100) { nodes { endpoints(first: 100) { nodes { id path } } } } }'],
-    ['nests too deep', `{ project(id: "${projectId}") ${'{ events { nodes '.repeat(6)} { id } ${'} }'.repeat(6)} }`],
+    [
+      'is nested too deeply',
+      `{ project(id: "${projectId}") ${'{ events { nodes '.repeat(6)} { id } ${'} }'.repeat(6)} }`,
+    ],
     ['has too many aliases', `{ ${Array.from({ length: 31 }, (_, index) => `a${index}: viewer { tier }`).join(' ')} }`],
     ['has too many directives', `{ viewer ${'@skip(if: false) '.repeat(21)} { tier } }`],
     ['has too many tokens', `{ ${'viewer { tier } '.repeat(600)} }`],

@@ -48,7 +48,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
 
 export type LeftOut = { file: string; title: string };
 
-/** Returns lines with the skipped tests and what they require. Returns none if nothing was skipped. */
+/** Returns lines with the skipped tests and what they require, or no lines if nothing was skipped. */
 export function describeLeftOut(skipped: readonly LeftOut[]): string[] {
   if (skipped.length === 0) return [];
   const groups = Map.groupBy(skipped, ({ file }) => REQUIREMENTS.find(({ files }) => files.test(file)));

@@ -4,7 +4,7 @@ export type RawAnswer = { status: number; headers: Headers; text: string };
 
 /**
  * Sends raw bytes to a server, and reads its responses until it has sent `count` final ones or closes the connection.
- * For requests that no HTTP client would send.
+ * Use it for requests that no HTTP client would send.
  */
 export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 1): Promise<RawAnswer[]> {
   const { hostname, port } = new URL(url);
@@ -26,7 +26,7 @@ export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 
   }
 }
 
-/** Parses the complete responses, with bodies by Content-Length, which the service always sends. */
+/** Parses the complete responses. A body ends where Content-Length says. The service always sends that header. */
 function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let at = 0;
