@@ -55,7 +55,7 @@ const methods = {
     let started = 0;
 
     async function buy(index: number): Promise<void> {
-      // Buyers don't share an address, because the gateway verifies only a few payments per address at once.
+      // Buyers don't share an address, because the gateway verifies a limited number of payments per address at once.
       const connection = await openConnection(hostname, Number(port), `127.0.1.${index + 1}`);
       while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
         started++;

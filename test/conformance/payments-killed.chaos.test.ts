@@ -118,7 +118,7 @@ const repeat = async (run: () => Promise<void>) => {
 // Every kill needs a new process, and the machine may be busy.
 const timeout = 60_000 + KILLS * 40_000;
 
-describe('a gateway that is killed', () => {
+describe('the gateway is killed', () => {
   test('while a payment is being verified', { timeout }, () =>
     repeat(async () => {
       const { promise: reached, resolve } = Promise.withResolvers<void>();

@@ -108,13 +108,13 @@ describe('a page on another origin', () => {
       },
     });
 
-  test('is allowed if it is in CORS_ORIGINS, without cookies', async () => {
+  test('is allowed, without cookies, if its origin is in CORS_ORIGINS', async () => {
     const response = await preflight(ORIGIN);
     expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  test('is not allowed if it is not in CORS_ORIGINS', async () => {
+  test('is not allowed if its origin is not in CORS_ORIGINS', async () => {
     const response = await preflight('https://evil.example');
     expect(response.headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
     expect(response.headers.get('access-control-allow-origin')).not.toBe('*');

@@ -59,7 +59,7 @@ describe('the schema', () => {
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
   });
 
-  test('has no fields that return secrets, except those that show one once', () => {
+  test('has no fields that return secrets, except those that show a new secret once', () => {
     const fields = types
       .filter(isObjectType)
       .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`));

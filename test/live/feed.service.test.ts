@@ -248,7 +248,7 @@ describe('a feed from a cursor', () => {
     expect(await untilNow(second)).toEqual([]);
   });
 
-  test('shows events that were written before the cursor and committed while disconnected', async () => {
+  test('shows events that were written before the cursor and committed while the client was disconnected', async () => {
     const first = await events();
     const slow = await begin();
     const late = await insertEvent(slow);

@@ -46,7 +46,7 @@ describe.each([...paths, { path: '/api/openapi.json', methods: ['GET'], allow: '
       expect(answer.headers.get('allow')).toBe(allow);
     });
 
-    test('responds to HEAD as to GET, without a body', async () => {
+    test('responds to HEAD as it does to GET, but without a body', async () => {
       const [head, get] = await Promise.all([rest.send(alice, 'HEAD', path), rest.send(alice, 'GET', path)]);
       expect(head.text).toBe('');
       expect(head.status).toBe(get.status);
@@ -71,7 +71,7 @@ test('TRACE is rejected and echoes nothing', async () => {
   expect(answer!.text).not.toContain('secret');
 });
 
-describe('a browser from another origin', () => {
+describe('a page on another origin', () => {
   test('is not allowed by default', async () => {
     const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST' };
     const preflight = await rest.send(undefined, 'OPTIONS', '/api/projects', { headers });
@@ -79,7 +79,7 @@ describe('a browser from another origin', () => {
     for (const answer of [preflight, request]) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('is allowed only if it is in CORS_ORIGINS, without cookies', async () => {
+  test('is allowed, without cookies, only if its origin is in CORS_ORIGINS', async () => {
     const other = await startTestApp({ env: { CORS_ORIGINS: 'https://console.example, https://b.example' } });
     try {
       const client = await openRest(other);

@@ -78,7 +78,7 @@ describe('a request body', () => {
   });
 });
 
-describe('an invalid request is rejected as problem+json', () => {
+describe('an invalid request is rejected with problem+json', () => {
   test.each<[string, () => string, number]>([
     ['garbage', () => 'garbage\r\n\r\n', 400],
     ['an unknown method', () => request('FOO /api/projects HTTP/1.1'), 400],

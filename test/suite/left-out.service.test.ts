@@ -4,7 +4,7 @@ import { runShell } from '../support/run-shell.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-test('the last lines of a run without Chromium name the skipped test file and how to install Chromium', async () => {
+test('the last lines of a run without Chromium name the skipped test file and say how to install Chromium', async () => {
   const command = `cd '${ROOT}' && node_modules/.bin/vitest run test/console/sign-in.browser.test.ts`;
   const { exitCode, stdout, stderr } = await runShell(command, { CHROMIUM: '', VITEST: '' });
   expect(exitCode, stdout + stderr).toBe(0);

@@ -104,7 +104,7 @@ describe('a replay', () => {
     await stage.pool.query('DELETE FROM "Replay"');
   }, 60_000);
 
-  test('queues no more while its deliveries wait, so that new events are not delayed', async () => {
+  test('queues no more deliveries while earlier ones wait, so that new events are not delayed', async () => {
     const { id, webhookId } = await prepare(400, 1_000);
     const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
     runner.start();

@@ -32,7 +32,7 @@ describe("a URL of the upstream becomes the project's public URL", () => {
     ['https://a.test/people', '/users/:id/orders', '/users/7/orders', '/people/7/orders/3', '/users/7/orders/3'],
     ['https://a.test/people/:id/o', '/users/:id/o', '/users/7/o', '/people/7/o/3', '/users/7/o/3'],
     ['https://a.test/people/:id', '/users/:id/*', '/users/7/a', '/people/7/b', '/users/7/b'],
-  ])('of %s behind %s for %s: %s', (upstreamUrl, path, request, location, expected) => {
+  ])('for the upstream %s, the path %s, and the request %s: %s', (upstreamUrl, path, request, location, expected) => {
     expect(located(upstreamUrl, path, request, location)).toBe(SHARED.base + expected);
     expect(located(upstreamUrl, path, request, location, OWN)).toBe(OWN.base + expected);
   });

@@ -33,7 +33,7 @@ describe('the upstream path', () => {
     ['https://a.test/*/raw', '/files/*', '/files/', '/raw'],
     ['https://a.test/store/*/raw', '/files/*', '/files/a/', '/store/a/raw'],
     ['https://a.test/store/*', '/files/*', '/files/a/', '/store/a/'],
-  ])('of %s behind %s for %s is %s', (upstreamUrl, path, request, expected) => {
+  ])('for the upstream %s, the path %s, and the request %s is %s', (upstreamUrl, path, request, expected) => {
     expect(target(upstreamUrl, path, request)).toEqual({ ok: true, origin: 'https://a.test', path: expected });
   });
 
