@@ -10,7 +10,7 @@ export function createPaymentMetrics(registry: Registry) {
   const registers = [registry];
   const payments = new Counter({
     name: 'tollgate_payments_total',
-    help: 'Payments that reached a status in this process. For FAILED, stage is the step that failed; otherwise, it is empty. Where to look: VERIFY: the buyer; UPSTREAM: the seller’s API; SETTLE: the facilitator and the chain.',
+    help: 'Payments that reached a status in this process. For FAILED, stage is the step that failed; otherwise, it is empty. Where to look for the cause: at VERIFY, the buyer; at UPSTREAM, the seller’s API; at SETTLE, the facilitator and the chain.',
     labelNames: ['status', 'stage'],
     registers,
   });
@@ -20,7 +20,7 @@ export function createPaymentMetrics(registry: Registry) {
   }
   const stepSeconds = new Histogram({
     name: 'tollgate_payment_step_duration_seconds',
-    help: 'Duration of each step in a paid request. What each step waits for: claim: the database; verify, settle: the facilitator and the chain; upstream: the seller’s API.',
+    help: 'Duration of each step in a paid request. claim waits for the database, verify and settle wait for the facilitator and the chain, and upstream waits for the seller’s API.',
     labelNames: ['step'],
     buckets: BUCKETS_SECONDS,
     registers,
