@@ -61,10 +61,11 @@ function configTable(definition: ConnectorDefinition): string {
       `| \`${name}\` | ${yesNo(required)} | ${yesNo(secret)} | ${description} |`,
   );
   const { title, vendorLimit } = definition;
+  const owner = title.endsWith('s') ? `${title}'` : `${title}'s`;
   const limit = vendorLimit
     ? [
         '',
-        `Deliveries are paced to stay within ${title}'s limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
+        `Deliveries are paced to stay within ${owner} limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
         ...(vendorLimit.concurrency === 1
           ? ["A connector's requests never overlap. Each one waits until the previous one has ended."]
           : []),

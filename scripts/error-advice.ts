@@ -48,7 +48,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'An authorization pays for one request. A retry must have the same project, method, path, query, and body, and ' +
     'come from the same address or have the same `Idempotency-Key`.',
   PAYMENT_ANSWER_GONE:
-    'Responses are stored for a day, or for an hour if large. The `PAYMENT-RESPONSE` header has the transaction.',
+    'Responses are stored for a day, or for an hour if they are large. The `PAYMENT-RESPONSE` header has the ' +
+    'transaction.',
   PAYLOAD_TOO_LARGE: 'Request bodies can be up to 256 KiB; on paid routes, up to 10 MB.',
   UNSUPPORTED_MEDIA_TYPE: 'Only uncompressed `application/json` is accepted.',
   VALIDATION_FAILED:

@@ -91,7 +91,7 @@ For all connectors:
   secret again, or set it to \`null\`. Otherwise, the request fails with 422. Without this rule, anyone who can edit a
   connector could send its secrets to their own server.
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
-  address that the process listens on. In production and in processes without the \`api\` role, messages then have no links.
+  address that the process listens on; in production, and in processes without the \`api\` role, messages have no links.
 - Your [tier](../limits.md) limits how many connectors you can have.
 
 ## Paused connectors
@@ -104,7 +104,7 @@ Types with \`canProbe\` check their credentials with a read-only request: ${list
 
 While such a connector is paused because of a rejected delivery, Tollgate checks it after 5 minutes, after another 15 minutes, an hour, and six
 hours, and then daily, for about 30 days. \`nextProbeAt\` shows when the next check is due. If the check succeeds, Tollgate resumes the connector
-and sends the held deliveries. If they are rejected again, the connector pauses again, and the schedule continues where it was. A successful
+and sends the held deliveries. If they are rejected again, the connector pauses again, and the schedule continues where it left off. A successful
 delivery restarts the schedule. Tollgate doesn't check connectors that you paused, or that paused after five rejections in a row.
 `;
 }

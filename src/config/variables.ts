@@ -56,7 +56,7 @@ export const VARIABLES = {
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,
-    help: 'URL that reaches the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use the direct URL. Default: `DATABASE_URL`.',
+    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this URL. Default: `DATABASE_URL`.',
   },
   DATABASE_READ_URL: {
     schema: databaseUrl,
@@ -64,7 +64,7 @@ export const VARIABLES = {
   },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five for the read replica.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five more for the read replica.',
   },
   ROLES: {
     schema: z
@@ -153,7 +153,7 @@ export const VARIABLES = {
   },
   TRUSTED_PROXIES: {
     schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
-    help: 'CIDRs of load balancers with a trusted `X-Forwarded-For` header, separated by commas.',
+    help: 'CIDRs of load balancers whose `X-Forwarded-For` header is trusted, separated by commas.',
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

@@ -88,7 +88,7 @@ const groupsOf = (pool: pg.Pool) => ({
     (registers) => {
       const ahead = new Gauge({
         name: 'tollgate_partitions_ahead_seconds',
-        help: 'How far ahead partitions have been created for events and deliveries, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
+        help: 'How far in advance partitions have been created for events and deliveries, usually three weeks. Every process reports the same value. If it drops below two weeks, no worker is creating new ones.',
         registers,
       });
       return (seconds) => ahead.set(seconds);
