@@ -235,7 +235,7 @@ test('the gateway was killed at every step as often as planned', () => {
   expect(Object.fromEntries(hits)).toEqual(Object.fromEntries(steps.map((step) => [step, KILLS])));
 });
 
-test('after all kills, nothing was settled twice or served unpaid, and every payment is resolved', {
+test('after all kills, nothing was settled twice or served without payment, and every payment is resolved', {
   timeout: timeout * 2,
 }, async () => {
   const gateway = await nextGateway();
