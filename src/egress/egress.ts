@@ -3,6 +3,7 @@ import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { type EgressRequest, exchange, type ReceivedResponse } from './exchange.ts';
 import { createGuardedConnect, type EgressLog } from './guarded-connect.ts';
+import { keptConnections, MAX_KEPT_CONNECTIONS } from './kept-connections.ts';
 import { boundLookup, createLookup, type Lookup } from './lookup.ts';
 import { OriginPools } from './origin-pools.ts';
 import { checkTargetUrl } from './url.ts';
@@ -42,13 +43,13 @@ export type EgressOptions = {
   /** Host name → the loopback origin that replaces it, which the allow-list must cover. For tests. */
   hostOverrides?: Record<string, string>;
   connectionsPerOrigin?: number;
-  maxOrigins?: number;
+  /** How many connections to keep open, to all origins together. */
+  maxConnections?: number;
   /** The timeout for each name resolution and each connection attempt. */
   connectTimeoutMilliseconds?: number;
 };
 
 const MAX_HEADER_BYTES = 16_384;
-const MAX_REMEMBERED_URLS = 2_000;
 // Many servers close idle connections after 5 s. Because this time is shorter, requests rarely go out on a connection
 // that the server has closed.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
@@ -71,7 +72,7 @@ export function createEgress(options: EgressOptions): Egress {
     keepAliveMaxTimeout: MAX_IDLE_CONNECTION_MILLISECONDS,
     maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
   };
-  const dispatcher = new OriginPools(poolOptions, options.maxOrigins ?? 2_048);
+  const dispatcher = new OriginPools(poolOptions, options.maxConnections ?? keptConnections());
 
   // The check depends only on the URL's text and the allow-list, so its result never changes.
   const permitted = new Map<string, URL>();
@@ -81,7 +82,7 @@ export function createEgress(options: EgressOptions): Egress {
     if (known) return known;
     const check = checkTargetUrl(text, allow);
     if (check.ok) {
-      if (permitted.size >= MAX_REMEMBERED_URLS) permitted.clear();
+      if (permitted.size >= MAX_KEPT_CONNECTIONS) permitted.clear();
       permitted.set(text, check.url);
       return check.url;
     }

@@ -1,20 +1,25 @@
-import { Dispatcher, errors, Pool } from 'undici';
+import { Dispatcher, errors, type Pool } from 'undici';
+import { OriginPool } from './origin-pool.ts';
 
 /**
  * A dispatcher with one keep-alive pool per origin. Unlike undici's Agent, it never rejects an origin because there are
  * already too many. It closes idle pools to make room, and removes a pool when its last connection closes.
  */
 export class OriginPools extends Dispatcher {
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, OriginPool>();
   readonly #poolOptions: Pool.Options;
-  readonly #maxOrigins: number;
+  readonly #maxConnections: number;
+  #openCount = 0;
   #isClosed = false;
 
-  /** @param maxOrigins the number of pools to keep. Beyond that, the least recently used idle pool is closed. */
-  constructor(poolOptions: Pool.Options, maxOrigins: number) {
+  /**
+   * @param maxConnections the number of connections to keep open, to all origins together. When there are more, the least
+   *   recently used idle pool is closed. Busy ones stay open.
+   */
+  constructor(poolOptions: Pool.Options, maxConnections: number) {
     super();
     this.#poolOptions = poolOptions;
-    this.#maxOrigins = maxOrigins;
+    this.#maxConnections = maxConnections;
   }
 
   /** The current number of pools. */
@@ -35,43 +40,49 @@ export class OriginPools extends Dispatcher {
     await Promise.all(this.#takeAll().map((pool) => pool.destroy()));
   }
 
-  #takeAll(): Pool[] {
+  #takeAll(): OriginPool[] {
     this.#isClosed = true;
     const pools = [...this.#pools.values()];
     this.#pools.clear();
     return pools;
   }
 
-  #poolOf(origin: string): Pool {
+  #poolOf(origin: string): OriginPool {
     const known = this.#pools.get(origin);
     // A known pool is removed and added again, which keeps the map ordered by last use.
     if (known) this.#pools.delete(origin);
-    else if (this.#pools.size >= this.#maxOrigins) this.#closeOldestIdle();
-    const pool = known ?? this.#openPool(origin);
+    const pool = known ?? this.#createPool(origin);
     this.#pools.set(origin, pool);
     return pool;
   }
 
-  #openPool(origin: string): Pool {
-    const pool = new Pool(origin, this.#poolOptions);
-    const forgetIfUnused = () => {
-      if (pool.stats.connected === 0 && pool.stats.size === 0) this.#forget(origin, pool);
-    };
-    pool.on('disconnect', forgetIfUnused);
-    pool.on('connectionError', forgetIfUnused);
+  #createPool(origin: string): OriginPool {
+    const pool = new OriginPool(origin, {
+      pool: this.#poolOptions,
+      onOpened: () => {
+        this.#openCount++;
+        if (this.#openCount > this.#maxConnections) this.#closeOldestIdle();
+      },
+      onClosed: () => {
+        this.#openCount--;
+      },
+      onUnused: () => this.#forget(origin, pool),
+    });
     return pool;
   }
 
   #closeOldestIdle(): void {
     for (const [origin, pool] of this.#pools) {
-      if (pool.stats.size > 0) continue;
+      if (!pool.isIdle) continue;
       this.#forget(origin, pool);
       return;
     }
   }
 
-  #forget(origin: string, pool: Pool): void {
-    if (this.#pools.get(origin) === pool) this.#pools.delete(origin);
-    if (!pool.closed && !pool.destroyed) void pool.close();
+  #forget(origin: string, pool: OriginPool): void {
+    // After it was forgotten, its last connections may still be closing.
+    if (this.#pools.get(origin) !== pool) return;
+    this.#pools.delete(origin);
+    void pool.close();
   }
 }

@@ -23,6 +23,29 @@ describe('OriginPools', () => {
     await pools.close();
   });
 
+  test('counts the connections of all origins together', async () => {
+    await using busy = await startReceiver(async () => {
+      await busy.waitFor(3);
+      return {};
+    });
+    await using other = await startReceiver();
+    const pools = new OriginPools({ connections: 3 }, 3);
+    await Promise.all(Array.from({ length: 3 }, () => statusOf(busy.url, pools)));
+    await statusOf(other.url, pools);
+    expect(pools.originCount).toBe(1);
+    await pools.close();
+  });
+
+  test('opens no more connections to an origin than allowed, and reuses the first one', async () => {
+    await using receiver = await startReceiver();
+    const pools = new OriginPools({ connections: 2 }, 100);
+    await Promise.all(Array.from({ length: 20 }, () => statusOf(receiver.url, pools)));
+    expect(receiver.connectionCount()).toBe(2);
+    await statusOf(receiver.url, pools);
+    expect(receiver.connectionCount()).toBe(2);
+    await pools.close();
+  });
+
   test('never closes a busy origin', async () => {
     const gate = Promise.withResolvers<undefined>();
     await using busy = await startReceiver(async () => {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
+import { MAX_KEPT_CONNECTIONS } from '../../egress/kept-connections.ts';
 import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
@@ -39,7 +40,6 @@ export type SenderOptions = {
  */
 export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boolean>; signal: AbortSignal };
 
-const MAX_OPENED_SECRETS = 2_000;
 const NOTHING_SECRET: readonly string[] = [];
 
 /**
@@ -78,7 +78,7 @@ export function createWebhookSender(options: SenderOptions) {
     const signing = [secretBox.open(secret, { ...cell, column: 'secret' })];
     if (previousSecret !== null) signing.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
     const secrets = { signing, hidden: maskUrl(url) === url ? signing : [...signing, url] };
-    if (opened.size >= MAX_OPENED_SECRETS) opened.clear();
+    if (opened.size >= MAX_KEPT_CONNECTIONS) opened.clear();
     opened.set(sealed, secrets);
     return secrets;
   }
