@@ -199,4 +199,27 @@ describe.each(['a person', 'an API key'])('for %s', (who) => {
     const [page] = sent.filter(({ text }) => /^SELECT.*"Delivery".*\sORDER BY\s/s.test(text));
     expect(await rowsReadBy(page!), page!.text).toBeLessThan(5);
   });
+
+  test.each([
+    ['failed', ['FAILED']],
+    ['unknown', ['UNKNOWN']],
+    ['unfinished', ['CLAIMED', 'VERIFIED', 'SERVED', 'SETTLING', 'UNKNOWN']],
+    ['failed and unfinished', ['FAILED', 'CLAIMED', 'UNKNOWN']],
+  ])('a list of %s payments reads no other part of the history', async (_, status) => {
+    const caller = callers[who]!;
+    const ways = {
+      async graphql() {
+        const list = `payments(first: 20, filter: { status: [${status.join(', ')}] }) { edges { cursor } }`;
+        expect((await caller.graphql(`{ ${PLACES.Project!(list)} }`)).errors).toBeUndefined();
+      },
+      async rest() {
+        const query = status.map((name) => `status=${name}`).join('&');
+        expect((await caller.rest('GET', `/api/projects/${ids.projectId}/payments?${query}`)).status).toBe(200);
+      },
+    };
+    for (const [way, ask] of Object.entries(ways)) {
+      const [page] = (await statementsOf(ask)).filter(({ text }) => /^SELECT.*"Payment".*\sORDER BY\s/s.test(text));
+      expect(await rowsReadBy(page!), `${way}: ${page!.text}`).toBeLessThan(5);
+    }
+  });
 });

@@ -57,10 +57,21 @@ export function createPaymentService({ db }: { db: Database }) {
 
 const COUNTED: Prisma.PaymentWhereInput = { OR: [{ failureStage: null }, { failureStage: { not: 'VERIFY' } }] };
 
+/**
+ * A condition that an index has, and that all payments with the status meet. No index has the status itself, because each
+ * payment would be written to it several times.
+ */
+const markOf = (status: PaymentStatus) => MARKS[status === 'SETTLED' || status === 'FAILED' ? status : 'open'];
+const MARKS = {
+  SETTLED: { settledAt: { not: null } },
+  FAILED: { failureStage: { not: null } },
+  open: { leasedUntil: { not: null } },
+} satisfies Record<string, Prisma.PaymentWhereInput>;
+
 function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = toColumns(filter);
   return [
-    status ? { status: { in: status } } : {},
+    ...(status ? [{ status: { in: status } }, { OR: [...new Set(status.map(markOf))] }] : []),
     endpointId ? { endpointId } : {},
     customerId ? { customerId } : {},
     payer ? { payer } : {},
