@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
@@ -17,9 +17,13 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 /** How much was deleted, and which project, webhook, or connector it belonged to. */
-type Portion = { id: string; count: number };
+type Portion = { id: string; count: number; isTooLarge?: boolean };
 
-const PORTION = 5_000;
+const MAX_PORTION = 5_000;
+/** After a timeout, the next portion is smaller by this factor. */
+const SHRINK = 4;
+/** A portion that takes no longer than this may be followed by one twice as large. */
+const QUICK_MILLISECONDS = 1_000;
 /** How often to look without a hint while something is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
 /** How often to look without a hint at all other times. */
@@ -52,6 +56,7 @@ export function createHistoryClearing({
   onCleared?: (rows: number) => void;
 }) {
   const stopping = new AbortController();
+  let portionSize = MAX_PORTION;
   let loop: Promise<void> = Promise.resolve();
   let hint = Promise.withResolvers<void>();
   let unsubscribe = () => {};
@@ -59,22 +64,28 @@ export function createHistoryClearing({
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
   /**
-   * Deletes a portion of the history of the next deleted project, webhook, or connector, in the order of their IDs.
-   * Returns undefined if there is nothing left to delete.
+   * Deletes a portion of the history of the next deleted project, webhook, or connector, in the order of their IDs. If
+   * that takes too long for a statement, tries again with a smaller portion. Returns undefined if there is nothing left to
+   * delete.
    */
   async function clearPortion(kind: Kind, after: string): Promise<Portion | undefined> {
     const client = await pool.connect();
+    const startedAt = performance.now();
     let id: string | undefined;
     try {
       await client.query('BEGIN');
       id = await lockNext(client, kind, after);
       const count = id === undefined ? 0 : await deletePortion(client, kind, id);
       await client.query('COMMIT');
-      return id === undefined ? undefined : { id, count };
+      if (id === undefined) return undefined;
+      if (performance.now() - startedAt <= QUICK_MILLISECONDS) portionSize = Math.min(portionSize * 2, MAX_PORTION);
+      return { id, count };
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
-      return id === undefined ? undefined : { id, count: 0 };
+      const isTooLarge = hasTimedOut(error) && portionSize > 1;
+      if (isTooLarge) portionSize = Math.ceil(portionSize / SHRINK);
+      else log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
+      return id === undefined ? undefined : { id, count: 0, isTooLarge };
     } finally {
       client.release();
     }
@@ -84,7 +95,7 @@ export function createHistoryClearing({
   async function deletePortion(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
       const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
-      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${PORTION}`;
+      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${portionSize}`;
       const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${portion}))`, [id]);
       if (rowCount) return rowCount;
       // Payments that were sent to the chain are booked first, which requires their customer and project.
@@ -103,8 +114,8 @@ export function createHistoryClearing({
       const startedAt = performance.now();
       const portion = await clearPortion(kind, after);
       if (!portion) return;
-      if (portion.count === 0) after = portion.id;
-      else onCleared?.(portion.count);
+      if (portion.count > 0) onCleared?.(portion.count);
+      else if (!portion.isTooLarge) after = portion.id;
       // Let other statements go first.
       await pause(performance.now() - startedAt);
     }
@@ -138,6 +149,9 @@ export function createHistoryClearing({
     },
   };
 }
+
+/** Whether a statement was canceled because of its timeout. */
+const hasTimedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '57014';
 
 /** Locks the next deleted project, webhook, or connector that no other process is working on. */
 async function lockNext(

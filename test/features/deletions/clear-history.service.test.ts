@@ -1,0 +1,45 @@
+import pg from 'pg';
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { openBus } from '../../../src/bus/bus.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { countDeletions, createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
+import { newId } from '../../../src/ids.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const log = pino({ level: 'silent' });
+
+test('a portion of history that takes too long for a statement is retried with fewer rows', async () => {
+  const database = await createTestDatabase();
+  const sql = new pg.Pool({ connectionString: database.url });
+  const pool = new pg.Pool({ connectionString: database.url, options: '-c statement_timeout=300' });
+  const bus = await openBus({ url: database.url, pool: sql, log });
+  const projectId = newId('Project');
+  await sql.query(`INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, '', '0x0')`, [
+    projectId,
+    DELETED_USER_ID,
+  ]);
+  await sql.query(
+    `INSERT INTO "Event" ("id", "projectId", "type", "data")
+     SELECT id, $2, 'endpoint.created', '{}' FROM unnest($1::text[]) AS id`,
+    [Array.from({ length: 400 }, () => newId('Event')), projectId],
+  );
+  // All of them take two seconds.
+  await sql.query(`
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
+    CREATE TRIGGER "Event_slow" BEFORE DELETE ON "Event" FOR EACH ROW EXECUTE FUNCTION slow()`);
+  const portions: number[] = [];
+  const clearing = createHistoryClearing({ pool, bus, log, onCleared: (rows) => portions.push(rows) });
+  clearing.start();
+  try {
+    await expect.poll(() => countDeletions(sql), { timeout: 20_000 }).toBe(0);
+    // The last row is the project itself.
+    expect(portions.reduce((sum, rows) => sum + rows, 0)).toBe(401);
+    expect(Math.max(...portions)).toBeLessThan(100);
+  } finally {
+    await clearing.stop();
+    await bus.close();
+    await Promise.all([pool.end(), sql.end()]);
+    await database.drop();
+  }
+});
