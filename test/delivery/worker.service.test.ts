@@ -5,6 +5,7 @@ import { topics } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { openQueuePool } from '../../src/database/client.ts';
 import { claimDue } from '../../src/delivery/queue/claim.ts';
+import { DELETED_PROJECT_ID } from '../../src/features/deletions/bury.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';
@@ -66,6 +67,22 @@ const succeeded = (count: number) =>
   );
 
 describe('workers', () => {
+  test('announce a skipped delivery in its own project when its webhook has been deleted', async () => {
+    const hints: string[] = [];
+    for (const projectId of [stage.projectId, DELETED_PROJECT_ID])
+      cleanups.push(stage.bus.subscribe(topics.deliveries(projectId), () => hints.push(projectId)));
+    const { id } = await stage.addWebhook('http://127.0.0.1:9/');
+    await stage.pool.query('UPDATE "Webhook" SET "projectId" = $2, "isActive" = false WHERE "id" = $1', [
+      id,
+      DELETED_PROJECT_ID,
+    ]);
+    await stage.addDelivery(id);
+    start();
+    await expect.poll(() => stage.countBy('SKIPPED')).toBe(1);
+    await expect.poll(() => hints).toContain(stage.projectId);
+    expect(hints).not.toContain(DELETED_PROJECT_ID);
+  });
+
   test('share the queue and send every delivery once', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);

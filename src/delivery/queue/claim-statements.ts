@@ -47,7 +47,7 @@ const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_sl
 const destinationsOf = (table: string, reference: string, columns: string) => `
   SELECT coalesce(json_agg(row_to_json(destination)), '[]') FROM (
     SELECT
-      s."id", s."projectId", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
+      s."id", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
       s."pausedAt" IS NOT NULL AS "isPaused", s."maxPerSecond",
       coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
       ${columns}
@@ -86,7 +86,7 @@ const TAKE = `
     RETURNING *
   )
   SELECT
-    NULL AS "id", NULL AS "destination", NULL AS "trigger", NULL AS "isUrgent", NULL AS "attemptCount", NULL AS "retryStep",
+    NULL AS "id", NULL AS "projectId", NULL AS "destination", NULL AS "trigger", NULL AS "isUrgent", NULL AS "attemptCount", NULL AS "retryStep",
     NULL AS "leaseToken", NULL AS "errorClass", NULL AS "orderingKey", NULL AS "ageSeconds",
     NULL AS "eventId", NULL AS "type", NULL AS "version", NULL AS "test", NULL AS "timestamp", NULL AS "data",
     NULL AS "traceContext",
@@ -104,8 +104,8 @@ const TAKE = `
   FROM meta
   UNION ALL
   SELECT
-    d."id", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, ${IS_URGENT}, d."attemptCount", d."retryStep",
-    d."leaseToken", d."errorClass", d."orderingKey", extract(epoch FROM now() - d."createdAt")::float8,
+    d."id", d."projectId", coalesce(d."webhookId", d."connectorId"), d."trigger"::text, ${IS_URGENT}, d."attemptCount",
+    d."retryStep", d."leaseToken", d."errorClass", d."orderingKey", extract(epoch FROM now() - d."createdAt")::float8,
     e."id", e."type", e."version", e."test", e."timestamp", e."data"::text,
     e."traceContext",
     NULL

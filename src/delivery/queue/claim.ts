@@ -135,7 +135,6 @@ type MetaRow = {
 type DestinationColumns = {
   account: string;
   origin: string;
-  projectId: string;
   projectName: string;
   maxPerSecond: number | null;
   circuitOpenSeconds: number;
@@ -143,6 +142,8 @@ type DestinationColumns = {
 
 type DeliveryRow = {
   id: string;
+  /** Not that of the destination, which is another one once the destination is deleted. */
+  projectId: string;
   destination: string;
   trigger: 'SCHEDULED' | 'MANUAL';
   isUrgent: boolean;
@@ -178,10 +179,10 @@ function toDelivery(
   webhook: (ClaimedWebhook & DestinationColumns) | null,
   connector: (ClaimedConnector & DestinationColumns) | null,
 ): ClaimedDelivery {
-  const { account, origin, projectId, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
+  const { account, origin, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
   return {
     id: row.id,
-    projectId,
+    projectId: row.projectId,
     projectName,
     trigger: row.trigger,
     attemptCount: row.attemptCount,
