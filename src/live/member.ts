@@ -18,15 +18,18 @@ export type MemberOptions<Row> = {
   isCrowded(): boolean;
 };
 
+/** Whether a newer version of the row hasn't been shown. */
+type IsCurrent = (row: FoundRow) => Promise<boolean>;
+
 /** One reader of a follower's rows. */
 export type Member<Item> = {
   /**
-   * Emits collected rows, and then new ones, except those that have already been shown. Ends if the reader falls so far
+   * Emits collected rows, and then new ones, except those that have already been shown or aren't current. Ends if the reader falls so far
    * behind that too much is waiting.
    *
    * @returns the progress to continue from with other reads.
    */
-  items(shown: Progress, signal: AbortSignal): AsyncGenerator<Item, Progress>;
+  items(shown: Progress, isCurrent: IsCurrent, signal: AbortSignal): AsyncGenerator<Item, Progress>;
   leave(): void;
 };
 
@@ -68,7 +71,7 @@ export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOpti
       failure = { error };
       stopCollecting();
     },
-    async *items(shown: Progress, signal: AbortSignal): AsyncGenerator<Item, Progress> {
+    async *items(shown: Progress, isCurrent: IsCurrent, signal: AbortSignal): AsyncGenerator<Item, Progress> {
       const onAbort = () => change.resolve();
       signal.addEventListener('abort', onAbort);
       let reached = shown;
@@ -77,7 +80,7 @@ export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOpti
           change = Promise.withResolvers();
           const next = take();
           if (next) {
-            if (isShown(next.place, shown, next.isQuiet)) continue;
+            if (isShown(next.place, shown, next.isQuiet) || !(await isCurrent(next.place))) continue;
             reached = next.progress;
             yield next.item;
           } else if (failure) {

@@ -5,6 +5,7 @@ import { lookOnce, type Reader } from './look-once.ts';
 import { createPatience } from './patience.ts';
 import { createPrefetch } from './prefetch.ts';
 import { type FoundRow, isShown, type Progress } from './progress.ts';
+import { createReadVersions } from './read-versions.ts';
 
 export type SubscriptionOptions<Row, Item> = Reader<Row> & {
   start: Progress;
@@ -79,6 +80,7 @@ async function* showRows<Row, Item>(
   let progress = options.start;
   /** What was shown when rows last came from the follower. Its progress may not include all of that yet. */
   let shown: Progress | undefined;
+  const versions = createReadVersions(async (row) => (await reader.load([row])).has(row.id));
 
   /** Reads a page of rows. Returns whether there may be more. */
   async function* readOn(): AsyncGenerator<Item, boolean> {
@@ -90,6 +92,7 @@ async function* showRows<Row, Item>(
           progress = value.reached;
           return value.isFull;
         }
+        versions.add(value.place);
         if (!shown || !isShown(value.place, shown, value.isRowQuiet)) yield value.item;
       }
     } finally {
@@ -104,7 +107,7 @@ async function* showRows<Row, Item>(
       const isBehind = yield* readOn();
       if (!isBehind && !signal.aborted) {
         shown = progress;
-        progress = yield* member.items(progress, signal);
+        progress = yield* member.items(progress, versions.isCurrent, signal);
       }
     } finally {
       member.leave();

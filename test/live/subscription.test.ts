@@ -55,10 +55,15 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
     hint() {
       for (const listener of [...listeners]) listener();
     },
-    subscribe(start: Progress, options: { matches?: (row: SimulatedRow) => boolean } = {}) {
+    /** @param options.whenToLook what its own reads wait for. */
+    subscribe(start: Progress, options: { matches?: (row: SimulatedRow) => boolean; whenToLook?: Promise<void> } = {}) {
       counts.subscriptions += 1;
       return subscribeToRows<SimulatedRow, Item>({
         ...{ ...shared, start, findFollower, retryMilliseconds: 1 },
+        async look(request) {
+          await options.whenToLook;
+          return shared.look(request);
+        },
         matches: options.matches ?? (() => true),
         onEnd() {
           counts.subscriptions -= 1;
@@ -115,7 +120,40 @@ const scenario = fc.record({
   pauses: fc.array(fc.nat(3), { minLength: 200, maxLength: 200 }),
 });
 
-describe('if subscriptions share a follower', () => {
+describe('subscriptions that share a follower', () => {
+  test('never show an older version of a row after a newer one while they join', async () => {
+    const world = createWorld();
+    const { table } = world;
+    const change = () => {
+      table.begin(0);
+      table.update(1);
+      table.commit(1);
+      table.tick(1);
+    };
+    // Since this transaction stays open, it isn't known which of the later ones have been seen.
+    table.begin(0);
+    table.tick(1);
+    commitRow(world, 1);
+    const start = table.seeAll();
+    const others = collect(world.subscribe(start));
+    await expect.poll(world.followerCount).toBe(1);
+    const isTimeToLook = Promise.withResolvers<void>();
+    const joining = collect(world.subscribe(start, { whenToLook: isTimeToLook.promise }));
+    change();
+    world.hint();
+    await expect.poll(() => others.states.length).toBe(1);
+    change();
+    isTimeToLook.resolve();
+    await expect.poll(() => joining.states.length).toBeGreaterThan(0);
+    world.hint();
+    await expect.poll(() => others.states.length).toBe(2);
+    commitRow(world, 1);
+    world.hint();
+    await expect.poll(() => others.states.length).toBe(3);
+    await expect.poll(() => joining.states.at(-1)).toBe(others.states[2]);
+    expect(joining.states).toEqual(others.states.slice(1));
+  });
+
   test('each shows the last state of every committed row, and no state twice, in whatever order rows are committed', async () => {
     // Each scenario waits for real timers, so all of them run at the same time.
     const scenarios = fc.sample(scenario, { numRuns: 80, seed: 7 });

@@ -1,0 +1,33 @@
+import type { FoundRow } from './progress.ts';
+
+/** The most rows to remember. They are those of several pages. */
+const MAX_ROWS = 1_000;
+
+/**
+ * Remembers which versions of rows a subscription has read itself. A follower may have read a row just before it
+ * changed, and pass on that version only after the subscription has shown the newer one. Neither times nor transactions
+ * tell which of two versions is newer, so such a row is looked up.
+ *
+ * @param isUnchanged whether the row still is as it was found.
+ */
+export function createReadVersions(isUnchanged: (row: FoundRow) => Promise<boolean>) {
+  const transactions = new Map<string, bigint>();
+
+  return {
+    add({ id, transaction }: FoundRow): void {
+      transactions.delete(id);
+      transactions.set(id, transaction);
+      if (transactions.size > MAX_ROWS) transactions.delete(transactions.keys().next().value!);
+    },
+
+    /** Whether the follower's version of the row isn't older than the one that was read. */
+    async isCurrent(row: FoundRow): Promise<boolean> {
+      const read = transactions.get(row.id);
+      if (read === undefined || read === row.transaction) return true;
+      if (!(await isUnchanged(row))) return false;
+      // From now on, the follower passes on only newer versions.
+      transactions.delete(row.id);
+      return true;
+    },
+  };
+}
