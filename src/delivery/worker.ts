@@ -9,7 +9,6 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import { inSpan } from '../tracing/tracer.ts';
 import { DELIVERY_DEFAULTS, type DeliverySettings } from './delivery-settings.ts';
 import { type Admission, createAdmission } from './flow/admission.ts';
-import { recheckWaiting } from './flow/ordering.ts';
 import type { ClaimedDelivery, SendResult, Verdict } from './model/claimed-delivery.ts';
 import type { DeliveryMetrics } from './model/delivery-metrics.ts';
 import type { DeliveryOutcome } from './model/outcome.ts';
@@ -18,8 +17,8 @@ import { judgeTogether } from './outcome/judge.ts';
 import { createRecorder } from './outcome/recorder.ts';
 import { createReporter } from './outcome/reporter.ts';
 import { createClaimLoop } from './queue/claim-loop.ts';
-import { releaseStranded } from './queue/held.ts';
 import { createLeases } from './queue/leases.ts';
+import { createMaintenance } from './queue/maintenance.ts';
 import { releaseLeases } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
 import { createWorkerRegistry } from './queue/worker-registry.ts';
@@ -48,9 +47,6 @@ export type DeliveryWorker = {
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };
 
-const MAINTENANCE_MILLISECONDS = 1_000;
-const STRANDED_EVERY_ROUNDS = 10;
-
 /**
  * Sends webhooks and connector calls. Every delivery goes through the same pipeline: claimed → planned → admitted →
  * sent → judged → recorded. It is claimed under a lease, sent outside any transaction, and recorded in batches.
@@ -64,7 +60,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const jobs = new Set<Promise<void>>();
   // One controller per request, because adding a listener to a signal that already has a thousand is slow.
   const requests = new Set<AbortController>();
-  const maintenance = new AbortController();
   let isStopping = false;
   let isAbandoned = false;
 
@@ -78,6 +73,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const claimLoop = createClaimLoop({
     ...{ pool: db.pool, log, admission, leases, signal, metrics, settings },
     isOwnTurn: registry.isOwnTurn,
+  });
+  const maintenance = createMaintenance({
+    ...{ pool: db.pool, leases, registry, signal, log },
+    onPaces: claimLoop.onPaces,
   });
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
@@ -101,7 +100,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   let subscriptions: (() => void)[] = [];
   let delivering: Promise<void> = Promise.resolve();
-  let maintaining: Promise<void> = Promise.resolve();
 
   async function deliver(): Promise<void> {
     for await (const claimed of claimLoop.claims()) {
@@ -188,27 +186,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.onFreed(job.deliveries.length);
   }
 
-  async function maintain(): Promise<void> {
-    let released = 0;
-    for (let round = 0; !isStopping || leases.count() > 0; round++) {
-      try {
-        await leases.prolong();
-        if (!isStopping) await registry.beat();
-        if (!isStopping) await claimLoop.onPaces();
-        // After each portion, there may be more.
-        if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) {
-          released = (await releaseStranded(db.pool)) + (await recheckWaiting(db.pool));
-          if (released > 0) signal.notify();
-        }
-      } catch (error) {
-        log.debug({ err: error }, "couldn't maintain the queue");
-      }
-      const pause = MAINTENANCE_MILLISECONDS * (0.75 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: maintenance.signal }).catch(() => {});
-      if (isAbandoned) return;
-    }
-  }
-
   async function giveBack(deliveries: ClaimedDelivery[], errorClass: 'interrupted' | null): Promise<void> {
     if (deliveries.length === 0) return;
     leases.release(deliveries);
@@ -226,6 +203,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function stop(): Promise<void> {
     isStopping = true;
+    maintenance.stop();
     for (const unsubscribe of subscriptions) unsubscribe();
     claimLoop.stop();
     await Promise.all([giveBack(admission.close(), null), delivering]);
@@ -234,12 +212,12 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     isAbandoned = true;
     recorder.abandon();
     for (const controller of requests) controller.abort();
-    maintenance.abort();
+    const maintained = maintenance.end();
     if (left.length > 0)
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
     await giveBack(left, 'interrupted');
     await admission.endTurns();
-    await maintaining;
+    await maintained;
     await registry.leave().catch(() => {});
   }
 
@@ -250,7 +228,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         bus.subscribe(topics.paces, claimLoop.onPaces),
       ];
       delivering = deliver();
-      maintaining = maintain();
+      maintenance.start();
     },
     stop,
     stats: () => ({

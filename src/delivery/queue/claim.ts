@@ -1,7 +1,8 @@
 import type { Queryable } from '../../database/client.ts';
 import type { Room } from '../flow/shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
-import { CLAIM_DUE, CLAIM_PARKED, PARK } from './claim-statements.ts';
+import { CLAIM_DUE } from './claim-due-statement.ts';
+import { CLAIM_PARKED, PARK } from './parked-statements.ts';
 
 export type ClaimRequest = {
   limit: number;

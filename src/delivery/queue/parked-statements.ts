@@ -1,0 +1,125 @@
+import { ORDERING_COLUMNS } from '../flow/ordering.ts';
+import {
+  DESTINATION,
+  DUE,
+  IS_WITHIN_SHARES,
+  META_TIMES,
+  markOf,
+  oldestOf,
+  POSITIONS,
+  placesOf,
+  ROOM,
+  TAKE,
+  TURN,
+} from './claim-parts.ts';
+import { IS_FREE, IS_QUEUED, IS_URGENT, LANE } from './queue.ts';
+
+/**
+ * Parks due deliveries of destinations without room. Parameters: $1 the destinations, $2 the maximum number of
+ * deliveries per lane, and $3 the time in milliseconds to start from in each lane.
+ */
+export const PARK = `
+  UPDATE "Delivery" SET "isParked" = true WHERE "id" = ANY(ARRAY(
+    SELECT oldest."id" FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
+      SELECT "id" FROM "Delivery"
+      WHERE ${IS_QUEUED} AND ${LANE} = lanes.lane AND "nextAttemptAt" <= ${DUE}
+        AND "nextAttemptAt" >= ${markOf('lanes.lane', '$3')} AND ${DESTINATION} = ANY($1::text[])
+      ORDER BY "nextAttemptAt" LIMIT $2
+      FOR UPDATE SKIP LOCKED
+    ) AS oldest
+  ))`;
+
+const NEXT_DESTINATION = (after: string) => `
+  SELECT ${DESTINATION} AS destination FROM "Delivery"
+  WHERE "outcome" IS NULL AND "isParked" AND ${DESTINATION} > ${after}
+  ORDER BY ${DESTINATION} LIMIT 1`;
+
+/**
+ * Goes through the destinations with parked deliveries by index, and claims as many deliveries as each has room for.
+ * Those that someone is waiting for go first, parked or not. The other parameters are $13, the destination to continue
+ * after, and $14, the maximum number of destinations to visit. For destinations with negative room, claims only manual
+ * deliveries, parked or not.
+ *
+ * `waiting` lists the visited destinations that may have more parked deliveries.
+ */
+export const CLAIM_PARKED = `
+  WITH RECURSIVE ${ROOM},
+  around AS (
+    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$13::text')}) AS first)
+    UNION ALL
+    SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
+    FROM around WHERE around.destination IS NOT NULL AND position < $14
+  ),
+  visited AS (
+    SELECT around.*, coalesce(room.slots, $5) AS slots FROM around LEFT JOIN room USING (destination)
+    WHERE destination IS NOT NULL
+  ),
+  manual AS (
+    SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM room CROSS JOIN LATERAL (
+      ${oldestOf(`${IS_FREE} AND "trigger" = 'MANUAL' AND ${DESTINATION} = room.destination`, '-room.slots')}
+    ) AS due
+    WHERE room.slots < 0
+  ),
+  place AS (${placesOf('SELECT destination FROM visited WHERE slots > 0 UNION SELECT destination FROM manual')}),
+  open AS (
+    SELECT destination, position, greatest(least(slots, account_slots, origin_slots), 0) AS slots
+    FROM visited JOIN place USING (destination) WHERE slots > 0
+    ORDER BY position
+  ),
+  urgent AS (
+    SELECT due.*, 0::bigint AS turn, 0::bigint AS retries FROM open CROSS JOIN LATERAL (
+      ${oldestOf(`${IS_FREE} AND ${IS_URGENT} AND ${DESTINATION} = open.destination`, 'open.slots')}
+    ) AS due
+    LIMIT $1
+  ),
+  rest AS (
+    SELECT open.destination, open.slots - count(urgent."id") AS slots
+    FROM open LEFT JOIN urgent USING (destination) GROUP BY open.destination, open.position, open.slots
+    ORDER BY open.position
+  ),
+  due AS (
+    SELECT due.* FROM rest CROSS JOIN LATERAL (
+      SELECT oldest.*, ${TURN} AS turn
+      FROM (VALUES (0, rest.slots), (1, least(rest.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
+        ${oldestOf(
+          `${IS_FREE} AND "isParked" AND NOT (${IS_URGENT}) AND ${DESTINATION} = rest.destination AND ${LANE} = queue.number`,
+          'queue.most',
+        )}
+      ) AS oldest
+      ORDER BY turn, lane LIMIT rest.slots
+    ) AS due
+    LIMIT $1 - (SELECT count(*) FROM urgent)
+  ),
+  counted AS (
+    SELECT due.*, sum(lane) OVER (ORDER BY destination, "id") AS retries FROM due
+    UNION ALL SELECT * FROM manual UNION ALL SELECT * FROM urgent
+  ),
+  ranked AS (
+    SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6
+  ),
+  picked AS (
+    SELECT ${ORDERING_COLUMNS} FROM ranked WHERE ${IS_WITHIN_SHARES}
+  ),
+  seen AS (
+    SELECT count(*) >= $1 AS "isFull", max(destination) AS last
+    FROM (SELECT destination FROM due UNION ALL SELECT destination FROM urgent) AS found
+  ),
+  progress AS (
+    SELECT count(destination) >= $14 AS "isCut", max(destination) AS last FROM around
+  ),
+  meta AS (
+    SELECT
+      seen."isFull" OR progress."isCut" AS "hasMore",
+      '{}'::text[] AS "leftOut", '{}'::float8[] AS "lowestDue",
+      CASE WHEN seen."isFull" THEN seen.last WHEN progress."isCut" THEN progress.last ELSE '' END AS "after",
+      ARRAY(
+        SELECT destination FROM visited
+        WHERE NOT EXISTS (
+          SELECT FROM rest WHERE rest.destination = visited.destination AND $6 >= rest.slots
+            AND rest.slots > (SELECT count(*) FROM due WHERE due.destination = rest.destination)
+        ) OR (seen."isFull" AND destination >= seen.last)
+      ) AS "waiting",
+      ${META_TIMES}
+    FROM seen, progress
+  ),
+  ${TAKE}`;
