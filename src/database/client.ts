@@ -123,7 +123,7 @@ export function openQueuePool(options: {
   });
 }
 
-type PoolOptions = Pick<pg.PoolConfig, 'query_timeout' | 'connectionTimeoutMillis'> & {
+type PoolOptions = Pick<pg.PoolConfig, 'query_timeout' | 'connectionTimeoutMillis' | 'pipeline'> & {
   url: string;
   poolSize: number;
   log: Logger;
@@ -132,10 +132,10 @@ type PoolOptions = Pick<pg.PoolConfig, 'query_timeout' | 'connectionTimeoutMilli
   onConnect: (client: pg.ClientBase) => void | Promise<void>;
 };
 
-export function openPool({ url, poolSize, log, applicationName, onConnect, ...timeouts }: PoolOptions): pg.Pool {
+export function openPool({ url, poolSize, log, applicationName, onConnect, ...options }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
-    ...timeouts,
+    ...options,
     connectionString: url,
     max: poolSize,
     application_name: applicationName,

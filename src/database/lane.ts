@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { type BatchClient, runBatch } from './batch-client.ts';
 import { applySettings, openPool, QUEUE_SETTINGS } from './client.ts';
 
 /** A write that callers wait for, and that can be made for many items at once. */
@@ -9,7 +10,7 @@ export type BatchStep<Item, Result> = {
    *
    * @returns a result for each item, in the same order. An error undoes the writes of all items.
    */
-  run(client: pg.ClientBase, items: readonly Item[]): Promise<readonly Result[]>;
+  run(batch: BatchClient, items: readonly Item[]): Promise<readonly Result[]>;
   /** Whether `run` is a single statement, which needs no transaction around it. */
   isStatement?: boolean;
   /** Items with the same key never share a batch. */
@@ -30,9 +31,9 @@ const MAX_BYTES = 1024 * 1024;
 const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 
 /**
- * Writes for concurrent callers together: while one batch is being written, the next one fills up, so batches grow with
- * the load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger
- * batches cost the least.
+ * Writes for concurrent callers together: while one batch is being written, the next one fills up, so batches grow with the
+ * load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger batches
+ * cost the least. The connection is in pipeline mode, because a lone item spends most of its time on round trips.
  *
  * If a batch fails, each of its items is retried alone on a connection from `pool`. So an item fails only for its own
  * reasons, and an item that waits for a lock holds up the others only briefly. If a connection is lost, an item can be
@@ -43,6 +44,7 @@ const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: Logger }) {
   const own = openPool({
     ...{ url, poolSize: 1, log, applicationName: 'tollgate-ledger', query_timeout: ANSWER_TIMEOUT_MILLISECONDS },
+    pipeline: true,
     onConnect: applySettings(QUEUE_SETTINGS),
   });
   const queues: Queue[] = [];
@@ -132,9 +134,8 @@ async function write(pool: pg.Pool, step: Queue, entries: readonly Entry[]): Pro
   const client = await pool.connect();
   let isUsable = true;
   try {
-    const results = step.isStatement
-      ? await step.run(client, items)
-      : await inTransaction(client, () => step.run(client, items));
+    const { isStatement = false } = step;
+    const results = await runBatch(client, { isStatement }, (batch) => step.run(batch, items));
     for (const [index, { outcome }] of entries.entries()) outcome.resolve(results[index]);
   } catch (error) {
     // After any other error, the connection may still be in the transaction.
@@ -150,11 +151,4 @@ function rollBack(client: pg.ClientBase): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function inTransaction<T>(client: pg.ClientBase, run: () => Promise<T>): Promise<T> {
-  await client.query('BEGIN');
-  const result = await run();
-  await client.query('COMMIT');
-  return result;
 }

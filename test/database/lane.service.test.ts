@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import { type BatchStep, type Lane, openLane } from '../../src/database/lane.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { countRoundTrips } from '../support/round-trips.ts';
 
 type Item = { id: number; bytes?: number; key?: string };
 
@@ -33,12 +34,13 @@ afterAll(async () => {
 const counting: BatchStep<Item, number | undefined> = {
   keyOf: ({ id, key }) => key ?? String(id),
   bytesOf: ({ bytes = 0 }) => bytes,
-  async run(client, items) {
+  async run(batch, items) {
     batches.push(items.length);
-    const { rows } = await client.query<{ id: number; count: number }>(
-      'UPDATE "Counter" SET "count" = "count" + 1 WHERE "id" = ANY($1) RETURNING *',
-      [items.map(({ id }) => id)],
-    );
+    const rows = await batch.query<{ id: number; count: number }>({
+      name: 'count',
+      text: 'UPDATE "Counter" SET "count" = "count" + 1 WHERE "id" = ANY($1::int[]) RETURNING *',
+      values: [items.map(({ id }) => id)],
+    });
     const counts = new Map(rows.map(({ id, count }) => [id, count]));
     return items.map(({ id }) => counts.get(id));
   },
@@ -87,6 +89,50 @@ describe('a lane', () => {
     ]);
     const { rows } = await db.pool.query('SELECT sum("count")::int AS sum FROM "Counter"');
     expect(rows).toEqual([{ sum: 99 + 4 }]);
+  });
+
+  test('undoes everything if the statement that is sent with the commit fails', async () => {
+    const count = lane.step({
+      ...counting,
+      async run(batch, items) {
+        const results = await counting.run(batch, items);
+        const values = [items.map(({ id }) => id)];
+        const text =
+          'INSERT INTO "Counter" SELECT 1000 + id, CASE id WHEN 3 THEN 100 ELSE 0 END FROM unnest($1::int[]) id';
+        batch.queryLast({ name: 'note', text, values });
+        return results;
+      },
+    });
+    const results = await Promise.allSettled(ids(5).map(count));
+    expect(results.map((result) => (result.status === 'rejected' ? result.reason.code : result.value))).toEqual([
+      ...[1, 1, '23514', 1, 1],
+    ]);
+    const { rows } = await db.pool.query('SELECT sum("count")::int AS sum, count(*)::int AS rows FROM "Counter"');
+    expect(rows).toEqual([{ sum: 4, rows: 50 + 4 }]);
+  });
+
+  test('shares a round trip between statements that are sent together, each of which sees what the others before it did', async () => {
+    const double = lane.step<Item, number>({
+      bytesOf: ({ bytes = 0 }) => bytes,
+      async run(batch, items) {
+        const add = { name: 'add', text: 'UPDATE "Counter" SET "count" = "count" + 1 WHERE "id" = $1', values: [1] };
+        const read = { name: 'read', text: 'SELECT "count" FROM "Counter" WHERE "id" = $1', values: [1] };
+        const [, , rows] = await Promise.all([
+          batch.query(add),
+          batch.query(add),
+          batch.query<{ count: number }>(read),
+        ]);
+        return items.map(() => rows[0]!.count);
+      },
+    });
+    await double({ id: 1 });
+    let count: number | undefined;
+    const roundTrips = await countRoundTrips('tollgate-ledger', async () => {
+      count = await double({ id: 1 });
+    });
+    expect({ count, roundTrips }).toEqual({ count: 4, roundTrips: 2 });
+    // Items that are written alone use the pool, whose connections don't have this mode.
+    expect(await double({ id: 1, bytes: 10_000_000 })).toBe(6);
   });
 
   test("doesn't make anyone wait for an item whose row is locked", async () => {

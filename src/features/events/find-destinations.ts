@@ -1,11 +1,11 @@
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
+import type { Writer } from '../../database/batch-client.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import type { Connector, Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import type { NewEvent } from './new-event.ts';
-import type { Writer } from './writer.ts';
 
 /** The initial state of an event's delivery to one destination. */
 export type NewDelivery = Pick<Delivery, 'webhookId' | 'connectorId' | 'orderingKey'> & State;
@@ -39,12 +39,12 @@ export function findDestinations(
   projectIds: readonly string[],
   types: readonly EventKind[],
 ): Promise<EventDestination[]> {
-  return writer.query<EventDestination>('event-destinations', SUBSCRIBED, [projectIds, [...types, '*']]);
+  return writer.query({ name: 'event-destinations', text: SUBSCRIBED, values: [projectIds, [...types, '*']] });
 }
 
 /** The only destination of an event that someone requested, locked in the same way. */
 export function findNamed(writer: Writer, projectId: string, id: string): Promise<EventDestination[]> {
-  return writer.query<EventDestination>('event-destination', NAMED, [[projectId], id]);
+  return writer.query({ name: 'event-destination', text: NAMED, values: [[projectId], id] });
 }
 
 /** A single statement saves round trips for every event. */

@@ -1,9 +1,9 @@
-import type pg from 'pg';
 import { z } from 'zod';
 import { inProject, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
+import type { BatchClient, Writer } from '../../database/batch-client.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import { type FilteredEvent, matchesFilter } from '../../events/filter.ts';
@@ -17,8 +17,8 @@ import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
 import { type EventDestination, findDestinations, findNamed, routeEvent } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
-import { type EventToWrite, writeEvents } from './write-events.ts';
-import { clientWriter, prismaWriter } from './writer.ts';
+import { type EventToWrite, writingEvents } from './write-events.ts';
+import { prismaWriter } from './writer.ts';
 
 const testFilterInput = z.strictObject({
   filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),
@@ -57,21 +57,22 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
         ? await findNamed(writer, projectId, 'webhookId' in only ? only.webhookId : only.connectorId)
         : await findDestinations(writer, [projectId], [type]);
       const planned = plan(event, destinations, currentTraceparent() ?? null);
-      await writeEvents(writer, [planned]);
+      await writer.query(writingEvents([planned]));
       return { eventId: planned.id, deliveryIds: planned.deliveries.map(({ id }) => id) };
     },
 
-    /** Does the same for many events, perhaps of many projects, on a connection in a transaction. */
-    async recordAll(client: pg.ClientBase, causes: readonly EventCause[]): Promise<void> {
+    /**
+     * The destinations of events of these types, for `recordAll`. They are locked, so call this in the same
+     * transaction.
+     */
+    destinationsOf(batch: Writer, projectIds: readonly string[], types: readonly EventKind[]) {
+      return findDestinations(batch, [...new Set(projectIds)], types);
+    },
+
+    /** Does the same as `record` for many events, perhaps of many projects. They are written with the commit. */
+    recordAll(batch: BatchClient, causes: readonly EventCause[], destinations: readonly EventDestination[]): void {
       if (causes.length === 0) return;
-      const writer = clientWriter(client);
-      const projectIds = new Set(causes.map(({ event }) => event.projectId));
-      const types = new Set(causes.map(({ event }) => event.type));
-      const destinations = await findDestinations(writer, [...projectIds], [...types]);
-      await writeEvents(
-        writer,
-        causes.map(({ event, traceContext }) => plan(event, destinations, traceContext)),
-      );
+      batch.queryLast(writingEvents(causes.map(({ event, traceContext }) => plan(event, destinations, traceContext))));
     },
 
     /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */

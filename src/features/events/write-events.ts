@@ -1,6 +1,6 @@
+import type { Statement } from '../../database/batch-client.ts';
 import type { NewDelivery } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
-import type { Writer } from './writer.ts';
 
 export type EventToWrite = {
   id: string;
@@ -13,14 +13,14 @@ export type EventToWrite = {
   filteredOut: readonly string[];
 };
 
-/** Writes events and their deliveries in one statement, because payments wait for it. */
-export async function writeEvents(writer: Writer, events: readonly EventToWrite[]): Promise<void> {
+/** A statement that writes events and their deliveries. It is only one, because payments wait for it. */
+export function writingEvents(events: readonly EventToWrite[]): Statement {
   const deliveries = events.flatMap(({ id, event, deliveries }) =>
     deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),
   );
   const ofEvents = <T>(read: (event: EventToWrite) => T) => events.map(read);
   const ofDeliveries = <T>(read: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(read);
-  await writer.query('event-write', WRITE, [
+  const values = [
     ofEvents(({ id }) => id),
     ofEvents(({ event }) => event.projectId),
     ofEvents(({ event }) => event.type),
@@ -43,7 +43,8 @@ export async function writeEvents(writer: Writer, events: readonly EventToWrite[
     ofDeliveries(({ reason }) => reason),
     ofDeliveries(({ isDue }) => isDue),
     ofDeliveries(({ completedAt }) => completedAt),
-  ]);
+  ];
+  return { name: 'event-write', text: WRITE, values };
 }
 
 const WRITE = `

@@ -1,11 +1,26 @@
 import type { Database } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 
+/** A payment, and what never changes about it while its lease lasts. */
+export type PaymentIdentity = { paymentId: string; projectId: string; payer: string };
+
 /** Proves that a process owns a payment. Every takeover increments the token. */
-export type PaymentLease = { paymentId: string; leaseToken: number };
+export type PaymentLease = PaymentIdentity & { leaseToken: number };
 
 /** The chain has shown a payment's outcome. It applies no matter which process owns the payment. */
-export type Reconciled = { paymentId: string; reconciled: true };
+export type Reconciled = PaymentIdentity & { reconciled: true };
+
+export function leaseOf(payment: Payment): PaymentLease {
+  return { ...identityOf(payment), leaseToken: payment.leaseToken };
+}
+
+export function reconciledOf(payment: Payment): Reconciled {
+  return { ...identityOf(payment), reconciled: true };
+}
+
+function identityOf({ id, projectId, payer }: Payment): PaymentIdentity {
+  return { paymentId: id, projectId, payer };
+}
 
 /** Another process owns the payment now, or the payment is final. Stop working on it. */
 export class LeaseLost extends Error {

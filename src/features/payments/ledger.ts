@@ -8,7 +8,7 @@ import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import type { EventService } from '../events/service.ts';
 import { createKeptResponses } from './kept-responses.ts';
-import { createLeases, type PaymentLease, type Reconciled } from './lease.ts';
+import { createLeases, type PaymentIdentity, type PaymentLease, type Reconciled } from './lease.ts';
 import type {
   AuthorizationKey,
   NewPayment,
@@ -217,6 +217,7 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
   };
 }
 
-function ownerOf(by: PaymentLease | Reconciled): { paymentId: string; leaseToken: number | null } {
-  return { paymentId: by.paymentId, leaseToken: 'reconciled' in by ? null : by.leaseToken };
+function ownerOf(by: PaymentLease | Reconciled): PaymentIdentity & { leaseToken: number | null } {
+  const { paymentId, projectId, payer } = by;
+  return { paymentId, projectId, payer, leaseToken: 'reconciled' in by ? null : by.leaseToken };
 }

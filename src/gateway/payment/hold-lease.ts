@@ -1,14 +1,9 @@
 import { LeaseLost, type PaymentLease } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
-import type { Payment } from '../../generated/prisma/client.ts';
 
 /** How long it takes for another process to take over a dead process's payments. */
 export const LEASE_SECONDS = 15;
 const RENEW_MILLISECONDS = 5_000;
-
-export function leaseOf({ id, leaseToken }: Pick<Payment, 'id' | 'leaseToken'>): PaymentLease {
-  return { paymentId: id, leaseToken };
-}
 
 /** Renews a lease while `run` runs. The signal is aborted when another process takes over the payment. */
 export async function holdingLease<T>(

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { AppError, notFound } from '../../errors.ts';
-import { LeaseLost, PaymentGone } from '../../features/payments/lease.ts';
+import { LeaseLost, leaseOf, PaymentGone } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Attempt } from '../../limits/failed-credentials.ts';
@@ -10,7 +10,7 @@ import type { Network } from '../chain/networks.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import type { CallPaid } from './call-paid.ts';
-import { holdingLease, LEASE_SECONDS, leaseOf } from './hold-lease.ts';
+import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders, paymentResponseHeaders } from './payment-response.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { LeaseLost } from '../../features/payments/lease.ts';
+import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { holdingLease, leaseOf } from './hold-lease.ts';
+import { holdingLease } from './hold-lease.ts';
 import type { Settler } from './settle.ts';
 
 export type Recovery = {

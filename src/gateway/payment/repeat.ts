@@ -1,10 +1,10 @@
-import { LeaseLost } from '../../features/payments/lease.ts';
+import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { Network } from '../chain/networks.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import { digestOf } from '../upstream/request-body.ts';
-import { holdingLease, LEASE_SECONDS, leaseOf } from './hold-lease.ts';
+import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 import { busyRefusal, unresolvedRefusal } from './refusals.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { LeaseLost, type PaymentLease, type Reconciled } from '../../features/payments/lease.ts';
+import { LeaseLost, leaseOf, type PaymentLease, type Reconciled, reconciledOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
@@ -11,7 +11,6 @@ import {
   type FacilitatorRequest,
   type FacilitatorSettlement,
 } from '../chain/facilitator.ts';
-import { leaseOf } from './hold-lease.ts';
 import { SETTLEMENT_SECONDS } from './terms.ts';
 
 export type SettleResult =
@@ -93,7 +92,7 @@ export function createSettler(options: {
    * still paid: the payment keeps its status, and the settlement is recorded once a process takes over the payment.
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
-    await ledger.settled({ paymentId: payment.id, reconciled: true }, { transactionHash, settledAt }).catch((error) => {
+    await ledger.settled(reconciledOf(payment), { transactionHash, settledAt }).catch((error) => {
       log.error(
         { err: error, paymentId: payment.id, transactionHash },
         "couldn't record a settlement; it will be recorded later",
@@ -127,7 +126,7 @@ export function createSettler(options: {
     lease: PaymentLease | undefined,
     reply?: Unsettled & { isFirstAttempt: boolean },
   ): Promise<SettleResult> {
-    const fact: Reconciled = { paymentId: payment.id, reconciled: true };
+    const fact = reconciledOf(payment);
     if (seen?.kind === 'settled') return book(payment, seen.transactionHash, seen.settledAt);
     if (seen?.kind === 'voided') {
       return fail(fact, seen.reason, 'The payer used the authorization elsewhere or canceled it.');

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { InFlight } from '../../features/payments/steps/verify.ts';
@@ -12,7 +13,6 @@ import {
 } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
-import { leaseOf } from './hold-lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders } from './payment-response.ts';

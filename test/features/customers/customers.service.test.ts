@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { getAddress } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
-import { claimed, hex, leaseOf, newPayment, openTestLedger, settled, type TestLedger } from '../payments/support.ts';
+import { claimed, hex, newPayment, openTestLedger, settled, type TestLedger } from '../payments/support.ts';
 
 let app: TestApp;
 let rest: Rest;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LeaseLost } from '../../../src/features/payments/lease.ts';
+import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import type { Ledger } from '../../../src/features/payments/ledger.ts';
 import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
 import { newId } from '../../../src/ids.ts';
 import { parseUsd } from '../../../src/money.ts';
-import { answer, hex, leaseOf, log, newPayment, openTestLedger, type TestLedger } from './support.ts';
+import { answer, hex, log, newPayment, openTestLedger, reconciledOf, type TestLedger } from './support.ts';
 
 const FIRST_DAY = Date.parse('2026-05-01T00:00:00Z');
 const DAY = 86_400_000;
@@ -40,7 +40,7 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   const claims = await Promise.all(Array.from({ length: repeats }, () => one.ledger.claim(input)));
   const payment = claims.find(({ kind }) => kind === 'claimed')!.payment;
   const lease = leaseOf(payment);
-  const reconciled = { paymentId: payment.id, reconciled: true } as const;
+  const reconciled = reconciledOf(lease);
   const fail = (stage: 'VERIFY' | 'UPSTREAM' | 'SETTLE', by: typeof lease | typeof reconciled = lease) =>
     often(repeats, (ledger) => ledger.failed(by, { stage, reason: 'because', message: 'Because.' }));
   const result = { transactionHash: hex(32), settledAt: now };

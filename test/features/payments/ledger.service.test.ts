@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Lane } from '../../../src/database/lane.ts';
 import { EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
-import { LeaseLost } from '../../../src/features/payments/lease.ts';
+import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import {
   answer,
   claimed,
   hex,
-  leaseOf,
   newPayment,
   openTestLedger,
+  reconciledOf,
   sent,
   settled,
   type TestLedger,
@@ -262,8 +262,8 @@ describe('a payment', () => {
       served: () => one.ledger.served(lease, answer()),
       settling: () => one.ledger.settling(lease),
       settled: () => one.ledger.settled(lease, result),
-      reconciled: () => one.ledger.settled({ paymentId: lease.paymentId, reconciled: true }, result),
-      failed: () => one.ledger.failed({ paymentId: lease.paymentId, reconciled: true }, SETTLE_FAILURE),
+      reconciled: () => one.ledger.settled(reconciledOf(lease), result),
+      failed: () => one.ledger.failed(reconciledOf(lease), SETTLE_FAILURE),
       failedLater: () => one.ledger.failed(lease, UPSTREAM_FAILURE),
       unknown: () => one.ledger.unknown(lease, { reason: 'timeout' }),
     };
@@ -361,7 +361,7 @@ describe('an unknown settlement', () => {
     const lease = await sent(one.ledger, newPayment(project.id));
     await one.ledger.unknown(lease, { reason: 'timeout' });
     const result = { transactionHash: hex(32), settledAt: new Date() };
-    const reconciled = { paymentId: lease.paymentId, reconciled: true } as const;
+    const reconciled = reconciledOf(lease);
     const found = await Promise.all(
       [one, two, one, two].map(({ ledger }, index) => ledger.settled(index ? reconciled : lease, result)),
     );
@@ -374,7 +374,7 @@ describe('an unknown settlement', () => {
     const project = await one.project();
     const lease = await sent(one.ledger, newPayment(project.id));
     await one.ledger.unknown(lease, { reason: 'timeout' });
-    const reconciled = { paymentId: lease.paymentId, reconciled: true } as const;
+    const reconciled = reconciledOf(lease);
     const failed = await Promise.all([one, two].map(({ ledger }) => ledger.failed(reconciled, SETTLE_FAILURE)));
     expect(failed[0]).toMatchObject({ status: 'FAILED', failureStage: 'SETTLE', failureReason: 'insufficient_funds' });
     expect(await one.ledger.keptResponse(lease.paymentId)).toBeNull();

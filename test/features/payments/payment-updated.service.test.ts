@@ -1,8 +1,9 @@
 import { createClient, type Sink } from 'graphql-sse';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createKey, createProject, type Resource } from '../../support/resources.ts';
-import { answer, claimed, hex, leaseOf, newPayment, openTestLedger, settled, type TestLedger } from './support.ts';
+import { answer, claimed, hex, newPayment, openTestLedger, settled, type TestLedger } from './support.ts';
 
 let app: TestApp;
 let books: TestLedger;

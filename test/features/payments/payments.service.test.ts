@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createKey, createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
-import { claimed, hex, leaseOf, newPayment, openTestLedger, sent, settled, type TestLedger, USDC } from './support.ts';
+import { claimed, hex, newPayment, openTestLedger, sent, settled, type TestLedger, USDC } from './support.ts';
 
 let app: TestApp;
 let rest: Rest;

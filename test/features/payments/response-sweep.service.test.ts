@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { sweepKeptResponses } from '../../../src/features/payments/response-sweep.ts';
-import { leaseOf, newPayment, openTestLedger, type TestLedger } from './support.ts';
+import { newPayment, openTestLedger, type TestLedger } from './support.ts';
 
 const KILOBYTE = 1024;
 

@@ -4,7 +4,7 @@ import { openBus } from '../../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { openLane } from '../../../src/database/lane.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
-import type { PaymentLease } from '../../../src/features/payments/lease.ts';
+import { leaseOf, type PaymentLease, type Reconciled } from '../../../src/features/payments/lease.ts';
 import { createLedger, type Ledger } from '../../../src/features/payments/ledger.ts';
 import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
@@ -16,7 +16,11 @@ const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 export const log = pino({ level: 'silent' });
 
 export const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`;
-export const leaseOf = ({ id, leaseToken }: Payment): PaymentLease => ({ paymentId: id, leaseToken });
+/** What a process uses that has found the outcome of another process's payment on the chain. */
+export const reconciledOf = ({ leaseToken: _, ...identity }: PaymentLease): Reconciled => ({
+  ...identity,
+  reconciled: true,
+});
 
 export type TestLedger = Awaited<ReturnType<typeof openTestLedger>>;
 

@@ -1,20 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Lane } from '../../../src/database/lane.ts';
 import { EVENT_PAYLOADS } from '../../../src/events/kinds.ts';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
 import { newId } from '../../../src/ids.ts';
-import {
-  claimed,
-  hex,
-  leaseOf,
-  log,
-  newPayment,
-  openTestLedger,
-  sent,
-  settled,
-  type TestLedger,
-} from '../payments/support.ts';
+import { claimed, hex, log, newPayment, openTestLedger, sent, settled, type TestLedger } from '../payments/support.ts';
 
 const DAY = 86_400_000;
 const FIRST_DAY = Date.parse('2026-02-27T00:00:00Z');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LeaseLost } from '../../../src/features/payments/lease.ts';
+import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
 import type { FacilitatorSettlement } from '../../../src/gateway/chain/facilitator.ts';
 import { createSettler } from '../../../src/gateway/payment/settle.ts';
@@ -7,7 +7,6 @@ import {
   answer,
   claimed,
   hex,
-  leaseOf,
   log,
   newPayment,
   openTestLedger,

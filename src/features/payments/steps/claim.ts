@@ -19,9 +19,9 @@ export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
   // PostgreSQL can't insert and update a row in one statement.
   keyOf: (item) => textOf(keyOf(item)),
   bytesOf: ({ authorization }) => authorization.length,
-  async run(client, items) {
+  async run(batch, items) {
     const sorted = items.map((item) => ({ ...item, ...keyOf(item) })).sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
-    const { rows } = await client.query<PaymentRow>({
+    const rows = await batch.query<PaymentRow>({
       name: 'payment-claim',
       text: CLAIM,
       values: columns(sorted, VALUES),

@@ -1,13 +1,13 @@
 import type { BatchStep } from '../../../database/lane.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
+import type { PaymentIdentity } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
 import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
-export type FailItem = {
-  paymentId: string;
+export type FailItem = PaymentIdentity & {
   /** Null if the chain has shown the outcome. */
   leaseToken: number | null;
   /** The statuses that the payment may have. */
@@ -29,15 +29,16 @@ export type FailItem = {
 export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
   return {
     keyOf: ({ paymentId }) => paymentId,
-    async run(client, items) {
-      await openBooks(
-        client,
-        items.map(({ paymentId }) => paymentId),
-      );
+    async run(batch, items) {
+      const projectIds = items.map(({ projectId }) => projectId);
       const values = columns(items, VALUES);
-      const { rows } = await client.query<PaymentRow>({ name: 'payment-fail', text: FAIL, values });
+      const [, rows, destinations] = await Promise.all([
+        openBooks(batch, projectIds),
+        batch.query<PaymentRow>({ name: 'payment-fail', text: FAIL, values }),
+        events.destinationsOf(batch, projectIds, ['payment.failed']),
+      ]);
       const failed = new Map(rows.map((row) => [row.id, toPayment(row)]));
-      await events.recordAll(client, causesOf(items, failed));
+      events.recordAll(batch, causesOf(items, failed), destinations);
       return items.map(({ paymentId }) => failed.get(paymentId));
     },
   };

@@ -13,14 +13,14 @@ export const serveStep: BatchStep<ServeItem, PaymentProgress | undefined> = {
   isStatement: true,
   keyOf: ({ paymentId }) => paymentId,
   bytesOf: ({ body }) => body.length,
-  async run(client, items) {
+  async run(batch, items) {
     let offset = 1;
     const placed = items.map((item) => {
       const place = { ...item, offset };
       offset += item.body.length;
       return place;
     });
-    const { rows } = await client.query<PaymentProgress & { id: string }>({
+    const rows = await batch.query<PaymentProgress & { id: string }>({
       name: 'payment-serve',
       text: SERVE,
       // The bodies are sent as one binary value, because in an array they would be encoded in hex.

@@ -3,13 +3,13 @@ import type { Payment } from '../../../generated/prisma/client.ts';
 import { formatUsd } from '../../../money.ts';
 import type { NewEvent } from '../../events/new-event.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
+import type { PaymentIdentity } from '../lease.ts';
 import { atomicOf, paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
-import { type Booked, openBooks } from './open-books.ts';
+import { type Books, openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
-export type SettleItem = {
-  paymentId: string;
+export type SettleItem = PaymentIdentity & {
   /** Null if the chain has shown the outcome. */
   leaseToken: number | null;
   transactionHash: string;
@@ -18,6 +18,8 @@ export type SettleItem = {
   now: Date | null;
   traceContext: string | null;
 };
+
+const EVENT_TYPES = ['payment.settled', 'customer.first_payment', 'customer.milestone'] as const;
 
 /** The payment, and its customer's totals before any of the batch's payments. */
 type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
@@ -31,17 +33,15 @@ type Row = PaymentRow & { walletAddress: string | null; countBefore: number; tot
 export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
   return {
     keyOf: ({ paymentId }) => paymentId,
-    async run(client, items) {
-      const booked = await openBooks(
-        client,
-        items.map(({ paymentId }) => paymentId),
-      );
-      const { rows } = await client.query<Row>({
-        name: 'payment-settle',
-        text: SETTLE,
-        values: columns(items, VALUES),
-      });
-      await events.recordAll(client, causesOf(items, rows, booked));
+    async run(batch, items) {
+      const projectIds = items.map(({ projectId }) => projectId);
+      const values = columns(items, VALUES);
+      const [books, rows, destinations] = await Promise.all([
+        openBooks(batch, projectIds),
+        batch.query<Row>({ name: 'payment-settle', text: SETTLE, values }),
+        events.destinationsOf(batch, projectIds, EVENT_TYPES),
+      ]);
+      events.recordAll(batch, causesOf(items, rows, books), destinations);
       const settled = new Map(
         rows.map(({ walletAddress, countBefore, totalBefore, ...row }) => [row.id, toPayment(row)]),
       );
@@ -50,10 +50,10 @@ export function createSettleStep(events: EventService): BatchStep<SettleItem, Pa
   };
 }
 
-function causesOf(items: readonly SettleItem[], rows: Row[], booked: ReadonlyMap<string, Booked>): EventCause[] {
+function causesOf(items: readonly SettleItem[], rows: Row[], books: ReadonlyMap<string, Books>): EventCause[] {
   const traces = new Map(items.map(({ paymentId, traceContext }) => [paymentId, traceContext]));
   return inOrder(rows).flatMap(({ row, count, totalAtomic }) =>
-    eventsOf(row, count, totalAtomic, booked.get(row.id)!.milestonesAtomic).map((event) => ({
+    eventsOf(row, count, totalAtomic, books.get(row.projectId)!.milestonesAtomic).map((event) => ({
       event,
       traceContext: traces.get(row.id) ?? null,
     })),

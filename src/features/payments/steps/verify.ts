@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { getAddress } from 'viem';
 import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
 import type { BatchStep } from '../../../database/lane.ts';
@@ -7,7 +6,7 @@ import { newId } from '../../../ids.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentLease } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
-import { type Booked, openBooks } from './open-books.ts';
+import { openBooks } from './open-books.ts';
 import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 
 /** A payment whose money may not have left the payer's wallet yet. */
@@ -36,13 +35,18 @@ type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string
 export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
   return {
     keyOf: ({ paymentId }) => paymentId,
-    async run(client, items) {
+    async run(batch, items) {
       const ids = items.map(({ paymentId }) => paymentId);
-      await lockPayers(client, ids);
-      const booked = await openBooks(client, ids);
-      const rows = await move(client, items, booked);
+      const projectIds = items.map(({ projectId }) => projectId);
+      const values = columns(items, VALUES);
+      const [, , rows, destinations] = await Promise.all([
+        batch.query({ name: 'payment-payers', text: LOCK_PAYERS, values: [ids, ADVISORY_LOCKS.payer] }),
+        openBooks(batch, projectIds),
+        batch.query<Row>({ name: 'payment-verify', text: VERIFY, values }),
+        events.destinationsOf(batch, projectIds, ['payment.verified']),
+      ]);
       const results = new Map(rows.map((row) => [row.dueId, resultOf(row)]));
-      await events.recordAll(client, causesOf(items, results));
+      events.recordAll(batch, causesOf(items, results), destinations);
       return items.map(({ paymentId }) => results.get(paymentId));
     },
   };
@@ -58,26 +62,6 @@ function causesOf(items: readonly VerifyItem[], results: ReadonlyMap<string, Ver
   });
 }
 
-async function lockPayers(client: pg.ClientBase, paymentIds: readonly string[]): Promise<void> {
-  await client.query({ name: 'payment-payers', text: LOCK_PAYERS, values: [paymentIds, ADVISORY_LOCKS.payer] });
-}
-
-async function move(
-  client: pg.ClientBase,
-  items: readonly VerifyItem[],
-  booked: ReadonlyMap<string, Booked>,
-): Promise<Row[]> {
-  const known = items.filter(({ paymentId }) => booked.has(paymentId));
-  const values = columns(known, [
-    ({ paymentId }) => paymentId,
-    ({ leaseToken }) => leaseToken,
-    ({ isCovered }) => isCovered,
-    ({ paymentId }) => getAddress(booked.get(paymentId)!.payer),
-    () => newId('Customer'),
-  ]);
-  return (await client.query<Row>({ name: 'payment-verify', text: VERIFY, values })).rows;
-}
-
 function resultOf({ dueId, others, ...row }: Row): VerifyResult {
   if (row.id !== null) return { kind: 'verified', payment: toPayment(row) };
   return {
@@ -86,6 +70,15 @@ function resultOf({ dueId, others, ...row }: Row): VerifyResult {
   };
 }
 
+const VALUES: ((item: VerifyItem) => unknown)[] = [
+  ({ paymentId }) => paymentId,
+  ({ leaseToken }) => leaseToken,
+  ({ isCovered }) => isCovered,
+  ({ payer }) => getAddress(payer),
+  () => newId('Customer'),
+];
+
+/** A separate statement, because a statement sees the data as it was before the statement waited for its locks. */
 const LOCK_PAYERS = `
   SELECT pg_advisory_xact_lock($2::int, "payer")::text AS "locked" FROM (
     SELECT DISTINCT hashtext("network" || ' ' || "assetAddress" || ' ' || "payer") AS "payer" FROM "Payment"

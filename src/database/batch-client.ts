@@ -1,0 +1,44 @@
+import type pg from 'pg';
+
+/** A statement. The server plans it once per connection, so a name always stands for the same text. */
+export type Statement = { name: string; text: string; values: readonly unknown[] };
+
+/** Runs statements in a transaction. */
+export type Writer = { query<Row>(statement: Statement): Promise<Row[]> };
+
+/**
+ * The connection of a batch. Statements run in the order in which they are sent, and each one sees what the ones before
+ * it did, and what other transactions committed while those waited for locks. On a connection in pipeline mode,
+ * statements that are sent without waiting for each other share a round trip.
+ */
+export type BatchClient = Writer & {
+  /** Sends a statement together with the commit. If it fails, nothing is committed. */
+  queryLast(statement: Statement): void;
+};
+
+/**
+ * Runs a batch on a connection, in a transaction unless it is a single statement. After an error, the transaction may
+ * still be open.
+ */
+export async function runBatch<T>(
+  client: pg.ClientBase & { readonly pipeline?: boolean },
+  { isStatement }: { isStatement: boolean },
+  run: (batch: BatchClient) => Promise<T>,
+): Promise<T> {
+  let previous: Promise<unknown> = Promise.resolve();
+  function send(query: string | pg.QueryConfig): Promise<pg.QueryResult> {
+    const result = client.pipeline ? client.query(query) : previous.then(() => client.query(query));
+    // The batch fails with the first of its errors. The others follow from it.
+    result.catch(() => {});
+    previous = result;
+    return result;
+  }
+  const query = async <Row>({ name, text, values }: Statement) =>
+    (await send({ name, text, values: [...values] })).rows as Row[];
+  const last: Statement[] = [];
+  const begun = isStatement ? undefined : send('BEGIN');
+  const result = await run({ query, queryLast: (statement) => void last.push(statement) });
+  // After a failed statement, the server responds to the commit with a rollback and no error.
+  await Promise.all([begun, ...last.map(query), isStatement ? undefined : send('COMMIT')]);
+  return result;
+}
