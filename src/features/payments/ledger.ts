@@ -23,7 +23,7 @@ import { createFailStep, foreignText } from './steps/fail.ts';
 import { alreadyAt, alreadySettled, findHolder, movePayment } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
 import { createSettleStep } from './steps/settle.ts';
-import { createVerifyStep, type InFlight } from './steps/verify.ts';
+import { createVerifyStep, type InFlight, type KnownFunds } from './steps/verify.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -93,8 +93,11 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
     return payment;
   }
 
-  async function verifyOrHold(lease: PaymentLease, isCovered: boolean): Promise<Payment | InFlight[]> {
-    const result = await verify({ ...lease, isCovered, traceContext: trace() });
+  async function verifyOrHold(
+    lease: PaymentLease,
+    cover: { isCovered: boolean; funds: KnownFunds | undefined },
+  ): Promise<Payment | InFlight[]> {
+    const result = await verify({ ...lease, ...cover, traceContext: trace() });
     if (!result) return alreadyAt(db.prisma, lease, 'VERIFIED');
     if (result.kind === 'held') return result.others;
     announce(result.payment, true);
@@ -134,16 +137,18 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
 
     /**
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight. If it is the only one, the
-     * verification has already shown that there is enough money, and the payment becomes VERIFIED.
+     * verification has already shown that there is enough money, and the payment becomes VERIFIED. It also becomes
+     * VERIFIED if the known funds cover all of them.
      *
      * @returns the VERIFIED payment, or else the payer's other payments in flight, across all sellers and processes,
      *   and those settled since the claim.
      * @throws LeaseLost
      */
-    hold: (lease: PaymentLease): Promise<Payment | InFlight[]> => verifyOrHold(lease, false),
+    hold: (lease: PaymentLease, funds?: KnownFunds): Promise<Payment | InFlight[]> =>
+      verifyOrHold(lease, { isCovered: false, funds }),
 
     /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. @throws LeaseLost */
-    verified: (lease: PaymentLease) => verifyOrHold(lease, true) as Promise<Payment>,
+    verified: (lease: PaymentLease) => verifyOrHold(lease, { isCovered: true, funds: undefined }) as Promise<Payment>,
 
     /**
      * VERIFIED → SETTLING, with the upstream's response. The settlement may be sent from now on.

@@ -13,6 +13,7 @@ import {
 } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
+import { createBalances } from './balances.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders } from './payment-response.ts';
@@ -38,9 +39,11 @@ export function createVerify(options: {
   log: Logger;
 }) {
   const { ledger, facilitator, chain, network, log } = options;
+  const walletOf = createBalances(chain);
 
   /** @throws AppError if verification isn't possible right now, or other payments are using the payer's money. */
   return async function verify(claimed: Payment, request: PaidRequest): Promise<Verified> {
+    const wallet = walletOf(claimed);
     const verification = await ask(claimed, request);
     const lease = leaseOf(claimed);
     if (!verification.isValid) {
@@ -50,9 +53,9 @@ export function createVerify(options: {
       const headers = { ...demand.headers, 'tollgate-payment-id': claimed.id };
       return { kind: 'refused', response: { ...demand, headers } };
     }
-    const held = await ledger.hold(lease);
+    const held = await ledger.hold(lease, wallet.lastSeen());
     if ('id' in held) return { kind: 'verified', payment: held };
-    if (!(await isCovered(claimed, held))) {
+    if (!(await isCovered(claimed, held, wallet.balance))) {
       const message = "The wallet's balance is needed for other payments in progress.";
       await ledger.failed(lease, { stage: 'VERIFY', reason: FUNDS_IN_USE, message });
       throw refusal('FUNDS_IN_USE', paymentFailureHeaders(network, claimed, FUNDS_IN_USE), {
@@ -80,26 +83,25 @@ export function createVerify(options: {
    * Whether the payer's balance covers this payment and the payer's other payments in flight. The payment is recorded
    * before the balance is read, and later payments count it too, so the total in flight never exceeds the balance.
    */
-  async function isCovered(claimed: Payment, others: readonly InFlight[]): Promise<boolean> {
+  async function isCovered(
+    claimed: Payment,
+    others: readonly InFlight[],
+    balance: () => Promise<bigint>,
+  ): Promise<boolean> {
     try {
       const needed = sumOf(others) + atomicOf(claimed.amountAtomic);
-      if ((await fundsOf(claimed, [])).balanceAtomic >= needed) return true;
+      if ((await balance()) >= needed) return true;
       // Some of the payments being settled may already have left the wallet.
-      const { balanceAtomic, usedNonces } = await fundsOf(claimed, others.slice(0, MAX_NONCES));
+      const { assetAddress, payer } = claimed;
+      const wallet = { assetAddress: assetAddress as `0x${string}`, payer: payer as `0x${string}` };
+      const nonces = others.slice(0, MAX_NONCES).map(({ nonce }) => nonce);
+      const { balanceAtomic, usedNonces } = await chain.fundsOf(wallet, nonces);
       const paid = others.filter(({ nonce }) => usedNonces.has(nonce));
       return balanceAtomic >= needed - sumOf(paid);
     } catch (error) {
       log.warn({ err: error, paymentId: claimed.id }, "couldn't read a payer's balance from the chain");
       return false;
     }
-  }
-
-  function fundsOf({ assetAddress, payer }: Payment, others: readonly InFlight[]) {
-    const wallet = { assetAddress: assetAddress as `0x${string}`, payer: payer as `0x${string}` };
-    return chain.fundsOf(
-      wallet,
-      others.map(({ nonce }) => nonce),
-    );
   }
 }
 

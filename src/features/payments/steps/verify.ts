@@ -12,12 +12,17 @@ import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 /** A payment whose money may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 
+/** What a payer's wallet contained at some time after `since`, which is a time of the database's clock. */
+export type KnownFunds = { balanceAtomic: bigint; since: Date };
+
 /** `held`: the payer has other payments in flight, which the balance must cover too. */
 export type VerifyResult = { kind: 'verified'; payment: Payment } | { kind: 'held'; others: InFlight[] };
 
 export type VerifyItem = PaymentLease & {
   /** Whether the balance is known to cover the payer's other payments in flight. */
   isCovered: boolean;
+  /** If the balance is known, it decides that too. */
+  funds: KnownFunds | undefined;
   traceContext: string | null;
 };
 
@@ -30,7 +35,8 @@ type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string
  *
  * Across all processes, only one transaction at a time looks at a payer, so of two simultaneous payments, the second
  * sees the first. Unverified claims don't count, because anyone can make them in the name of any wallet. Payments
- * settled since the claim do count, because the balance may have been read before the money left.
+ * settled since the claim do count, because the balance may have been read before the money left. For the same reason,
+ * all payments settled since the known balance count toward it.
  */
 export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
   return {
@@ -76,6 +82,8 @@ const VALUES: ((item: VerifyItem) => unknown)[] = [
   ({ isCovered }) => isCovered,
   ({ payer }) => getAddress(payer),
   () => newId('Customer'),
+  ({ funds }) => funds?.balanceAtomic.toString() ?? null,
+  ({ funds }) => funds?.since.toISOString() ?? null,
 ];
 
 /** A separate statement, because a statement sees the data as it was before the statement waited for its locks. */
@@ -90,27 +98,31 @@ const SAME_PAYER = 'o."payer" = d."payer" AND o."network" = d."network" AND o."a
 const VERIFY = `
   WITH due AS MATERIALIZED (
     SELECT p."id", p."projectId", p."network", p."assetAddress", p."payer", p."nonce", p."amountAtomic", p."verifiedAt",
-      p."updatedAt", i."isCovered", i."walletAddress", i."customerId"
-    FROM unnest($1::text[], $2::int[], $3::boolean[], $4::text[], $5::text[])
-      AS i("id", "leaseToken", "isCovered", "walletAddress", "customerId")
+      p."updatedAt", i."isCovered", i."walletAddress", i."customerId", i."balance", i."since"
+    FROM unnest($1::text[], $2::int[], $3::boolean[], $4::text[], $5::text[], $6::numeric[], $7::timestamptz[])
+      AS i("id", "leaseToken", "isCovered", "walletAddress", "customerId", "balance", "since")
     JOIN "Payment" p ON p."id" = i."id"
     WHERE p."leaseToken" = i."leaseToken" AND p."status" = 'CLAIMED'
     ORDER BY p."id" FOR NO KEY UPDATE OF p
   ), other AS MATERIALIZED (
-    SELECT d."id", o."nonce", o."amountAtomic" FROM due d CROSS JOIN LATERAL (
-      SELECT o."nonce", o."amountAtomic" FROM "Payment" o
+    SELECT d."id", o.* FROM due d CROSS JOIN LATERAL (
+      SELECT o."nonce", o."amountAtomic", true AS "isRecent" FROM "Payment" o
       WHERE ${SAME_PAYER} AND o."id" <> d."id" AND o."leasedUntil" IS NOT NULL AND o."verifiedAt" IS NOT NULL
       UNION ALL
-      SELECT o."nonce", o."amountAtomic" FROM "Payment" o
-      WHERE ${SAME_PAYER} AND o."status" = 'SETTLED' AND o."updatedAt" >= d."updatedAt"
+      SELECT o."nonce", o."amountAtomic", o."updatedAt" >= d."updatedAt" FROM "Payment" o
+      WHERE ${SAME_PAYER} AND o."status" = 'SETTLED' AND o."updatedAt" >= least(d."updatedAt", d."since")
       UNION ALL
-      SELECT o."nonce", o."amountAtomic" FROM due o WHERE ${SAME_PAYER} AND o."id" < d."id" AND o."verifiedAt" IS NULL
+      SELECT o."nonce", o."amountAtomic", true FROM due o
+      WHERE ${SAME_PAYER} AND o."id" < d."id" AND o."verifiedAt" IS NULL
     ) o WHERE NOT d."isCovered"
+  ), needed AS MATERIALIZED (
+    SELECT "id", sum("amountAtomic") AS "total", bool_or("isRecent") AS "isShared" FROM other GROUP BY "id"
   ), free AS MATERIALIZED (
-    SELECT * FROM due d WHERE NOT EXISTS (SELECT FROM other o WHERE o."id" = d."id")
+    SELECT d.* FROM due d LEFT JOIN needed n USING ("id")
+    WHERE n."isShared" IS NOT TRUE OR d."amountAtomic" + n."total" <= d."balance"
   ), held AS (
     UPDATE "Payment" p SET "verifiedAt" = clock_timestamp(), ${touched('p')}
-    FROM due d WHERE p."id" = d."id" AND EXISTS (SELECT FROM other o WHERE o."id" = d."id")
+    FROM due d WHERE p."id" = d."id" AND NOT EXISTS (SELECT FROM free f WHERE f."id" = d."id")
   ), known AS MATERIALIZED (
     SELECT c."id", c."projectId", c."walletAddress" FROM "Customer" c
     JOIN (SELECT DISTINCT "projectId", "walletAddress" FROM free) f USING ("projectId", "walletAddress")
@@ -133,6 +145,6 @@ const VERIFY = `
   )
   SELECT d."id" AS "dueId", m.*, (
     SELECT json_agg(json_build_object('nonce', o."nonce", 'amountAtomic', o."amountAtomic"::text))
-    FROM other o WHERE o."id" = d."id"
+    FROM other o WHERE o."id" = d."id" AND o."isRecent"
   ) AS "others"
   FROM due d LEFT JOIN moved m ON m."id" = d."id"`;

@@ -1,0 +1,70 @@
+import type { KnownFunds } from '../../features/payments/steps/verify.ts';
+import type { Payment } from '../../generated/prisma/client.ts';
+import type { Chain } from '../chain/chain.ts';
+
+/**
+ * How long a balance counts. The payer may move the money elsewhere meanwhile, just as between a payment's verification
+ * and its settlement.
+ */
+const LIFETIME_MILLISECONDS = 1_000;
+const MAX_REMEMBERED = 10_000;
+
+type Look = { startedAt: number; funds: Promise<KnownFunds> };
+type Seen = { startedAt: number; funds: KnownFunds };
+
+/**
+ * Looks at the wallets of payers. Payments that wait at the same time share a look, and what it showed is remembered for
+ * a moment.
+ *
+ * @param now milliseconds of a monotonic clock
+ */
+export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number = () => performance.now()) {
+  const looks = new Map<string, Look>();
+  const remembered = new Map<string, Seen>();
+
+  function look(key: string, payment: Payment): Look {
+    const startedAt = now();
+    const started = { startedAt, funds: readFunds(chain, payment) };
+    looks.set(key, started);
+    const end = () => {
+      if (looks.get(key) === started) looks.delete(key);
+    };
+    started.funds.then((funds) => remember(key, { startedAt, funds })).then(end, end);
+    return started;
+  }
+
+  function remember(key: string, seen: Seen): void {
+    // A look that started later may have ended earlier.
+    if ((remembered.get(key)?.startedAt ?? 0) > seen.startedAt) return;
+    remembered.delete(key);
+    remembered.set(key, seen);
+    // The oldest one.
+    if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
+  }
+
+  /** The wallet of a payment's payer. Call this once the payment is claimed. */
+  return function walletOf(claimed: Payment) {
+    const key = `${claimed.assetAddress} ${claimed.payer}`;
+    const claimedAt = now();
+    return {
+      /** What was seen in it a moment ago, perhaps before the claim. */
+      lastSeen(): KnownFunds | undefined {
+        const seen = remembered.get(key);
+        return seen && now() - seen.startedAt < LIFETIME_MILLISECONDS ? seen.funds : undefined;
+      },
+
+      /** Its balance at some time after the claim. @throws Error if no node responds. */
+      async balance(): Promise<bigint> {
+        const current = looks.get(key);
+        const { funds } = current && current.startedAt >= claimedAt ? current : look(key, claimed);
+        return (await funds).balanceAtomic;
+      },
+    };
+  };
+}
+
+async function readFunds(chain: Pick<Chain, 'fundsOf'>, claimed: Payment): Promise<KnownFunds> {
+  const wallet = { assetAddress: claimed.assetAddress as `0x${string}`, payer: claimed.payer as `0x${string}` };
+  const { balanceAtomic } = await chain.fundsOf(wallet, []);
+  return { balanceAtomic, since: claimed.updatedAt };
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
+import type { Payment } from '../../../src/generated/prisma/client.ts';
+import { claimed, hex, newPayment, openTestLedger, settled, type TestLedger } from './support.ts';
+
+const AMOUNT = 10_000n;
+
+let one: TestLedger;
+/** Acts as a second process on the same database. */
+let two: TestLedger;
+let projectId: string;
+let payer: string;
+
+beforeAll(async () => {
+  one = await openTestLedger();
+  two = await openTestLedger({ url: one.url });
+  projectId = (await one.project()).id;
+});
+afterAll(async () => {
+  await two?.close();
+  await one?.close();
+});
+
+const claim = () => claimed(one.ledger, newPayment(projectId, { payer }));
+/** What a look at the wallet showed after a payment was claimed. */
+const fundsFor = (count: bigint, { updatedAt }: Payment) => ({ balanceAtomic: count * AMOUNT, since: updatedAt });
+const isVerified = (result: object) => 'id' in result;
+
+describe('a payment whose payer has others in flight', () => {
+  test('is verified at once if the known funds cover all of them, and held otherwise', async () => {
+    payer = hex(20);
+    const first = await claim();
+    expect(isVerified(await one.ledger.hold(leaseOf(first)))).toBe(true);
+    const [second, third, fourth] = [await claim(), await claim(), await claim()];
+    const funds = fundsFor(3n, first);
+    expect(isVerified(await one.ledger.hold(leaseOf(second!), funds))).toBe(true);
+    expect(isVerified(await two.ledger.hold(leaseOf(third!), funds))).toBe(true);
+    const held = await one.ledger.hold(leaseOf(fourth!), funds);
+    expect(isVerified(held)).toBe(false);
+    expect(held).toHaveLength(3);
+  });
+
+  test('counts payments that were settled since the funds were known, but reports only those since its claim', async () => {
+    payer = hex(20);
+    const looked = await claim();
+    await settled(one.ledger, newPayment(projectId, { payer }));
+    const open = await claim();
+    await one.ledger.hold(leaseOf(open));
+    const next = await claim();
+    const held = await one.ledger.hold(leaseOf(next), fundsFor(2n, looked));
+    expect(held).toEqual([{ nonce: open.nonce, amountAtomic: AMOUNT }]);
+    const last = await claim();
+    expect(isVerified(await one.ledger.hold(leaseOf(last), fundsFor(4n, looked)))).toBe(true);
+  });
+
+  test('never uses the same money twice, no matter how many arrive at once through two processes', async () => {
+    payer = hex(20);
+    const payments = await Promise.all(Array.from({ length: 40 }, claim));
+    const funds = fundsFor(7n, payments[0]!);
+    const results = await Promise.all(
+      payments.map((payment, index) => (index % 2 ? one : two).ledger.hold(leaseOf(payment), funds)),
+    );
+    const count = results.filter(isVerified).length;
+    expect(count).toBeGreaterThanOrEqual(1);
+    expect(count).toBeLessThanOrEqual(7);
+  });
+});
+
+test('a payment whose payer has no others in flight is verified, even if the known funds have been spent', async () => {
+  payer = hex(20);
+  const looked = await claim();
+  await settled(one.ledger, newPayment(projectId, { payer }));
+  expect(isVerified(await one.ledger.hold(leaseOf(await claim()), fundsFor(1n, looked)))).toBe(true);
+});

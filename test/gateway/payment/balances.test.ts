@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { createBalances } from '../../../src/gateway/payment/balances.ts';
+import type { Payment } from '../../../src/generated/prisma/client.ts';
+
+type Funds = { balanceAtomic: bigint; usedNonces: ReadonlySet<string> };
+
+const usedNonces = new Set<string>();
+const paymentOf = (payer: string, second = 0) =>
+  ({ assetAddress: '0xa', payer, updatedAt: new Date(second * 1000) }) as Payment;
+
+function open() {
+  const looks: { payer: string; result: PromiseWithResolvers<Funds> }[] = [];
+  const clock = { milliseconds: 1 };
+  const walletOf = createBalances(
+    {
+      fundsOf({ payer }) {
+        const result = Promise.withResolvers<Funds>();
+        looks.push({ payer, result });
+        return result.promise;
+      },
+    },
+    () => clock.milliseconds,
+  );
+  return { looks, clock, walletOf };
+}
+
+test('payments that were claimed before a look at their wallet share it', async () => {
+  const { looks, clock, walletOf } = open();
+  const first = walletOf(paymentOf('0x1'));
+  const second = walletOf(paymentOf('0x1'));
+  const other = walletOf(paymentOf('0x2'));
+  clock.milliseconds = 2;
+  const balances = [first.balance(), second.balance(), other.balance()];
+  expect(looks.map(({ payer }) => payer)).toEqual(['0x1', '0x2']);
+  looks.forEach(({ result }, index) => {
+    result.resolve({ balanceAtomic: BigInt(index), usedNonces });
+  });
+  expect(await Promise.all(balances)).toEqual([0n, 0n, 1n]);
+});
+
+test('a payment that was claimed after a look started gets a look of its own, which is remembered even if it ends first', async () => {
+  const { looks, clock, walletOf } = open();
+  const earlier = walletOf(paymentOf('0x1', 1)).balance();
+  clock.milliseconds = 2;
+  const later = walletOf(paymentOf('0x1', 2));
+  const balance = later.balance();
+  expect(looks).toHaveLength(2);
+  looks[1]!.result.resolve({ balanceAtomic: 5n, usedNonces });
+  expect(await balance).toBe(5n);
+  looks[0]!.result.resolve({ balanceAtomic: 9n, usedNonces });
+  expect(await earlier).toBe(9n);
+  expect(later.lastSeen()).toEqual({ balanceAtomic: 5n, since: new Date(2000) });
+});
+
+test('a balance is remembered for a second, counted from the start of the look, and only for its wallet', async () => {
+  const { looks, clock, walletOf } = open();
+  const balance = walletOf(paymentOf('0x1', 1)).balance();
+  clock.milliseconds = 600;
+  looks[0]!.result.resolve({ balanceAtomic: 5n, usedNonces });
+  await balance;
+  clock.milliseconds = 1000;
+  expect(walletOf(paymentOf('0x1')).lastSeen()).toEqual({ balanceAtomic: 5n, since: new Date(1000) });
+  expect(walletOf(paymentOf('0x2')).lastSeen()).toBeUndefined();
+  clock.milliseconds = 1001;
+  expect(walletOf(paymentOf('0x1')).lastSeen()).toBeUndefined();
+});
+
+test('a failed look is not shared with later payments', async () => {
+  const { looks, walletOf } = open();
+  const balance = walletOf(paymentOf('0x1')).balance();
+  looks[0]!.result.reject(new Error('No node responds.'));
+  await expect(balance).rejects.toThrow('No node responds.');
+  const again = walletOf(paymentOf('0x1')).balance();
+  expect(looks).toHaveLength(2);
+  looks[1]!.result.resolve({ balanceAtomic: 1n, usedNonces });
+  expect(await again).toBe(1n);
+});
