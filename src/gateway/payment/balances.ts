@@ -56,8 +56,11 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
       /** Its balance at some time after the claim. @throws Error if no node responds. */
       async balance(): Promise<bigint> {
         const current = looks.get(key);
-        const { funds } = current && current.startedAt >= claimedAt ? current : look(key, claimed);
-        return (await funds).balanceAtomic;
+        const isShared = current !== undefined && current.startedAt >= claimedAt;
+        // One failed request to a node must not fail every payment of the wallet.
+        const shared = isShared ? await current.funds.catch(() => undefined) : undefined;
+        const { balanceAtomic } = shared ?? (await look(key, claimed).funds);
+        return balanceAtomic;
       },
     };
   };
