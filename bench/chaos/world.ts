@@ -34,7 +34,8 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   const apiPort = newPort();
   const secretKeys = `k1:${randomBytes(32).toString('base64')}`;
   const environment = (role: Role): NodeJS.ProcessEnv => ({
-    ...{ PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'silent', SANDBOX: 'off', DATA_DIR: dataDir },
+    ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, DATA_DIR: dataDir },
+    ...{ NODE_ENV: 'test', LOG_LEVEL: 'silent', SANDBOX: 'off' },
     ...{ ROLES: role, PORT: role === 'api' ? String(apiPort) : '0', DATABASE_URL: postgres.url },
     ...{ SECRET_KEYS: secretKeys, EGRESS_ALLOW: '127.0.0.1/32:*', DATABASE_POOL_SIZE: '6' },
   });

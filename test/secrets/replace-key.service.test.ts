@@ -8,6 +8,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { INHERITED } from '../support/inherited.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
 
@@ -83,7 +84,7 @@ test('the four steps of docs/operations.md replace the secret key in two process
     second = await start(keys, second);
   }
 
-  const env = { PATH: process.env.PATH, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
+  const env = { ...INHERITED, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
   const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT], { env });
   expect(JSON.parse(stdout)).toMatchObject({ currentKey: 'new', remaining: 0, apiKeysUnderOlderKeys: 0 });
   first = await start(NEW, first);

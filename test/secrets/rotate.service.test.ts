@@ -10,6 +10,7 @@ import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { rotateSecrets } from '../../src/secrets/rotate.ts';
 import { createSecretBox, type SecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { INHERITED } from '../support/inherited.ts';
 
 const log = pino({ level: 'silent' });
 const OLD = `old:${randomBytes(32).toString('base64')}`;
@@ -172,7 +173,7 @@ describe('the command rotate-secrets', () => {
   const script = resolve(import.meta.dirname, '../../scripts/rotate-secrets.ts');
   const run = (secretKeys: string) =>
     promisify(execFile)(process.execPath, [script], {
-      env: { PATH: process.env.PATH, DATABASE_URL: database.url, SECRET_KEYS: secretKeys },
+      env: { ...INHERITED, DATABASE_URL: database.url, SECRET_KEYS: secretKeys },
     });
 
   test('rotates and reports, without showing a secret', async () => {

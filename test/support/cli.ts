@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { INHERITED } from './inherited.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
 const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
@@ -22,8 +23,11 @@ export type CliProcess = {
  * @param input the standard input, empty by default
  */
 export function startCli(args: string[], env: Record<string, string> = {}, input?: string): CliProcess {
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(NODE, [MAIN, ...args], { env: { PATH, HOME, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const { HOME = '' } = process.env;
+  const child = spawn(NODE, [MAIN, ...args], {
+    env: { ...INHERITED, HOME, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   child.stdin.end(input);
   let stdout = '';
   let stderr = '';

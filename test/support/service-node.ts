@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
+import { INHERITED } from './inherited.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = join(ROOT, 'node_modules/.bin/node');
@@ -34,7 +35,7 @@ export async function startServiceNode(options: {
     const flags = maxHeapMegabytes ? [`--max-old-space-size=${maxHeapMegabytes}`] : [];
     child = spawn(NODE, [...flags, ...preloaded, join(ROOT, 'src/main.ts')], {
       env: {
-        ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
+        ...{ ...INHERITED, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
         ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
         ...{ EGRESS_ALLOW: '127.0.0.1/32:*', CLOCK_SHIFT_SECONDS: String(clockShiftSeconds) },
         LOADED_MODULES_FILE: loadedModulesFile,

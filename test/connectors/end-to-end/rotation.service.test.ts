@@ -9,6 +9,7 @@ import { newId } from '../../../src/ids.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { INHERITED } from '../../support/inherited.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { type Connector, openStage, type Stage } from './stage.ts';
 
@@ -70,7 +71,7 @@ type Progress = { msg: string; table: string; column: string; rotated: number; u
 
 /** Runs the command as an operator would. `onProgress` can kill it. */
 function runCommand(onProgress: (progress: Progress, kill: () => void) => void = () => {}) {
-  const env = { PATH: process.env.PATH, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
+  const env = { ...INHERITED, DATABASE_URL: database.url, SECRET_KEYS: `${NEW},${OLD}` };
   const child = spawn(NODE, [SCRIPT], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const progress: Progress[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => {
