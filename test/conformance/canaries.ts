@@ -10,26 +10,32 @@ export type Trace = { where: string; text: string };
 /** All planted secrets start with this, so texts without it can be skipped quickly. */
 const PREFIX = 'kan4ry';
 
-/** Returns the forms in which an encoded secret can appear. */
+/** Returns the forms in which an encoded secret can appear, in lower case. */
 function spellingsOf(core: string): string[] {
   // Three bytes make four characters, so a longer value can contain the secret at three alignments.
   const inBase64 = [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)]).toString('base64');
     return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6));
   });
-  return [core, ...inBase64, Buffer.from(core).toString('hex')];
+  return [core, ...inBase64, Buffer.from(core).toString('hex')].map((spelling) => spelling.toLowerCase());
 }
 
-/** Lists where the secrets appear, as `<name> in <where>`. */
+/** Lists where the secrets appear in any case, as `<name> in <where>`. */
 export function findCanaries(canaries: readonly Canary[], traces: readonly Trace[]): string[] {
-  const searched = canaries.map(({ name, core }) => ({ name, core, spellings: spellingsOf(core) }));
+  const searched = canaries.map(({ name, core }) => ({
+    name,
+    isPlanted: core.startsWith(PREFIX),
+    spellings: spellingsOf(core),
+  }));
   const ofPrefix = spellingsOf(PREFIX);
   return traces.flatMap(({ where, text }) => {
     const lowered = text.toLowerCase();
-    const isIn = (spelling: string) => text.includes(spelling) || lowered.includes(spelling.toLowerCase());
-    const mayBePlanted = ofPrefix.some(isIn);
+    // The prefix is spelled like the secret that it begins.
+    const mayBePlanted = ofPrefix.map((spelling) => lowered.includes(spelling));
     return searched
-      .filter(({ core, spellings }) => (mayBePlanted || !core.startsWith(PREFIX)) && spellings.some(isIn))
+      .filter(({ isPlanted, spellings }) =>
+        spellings.some((spelling, form) => (mayBePlanted[form] || !isPlanted) && lowered.includes(spelling)),
+      )
       .map(({ name }) => `${name} in ${where}`);
   });
 }
