@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from '../../src/features/deletions/bury.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { copyDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { insertPayment } from '../support/payments.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
@@ -20,6 +20,8 @@ const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{14}_/.test(name)
 /** Every earlier version of the schema. */
 const OLDER = names.slice(0, -1);
 
+/** Gets one migration after another, so that each is applied only once. */
+let growing: TestDatabase;
 let receiver: Receiver;
 let current: TestApp;
 let user: TestUser;
@@ -29,6 +31,7 @@ let webhook: Awaited<ReturnType<typeof createWebhook>>;
 let key: string;
 
 beforeAll(async () => {
+  growing = await createEmptyDatabase();
   receiver = await startReceiver(() => ({ statusCode: 503 }));
   current = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
   sql = await connect(current.databaseUrl);
@@ -48,6 +51,7 @@ afterAll(async () => {
   await sql?.end();
   await current?.stop();
   await receiver?.close();
+  await growing?.drop();
 });
 
 describe.each(OLDER)('a database from the version with %s', (version) => {
@@ -57,8 +61,8 @@ describe.each(OLDER)('a database from the version with %s', (version) => {
   const upgraded: TestApp[] = [];
 
   beforeAll(async () => {
-    database = await createEmptyDatabase();
-    await migrateTo(database.url, version);
+    await migrateTo(growing.url, version);
+    database = await copyDatabase(growing.url);
     old = await connect(database.url);
     copied = await copyRows(old);
   });

@@ -15,6 +15,11 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return cloneDatabase('template0');
 }
 
+/** Creates a database with the content of another one, to which nobody may be connected. */
+export async function copyDatabase(url: string): Promise<TestDatabase> {
+  return cloneDatabase(new URL(url).pathname.slice(1));
+}
+
 async function cloneDatabase(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const serverUrl = inject('postgresUrl');
