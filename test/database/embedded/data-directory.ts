@@ -1,19 +1,25 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import pino from 'pino';
-import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, vi } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { livePostmaster } from '../../../src/database/embedded/process.ts';
 import { isSupervised } from '../../../src/database/embedded/supervisor.ts';
 import { type NodeProcess, startNode } from '../../support/node-process.ts';
+
+const run = promisify(execFile);
 
 /** What a process started by `startUser` prints first. */
 export type Ready = { url: string; dataDir: string };
 
 export type DataDirectory = {
   path: string;
+  /** Adds a database, so that the first server needn't create one. */
+  fill(): Promise<void>;
   /** Starts or shares the server in this process. */
   start(options?: { settings?: Record<string, string>; log?: pino.Logger }): Promise<EmbeddedPostgres>;
   /** Starts or shares the server in a separate process. */
@@ -27,8 +33,13 @@ export type DataDirectory = {
 /** Gives each test a data directory, and removes it after the test, once no server runs in it. */
 export function useDataDirectory(): DataDirectory {
   const cleanUps: (() => unknown)[] = [];
+  let filled: Promise<string> | undefined;
   const directory: DataDirectory = {
     path: '',
+    async fill() {
+      filled ??= createFilledDirectory();
+      await run('cp', ['-a', join(await filled, 'postgres'), directory.path]);
+    },
     async start({ settings = {}, log = pino({ level: 'silent' }) } = {}) {
       const server = await startEmbeddedPostgres({ dataDir: directory.path, log, settings });
       cleanUps.push(server.stop);
@@ -49,8 +60,11 @@ export function useDataDirectory(): DataDirectory {
   };
 
   beforeEach(async () => {
-    directory.path = await realpath(await mkdtemp(join(tmpdir(), 'tollgate-lifecycle-')));
-    await chmod(directory.path, 0o711);
+    directory.path = await newDirectory();
+  });
+
+  afterAll(async () => {
+    if (filled) await rm(await filled, { recursive: true });
   });
 
   afterEach(async () => {
@@ -62,6 +76,20 @@ export function useDataDirectory(): DataDirectory {
   });
 
   return directory;
+}
+
+async function newDirectory(): Promise<string> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'tollgate-lifecycle-')));
+  await chmod(path, 0o711);
+  return path;
+}
+
+/** Creates a data directory with a new database, which no server uses anymore. */
+async function createFilledDirectory(): Promise<string> {
+  const dataDir = await newDirectory();
+  const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  await server.stop();
+  return dataDir;
 }
 
 /** PostgreSQL's data directory within the directory of a database. */

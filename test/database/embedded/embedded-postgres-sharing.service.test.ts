@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { isRoot } from '../../../src/database/embedded/account.ts';
 import { isAlive } from '../../../src/database/embedded/process.ts';
 import { isSupervised } from '../../../src/database/embedded/supervisor.ts';
@@ -10,6 +10,8 @@ import { clusterOf, query, type Ready, useDataDirectory } from './data-directory
 const data = useDataDirectory();
 
 describe('processes that share a data directory', () => {
+  beforeEach(() => data.fill());
+
   test('use one server, which the last of them stops', async () => {
     const [first, second] = [data.startUser(), data.startUser()];
     const [{ url }, other] = await Promise.all([first.nextMessage<Ready>(), second.nextMessage<Ready>()]);
@@ -50,6 +52,8 @@ describe('processes that share a data directory', () => {
 });
 
 describe('after a crash', () => {
+  beforeEach(() => data.fill());
+
   test("of the server's only user, the server stops by itself, and the next start finds the committed data", async () => {
     const user = data.startUser();
     const { url, dataDir: home } = await user.nextMessage<Ready>();
@@ -119,19 +123,19 @@ describe('after a crash', () => {
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
   });
+});
 
-  test('while the database is being created, the next start creates it again', async () => {
-    const user = data.startUser();
-    const home = join(data.path, 'postgres');
-    const unfinished = async () => (await readdir(home)).filter((name) => name.startsWith('unfinished-'));
-    await vi.waitFor(async () => expect(await unfinished()).toHaveLength(1), { timeout: 10_000, interval: 1 });
-    await user.end('SIGKILL');
-    expect(await readdir(home)).not.toContain('database');
+test('after a crash while the database is being created, the next start creates it again', async () => {
+  const user = data.startUser();
+  const home = join(data.path, 'postgres');
+  const unfinished = async () => (await readdir(home)).filter((name) => name.startsWith('unfinished-'));
+  await vi.waitFor(async () => expect(await unfinished()).toHaveLength(1), { timeout: 10_000, interval: 1 });
+  await user.end('SIGKILL');
+  expect(await readdir(home)).not.toContain('database');
 
-    const { url } = await data.start();
-    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    expect(await unfinished()).toEqual([]);
-  });
+  const { url } = await data.start();
+  expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  expect(await unfinished()).toEqual([]);
 });
 
 async function ended(...pids: number[]): Promise<void> {

@@ -14,6 +14,7 @@ const data = useDataDirectory();
 
 describe('a server', () => {
   test('keeps its data, port, and password across a clean stop, and leaves nothing running', async () => {
+    await data.fill();
     const first = await data.start();
     await query(first.url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -53,6 +54,7 @@ describe('a server', () => {
   });
 
   test('does not see the environment of the process that starts it', async () => {
+    await data.fill();
     vi.stubEnv('SECRET_KEYS', 'do-not-pass-on');
     vi.stubEnv('PGPORT', '1');
     await data.start();
@@ -66,6 +68,7 @@ describe('a server', () => {
   });
 
   test('moves to another port if its own is taken', async () => {
+    await data.fill();
     const first = await data.start();
     await query(first.url, 'CREATE TABLE note AS SELECT 7 AS number');
     await first.stop();
@@ -80,6 +83,7 @@ describe('a server', () => {
   });
 
   test('that cannot start reports why', async () => {
+    await data.fill();
     await expect(data.start({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(
       /did not start.*"shared_buffers": "plenty"/s,
     );
