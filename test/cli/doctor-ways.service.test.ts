@@ -20,6 +20,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-doctor-ways-'));
   database = await createTestDatabase();
+  await setSessionDefaults(database.url);
 });
 afterAll(async () => {
   await database?.drop();
@@ -39,9 +40,9 @@ async function examine(env: Record<string, string>): Promise<Record<string, Find
 
 const unreachable = async () => `postgres://tollgate:hunter2@127.0.0.1:${await freePort()}/tollgate`;
 
-describe('doctor examines DATABASE_DIRECT_URL', () => {
+// Most of each run is waiting, so the runs of a group wait at the same time.
+describe.concurrent('doctor examines DATABASE_DIRECT_URL', () => {
   test('and accepts the same database', async () => {
-    await setSessionDefaults(database.url);
     const direct = Object.assign(new URL(database.url), { hostname: 'localhost' }).href;
     const found = await examine({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: direct });
     expect(found.DATABASE_DIRECT_URL).toMatchObject({ status: 'ok' });
@@ -50,7 +51,6 @@ describe('doctor examines DATABASE_DIRECT_URL', () => {
   });
 
   test('and rejects another database, and one that is unreachable', async () => {
-    await setSessionDefaults(database.url);
     const other = await createTestDatabase();
     const wrong = await examine({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: other.url });
     expect(wrong.DATABASE_DIRECT_URL).toMatchObject({ status: 'failed', message: expect.stringMatching(/different/) });
@@ -76,11 +76,10 @@ describe('doctor examines DATABASE_DIRECT_URL', () => {
   });
 });
 
-describe.skipIf(!isPgBouncerInstalled)('behind PgBouncer in transaction mode, doctor', () => {
+describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transaction mode, doctor', () => {
   let bouncer: PgBouncer;
 
   beforeAll(async () => {
-    await setSessionDefaults(database.url);
     bouncer = await startPgBouncer(database.url);
   });
   afterAll(() => bouncer?.stop());
@@ -104,7 +103,7 @@ describe.skipIf(!isPgBouncerInstalled)('behind PgBouncer in transaction mode, do
 });
 
 // Each run waits for up to 10 s.
-describe('doctor examines DATABASE_READ_URL', { timeout: 90_000 }, () => {
+describe.concurrent('doctor examines DATABASE_READ_URL', { timeout: 90_000 }, () => {
   let primary: EmbeddedPostgres;
   let standby: Standby;
   let url: string;
@@ -140,8 +139,9 @@ describe('doctor examines DATABASE_READ_URL', { timeout: 90_000 }, () => {
   });
 
   test('and rejects everything else', async () => {
-    for (const readUrl of [url, database.url, standby.urlOf('postgres')])
-      expect(await replicaFinding(readUrl)).toMatchObject({
+    const wrong = await Promise.all([url, database.url, standby.urlOf('postgres')].map(replicaFinding));
+    for (const finding of wrong)
+      expect(finding).toMatchObject({
         status: 'failed',
         message: 'It does not point to a standby of this database.',
       });

@@ -81,9 +81,7 @@ const eventIds = async () => (await sql.query<{ id: string }>('SELECT "id" FROM 
 
 describe('nodes with wrong clocks', () => {
   test("lose no feed entries, delay no deliveries, and use the database's time", async () => {
-    const slow = await start('api', -600);
-    const fast = await start('api', 600);
-    await start('worker', 600);
+    const [slow, fast] = await Promise.all([start('api', -600), start('api', 600), start('worker', 600)]);
     const { projectId, base, webhook, publish } = await furnish(slow);
     const told = await follow(slow, projectId);
     const order: ServiceNode[] = [fast, slow, fast, slow];
@@ -129,8 +127,8 @@ describe('nodes with wrong clocks', () => {
 
 describe('a rolling restart', () => {
   test('of servers and workers loses no events and sends none twice', async () => {
-    const [api, gateway] = [await start('api'), await start('gateway')];
-    const workers = [await start('worker'), await start('worker')];
+    const [api, gateway] = await Promise.all([start('api'), start('gateway')]);
+    const workers = await Promise.all([start('worker'), start('worker')]);
     const { projectId, publish } = await furnish(api);
     let isOver = false;
     let published = 0;
@@ -172,8 +170,7 @@ describe('without hints', () => {
     );
     const name = new URL(database.url).pathname.slice(1);
     await sql.query(`ALTER DATABASE ${name} SET search_path = public, pg_catalog`);
-    const [api, other, gateway] = [await start('api'), await start('api'), await start('gateway')];
-    await start('worker');
+    const [api, other, gateway] = await Promise.all([start('api'), start('api'), start('gateway'), start('worker')]);
     const { projectId, base, publish } = await furnish(api);
     const told = await follow(other, projectId);
     const { id } = await publish(api);
