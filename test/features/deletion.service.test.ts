@@ -17,6 +17,8 @@ import {
 import { openRest, type Rest } from '../support/rest.ts';
 
 const ROUNDS = 20;
+/** For that many rounds, even on a slow machine. */
+const ROUNDS_TIMEOUT = 120_000;
 
 let app: TestApp;
 let rest: Rest;
@@ -54,7 +56,7 @@ async function countOrphans(): Promise<number> {
 }
 
 describe('while a project is being deleted', () => {
-  test('every write to it succeeds or returns 404, and leaves nothing behind', async () => {
+  test('every write to it succeeds or returns 404, and leaves nothing behind', { timeout: ROUNDS_TIMEOUT }, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const project = await createProject(alice);
       const endpoint = await createEndpoint(alice, project.base, { priceUsd: '1' });
@@ -106,7 +108,7 @@ describe('while a project is being deleted', () => {
 });
 
 describe('while webhooks and connectors are being deleted', () => {
-  test('every other change succeeds and records its event', async () => {
+  test('every other change succeeds and records its event', { timeout: ROUNDS_TIMEOUT }, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const webhooks = await Promise.all([1, 2, 3].map(() => createWebhook(alice, base)));
       const connector = await createConnector(alice, base, { eventTypes: ['endpoint.created'] });
@@ -145,7 +147,7 @@ describe('while webhooks and connectors are being deleted', () => {
     ]);
   });
 
-  test('resending a delivery succeeds or returns 404', async () => {
+  test('resending a delivery succeeds or returns 404', { timeout: ROUNDS_TIMEOUT }, async () => {
     await using receiver = await startReceiver();
     for (let round = 0; round < ROUNDS; round++) {
       const webhook = await createWebhook(alice, base, { url: receiver.url, eventTypes: ['payment.settled'] });
@@ -171,7 +173,7 @@ test('if several requests delete the same resource at once, one succeeds', async
 });
 
 describe('a long history', () => {
-  const DELIVERIES = 25_000;
+  const DELIVERIES = 12_000;
   const MOST_AT_ONCE = 5_000;
 
   beforeAll(async () => {
@@ -199,7 +201,7 @@ describe('a long history', () => {
   }
   const nothingToDelete = () => expect.poll(() => countDeletions(pool), { timeout: 30_000 }).toBe(0);
   const countDeliveries = async () =>
-    (await pool.query('SELECT 1 FROM "Delivery" WHERE "projectId" = $1', [projectId])).rowCount;
+    (await pool.query('SELECT count(*)::int FROM "Delivery" WHERE "projectId" = $1', [projectId])).rows[0].count;
 
   test.each(['webhook', 'connector', 'project'] as const)('of a %s is deleted in batches', async (what) => {
     const destination = what === 'connector' ? await createConnector(alice, base) : await createWebhook(alice, base);
