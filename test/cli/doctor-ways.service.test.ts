@@ -40,8 +40,11 @@ async function examine(env: Record<string, string>): Promise<Record<string, Find
 
 const unreachable = async () => `postgres://tollgate:hunter2@127.0.0.1:${await freePort()}/tollgate`;
 
-// Most of each run is waiting, so the runs of a group wait at the same time.
-describe.concurrent('doctor examines DATABASE_DIRECT_URL', () => {
+/** For processes that start at the same time on a slow machine, and wait for up to 10 s. */
+const timeout = 90_000;
+
+// Much of each run is waiting, so the tests of a group wait at the same time.
+describe.concurrent('doctor examines DATABASE_DIRECT_URL', { timeout }, () => {
   test('and accepts the same database', async () => {
     const direct = Object.assign(new URL(database.url), { hostname: 'localhost' }).href;
     const found = await examine({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: direct });
@@ -76,7 +79,7 @@ describe.concurrent('doctor examines DATABASE_DIRECT_URL', () => {
   });
 });
 
-describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transaction mode, doctor', () => {
+describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transaction mode, doctor', { timeout }, () => {
   let bouncer: PgBouncer;
 
   beforeAll(async () => {
@@ -102,8 +105,7 @@ describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transacti
   });
 });
 
-// Each run waits for up to 10 s.
-describe.concurrent('doctor examines DATABASE_READ_URL', { timeout: 90_000 }, () => {
+describe.concurrent('doctor examines DATABASE_READ_URL', { timeout }, () => {
   let primary: EmbeddedPostgres;
   let standby: Standby;
   let url: string;

@@ -36,7 +36,7 @@ async function type(block: string): Promise<string> {
 }
 
 async function shows(text: string | RegExp): Promise<void> {
-  await expect.poll(() => output, { timeout: 20_000 }).toMatch(text);
+  await expect.poll(() => output, { timeout: 60_000 }).toMatch(text);
 }
 
 test('the quick start works as written, block by block', { timeout: 120_000 }, async () => {

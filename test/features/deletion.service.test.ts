@@ -56,7 +56,9 @@ async function countOrphans(): Promise<number> {
 }
 
 describe('while a project is being deleted', () => {
-  test('every write to it succeeds or returns 404, and leaves nothing behind', { timeout: ROUNDS_TIMEOUT }, async () => {
+  test('every write to it succeeds or returns 404, and leaves nothing behind', {
+    timeout: ROUNDS_TIMEOUT,
+  }, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const project = await createProject(alice);
       const endpoint = await createEndpoint(alice, project.base, { priceUsd: '1' });

@@ -114,6 +114,8 @@ test('another account adds no time series', async () => {
   const seriesOf = async () =>
     [...(await readMetrics(app.url)).values()]
       .flatMap(({ samples }) => samples)
+      // Node's series depend on the garbage collections and the resources of the whole process.
+      .filter(({ name }) => !name.startsWith('nodejs_'))
       .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
       .sort();
   await sellOnce(await app.user('dave'));
