@@ -1,8 +1,12 @@
+import pg from 'pg';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 import { createShop, payingFetch, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createWebhook } from '../support/resources.ts';
@@ -122,6 +126,15 @@ test('another account adds no time series', async () => {
   const before = await seriesOf();
   await sellOnce(await app.user('erin'));
   expect(await seriesOf()).toEqual(before);
+});
+
+test('once closed, the metrics refer to nothing, so that a stopped service can be garbage-collected', async () => {
+  const pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${await freePort()}/none` });
+  const metrics = createMetrics({ pool, log: pino({ level: 'silent' }) });
+  expect(await metrics.read()).toContain('tollgate_build_info');
+  metrics.close();
+  expect((await metrics.read()).trim()).toBe('');
+  await pool.end();
 });
 
 test('without the database, a process still reports its own metrics', async () => {
