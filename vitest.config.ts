@@ -13,11 +13,6 @@ export default defineConfig({
     alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }],
     pool: 'forks',
     maxWorkers: 2,
-    // Loading the service takes seconds. Files share a process, so they put back whatever they replace in it.
-    isolate: false,
-    restoreMocks: true,
-    unstubEnvs: true,
-    unstubGlobals: true,
     testTimeout: 30_000,
     // A condition is waited for, however busy the machine is; the test as a whole has its own limit.
     expect: { poll: { timeout: 15_000 } },

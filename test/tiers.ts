@@ -18,6 +18,8 @@ export const PROJECTS = [
       name: 'unit',
       include: ['test/**/*.test.ts'],
       exclude: TIERS.map(filesOf),
+      // These files have no lasting effects, so they can share a process and its loaded modules.
+      isolate: false,
       setupFiles: ['test/support/unit-guard.ts'],
     },
   },
