@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { createKey, createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
+import { createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
 const STRANGERS_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
@@ -45,27 +45,6 @@ const letDaysPass = (days: number) =>
     `UPDATE "ReleasedHost" SET "reservedUntil" = "reservedUntil" - make_interval(days => $2) WHERE "host" = $1`,
     [host, days],
   );
-
-describe('an API key', () => {
-  test('cannot release the host name of its project', async () => {
-    const shop = await createProject(alice, { gatewayHost: host });
-    const key = app.caller((await createKey(alice, shop.base)).key);
-    for (const gatewayHost of [null, 'elsewhere.example', host]) {
-      const refused = await setHost(key, shop.base, gatewayHost);
-      expect(refused).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
-      expect(refused.body.detail).toMatch(/API key.*owner/);
-    }
-    const { errors } = await key.graphql(
-      `mutation { updateProject(input: { id: "${shop.id}", gatewayHost: null }) { project { id } } }`,
-    );
-    expect(errors).toMatchObject([
-      { message: expect.stringMatching(/API key.*owner/), extensions: { code: 'FORBIDDEN' } },
-    ]);
-    expect((await claim(mallory, host)).status).toBe(409);
-    expect(await holders()).toEqual([{ walletAddress: WALLET }]);
-    expect((await rest.send(key, 'PATCH', shop.base, { body: { name: 'Renamed' } })).status).toBe(200);
-  });
-});
 
 describe('a host name that was released', () => {
   test.each([

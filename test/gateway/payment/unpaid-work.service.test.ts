@@ -30,7 +30,6 @@ beforeAll(async () => {
   alice = await app.user('alice');
   shop = await createShop(app, alice, {
     '/orders': { upstreamUrl: `${upstream.url}/orders` },
-    '/reports': { upstreamUrl: `${upstream.url}/reports`, priceUsd: '0.05' },
   });
 });
 
@@ -111,51 +110,6 @@ describe('a buyer who disconnects', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('a hundred times after the upstream got a request pays for all of them', {
-    timeout: TIMEOUT_MILLISECONDS,
-  }, async () => {
-    const { promise: areGone, resolve: gone } = Promise.withResolvers<void>();
-    upstream.handle(async () => {
-      await areGone;
-      return { body: 'reported' };
-    });
-    const buyer = await rails.wallet(100n * 5n * CENT);
-    const sockets = [];
-    for (let index = 0; index < 100; index++) {
-      const headers = v2Headers(await sign(buyer, { value: '50000' }));
-      sockets.push(send(headers, { path: '/reports' }));
-    }
-    await upstream.waitFor(100, 60_000);
-    for (const socket of sockets) socket.destroy();
-    gone();
-
-    const paid = async () => (await statusesOf(buyer)).filter((status) => status === 'SETTLED').length;
-    await expect.poll(paid, { timeout: 60_000 }).toBe(100);
-    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
-    expect(upstream.requests).toHaveLength(100);
-  });
-
-  test('after placing each of twenty orders is charged exactly once for each, and can fetch each response', {
-    timeout: TIMEOUT_MILLISECONDS,
-  }, async () => {
-    upstream.handle(({ body }) => ({ statusCode: 201, body: `ordered ${body}` }));
-    const buyer = await rails.wallet(21n * CENT);
-    const orders = [];
-    for (let index = 0; index < 20; index++) {
-      const order = { headers: v2Headers(await sign(buyer)), body: `{"order":${index}}` };
-      await hangUp(order.headers, order.body);
-      orders.push(order);
-    }
-    await expect.poll(() => statusesOf(buyer), { timeout: 30_000 }).toEqual(orders.map(() => 'SETTLED'));
-
-    for (const { headers, body } of orders) {
-      const repeated = await fetch(urls()[1]!, { method: 'POST', headers, body });
-      expect([repeated.status, await repeated.text()]).toEqual([201, `ordered ${body}`]);
-    }
-    expect(upstream.requests).toHaveLength(20);
-    expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
-  });
-
   test('in the middle of the request body aborts the request to the upstream, and pays nothing', async () => {
     const aborted = Promise.withResolvers<void>();
     const half = createServer((request) =>
@@ -214,43 +168,6 @@ describe('forty requests at once, through two processes', () => {
       }),
     );
   }
-
-  test.each([
-    ['immediately', false],
-    ['slowly', true],
-  ])(
-    'cause exactly one upstream call, which is paid, if the money covers only one and the upstream responds %s',
-    {
-      timeout: TIMEOUT_MILLISECONDS,
-    },
-    async (_when, isHeld) => {
-      const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
-      upstream.handle(async () => {
-        if (isHeld) await othersAnswered;
-        return { statusCode: 201, body: 'ordered' };
-      });
-      const buyer = await rails.wallet(CENT);
-      const asking = ask(buyer);
-      if (isHeld) {
-        const refused = async () => (await statusesOf(buyer)).filter((status) => status === 'FAILED').length;
-        await expect.poll(refused, { timeout: 30_000 }).toBe(39);
-        release();
-      }
-      const answers = await asking;
-
-      expect(upstream.requests).toHaveLength(1);
-      expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
-      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-      const refused = answers.filter(({ status }) => status !== 201);
-      // Once the money is spent, the facilitator rejects the payment.
-      expect(refused.filter(({ status }) => status !== 402 && status !== 429)).toEqual([]);
-      for (const { status, text, retryAfter } of refused) {
-        if (status !== 429) continue;
-        expect([JSON.parse(text).code, retryAfter]).toEqual(['FUNDS_IN_USE', '1']);
-      }
-      if (isHeld) expect(refused.every(({ status }) => status === 429)).toBe(true);
-    },
-  );
 
   test('are all served if the money covers forty', { timeout: TIMEOUT_MILLISECONDS }, async () => {
     const buyer = await rails.wallet(40n * CENT);

@@ -153,26 +153,12 @@ describe('the payment terms', () => {
     expect(await urlOf(app.url, 'SHOP.Example.:8443', ...forged)).toBe(`http://${HOST}:8443/weather`);
   });
 
-  test.each([
-    'a"><script>1</script>',
-    'a.example/b',
-    'user@a.example',
-    'a.example:99999',
-    'a b',
-    'a,b',
-    'a?b',
-    '[::1',
-    '',
-  ])('are not made from the host %j, which gets 400', async (host) => {
-    for (const accept of ['text/html', 'application/json']) {
-      const { status, text } = await ask(`GET ${prefix}/weather`, [`Host: ${host}`, `Accept: ${accept}`]);
-      expect(status).toBe(400);
-      expect(JSON.parse(text).detail).toMatch(/The `Host` header must be a host name/);
-      expect(text).not.toContain('script');
-    }
-    // The public URL is known there, so the host doesn't matter.
-    expect((await ask(`GET ${prefix}/weather`, [`Host: ${host}`], publishedUrl)).status).toBe(402);
-  });
+  test.each(['a"><script>1</script>', 'a b', ''])(
+    "of a service with a public URL don't need a valid host, such as %j",
+    async (host) => {
+      expect((await ask(`GET ${prefix}/weather`, [`Host: ${host}`], publishedUrl)).status).toBe(402);
+    },
+  );
 
   test.each([
     ['a.example', 'a.example'],

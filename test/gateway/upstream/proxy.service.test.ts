@@ -180,22 +180,7 @@ describe('the headers for the upstream', () => {
       origin: 'https://page.example',
       referer: 'https://page.example/secret',
       'x-hop': 'named in Connection',
-      // Proxies in front of an API set these, and the API trusts them.
-      'x-webauth-user': 'admin',
-      'x-consumer-username': 'admin',
-      'x-consumer-groups': 'admins',
-      'x-credential-identifier': 'admin',
-      'x-authenticated-userid': '1',
-      'x-ms-client-principal': 'admin',
-      'x-hasura-role': 'admin',
-      'x-hasura-admin-secret': 's',
-      'x-ssl-client-verify': 'SUCCESS',
-      'x-client-cert': 'c',
-      'x-goog-authenticated-user-email': 'admin@a.example',
-      'x-user-id': '1',
       'x-custom': 'not listed by the endpoint',
-      'ssl-client-verify': 'SUCCESS',
-      'remote-user': 'admin',
       'cf-connecting-ip': '10.0.0.1',
       'fly-client-ip': '10.0.0.1',
     };
@@ -277,18 +262,6 @@ describe('the headers for the upstream', () => {
     for (const name of ['x_custom', 'x-other', 'x-hop']) expect(headers).not.toHaveProperty([name]);
   });
 
-  test.each(['json', 'text/', '', '/', ';charset=utf-8', 'a/b; c', 'text/html; charset="', 'a/b/c, d', '\xe9/\xe9'])(
-    'contain a malformed Content-Type unchanged: %j',
-    async (type) => {
-      const head = `POST ${prefix}/weather HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 2`;
-      expect(statusesOf(await exchange(`${head}\r\n\r\n{}`))).toEqual([402]);
-      expect(statusesOf(await exchange(`${head}\r\n${await paymentLine()}\r\n\r\n{}`))).toEqual([200]);
-      expect(upstream.requests.map(({ headers, body: sent }) => [headers['content-type'], String(sent)])).toEqual([
-        [type, '{}'],
-      ]);
-    },
-  );
-
   test("don't request an encoding that the caller didn't name", async () => {
     await exchange(`GET ${prefix}/weather HTTP/1.1\r\nHost: a\r\n${await paymentLine()}\r\n\r\n`);
     expect(upstream.requests[0]!.headers['accept-encoding']).toBe('identity');
@@ -353,16 +326,6 @@ describe('the response for the buyer', () => {
     }
   });
 
-  test.each([201, 202])('with status %i has the public URL of what the upstream created', async (statusCode) => {
-    upstream.handle(() => ({ statusCode, headers: { location: `${upstream.url}/now/7?x=1` } }));
-    const headers = await pay();
-    // The second response is the stored one.
-    for (let time = 0; time < 2; time++) {
-      const answer = await fetch(`${shop.url}/weather`, { method: 'POST', headers });
-      expect([answer.status, answer.headers.get('location')]).toEqual([statusCode, `${shop.url}/weather/7?x=1`]);
-    }
-  });
-
   test("has no Location that is outside the endpoint, comes with another status, or contains the seller's parameters", async () => {
     const located = async (statusCode: number, location: string, path = '/weather') => {
       upstream.handle(() => ({ statusCode, headers: { location } }));
@@ -375,20 +338,6 @@ describe('the response for the buyer', () => {
     expect(await located(404, '/now/7')).toBeNull();
     expect(await located(201, '/keyed/7?key=of-the-seller&n=1', '/keyed')).toBe(`${shop.url}/keyed/7?n=1`);
     expect(await located(201, 'https://cdn.example/7')).toBe('https://cdn.example/7');
-  });
-
-  test('can be read in full by web pages on any origin', async () => {
-    upstream.handle(() => ({ headers: { 'x-custom': 'a', etag: '"e"' } }));
-    const answer = await fetch(`${shop.url}/weather`, {
-      headers: { ...(await pay()), origin: 'https://page.example' },
-    });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    // With credentials, the wildcard would be a literal name.
-    expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
-    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
-    expect(exposed).toContain('*');
-    for (const name of ['payment-response', 'payment-required', 'etag', 'location', 'link', 'retry-after'])
-      expect(exposed).toContain(name);
   });
 
   test('keeps the encoding that the upstream chose', async () => {

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { freePort } from '../../support/free-port.ts';
-import { sendRaw } from '../../support/raw-http.ts';
-import { createProject } from '../../support/resources.ts';
-import { rawRequest } from '../sign.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rawRequest } from '../gateway/sign.ts';
+import { caller, startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { freePort } from '../support/free-port.ts';
+import { sendRaw } from '../support/raw-http.ts';
+import { createProject, GOOD } from '../support/resources.ts';
 
 /** A service that doesn't know its public name yet. */
 let early: TestApp;
@@ -29,16 +29,16 @@ const statusOf = async (url: string, host: string) => {
 };
 
 /** Starts a second process of the service, which knows its public URL. */
-async function publish(publicUrl: string, log?: pino.Logger) {
+async function publish(publicUrl: string, options: Parameters<typeof startTestApp>[0] = {}) {
   const port = await freePort();
   const { databaseUrl, dataDir } = early;
   const env = { PORT: String(port), PUBLIC_URL: publicUrl };
-  const { stop } = await startTestApp({ env, databaseUrl, dataDir, ...(log && { log }) });
+  const { stop } = await startTestApp({ env, databaseUrl, dataDir, ...options });
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
 test('if a project already has a host name that now belongs to the service, requests go to the service, and the name is logged once', async () => {
-  const names = ['gate.example', 'www.gate.example', 'console.gate.example', 'a.pay.gate.example'];
+  const names = ['pay.gate.example', 'gate.example', 'a.pay.gate.example', 'www.gate.example'];
   const projects = [];
   for (const gatewayHost of names) projects.push(await createProject(alice, { gatewayHost }));
   await createProject(alice, { gatewayHost: 'shop.example' });
@@ -46,9 +46,9 @@ test('if a project already has a host name that now belongs to the service, requ
 
   const lines: { msg: string; host: string; projectId: string }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const published = await publish('https://pay.gate.example', log);
+  const published = await publish('https://pay.gate.example', { log });
   try {
-    for (const host of ['gate.example', 'GATE.example:443', 'gate.example.', 'a.pay.gate.example'])
+    for (const host of [...names.slice(0, 3), 'PAY.gate.example:443', 'gate.example.'])
       expect(await statusOf(published.url, host)).toBe(200);
     // Neither above nor under the service's name.
     for (const host of ['www.gate.example', 'shop.example']) expect(await statusOf(published.url, host)).toBe(404);
@@ -59,8 +59,9 @@ test('if a project already has a host name that now belongs to the service, requ
     expect(await statusOf(published.url, 'gate.example')).toBe(200);
     const warnings = lines.filter(({ msg }) => msg?.startsWith("a project's host name is ignored"));
     expect(warnings.map(({ host, projectId }) => [host, projectId]).sort()).toEqual([
-      ['a.pay.gate.example', projects[3]!.id],
-      ['gate.example', projects[0]!.id],
+      ['a.pay.gate.example', projects[2]!.id],
+      ['gate.example', projects[1]!.id],
+      ['pay.gate.example', projects[0]!.id],
     ]);
     expect(warnings[0]!.msg).toContain('ask the owner for a different `gatewayHost`, or correct PUBLIC_URL');
   } finally {
@@ -85,3 +86,32 @@ test.each(['localhost', 'LOCALHOST', 'www.localhost'])(
     }
   },
 );
+
+describe('a project of a published service gets 422 if it asks for', () => {
+  let published: Awaited<ReturnType<typeof publish>>;
+  let seller: TestUser;
+  beforeAll(async () => {
+    published = await publish('https://pay.gate.com', { config: { production: true } });
+    seller = caller(published.url, alice.subject, alice.token);
+  });
+  afterAll(() => published?.stop());
+
+  test.each([
+    ["the service's name", 'pay.gate.com', /belongs to the service itself/],
+    ['www. under it', 'www.pay.gate.com', /belongs to the service itself/],
+    ['console. under it', 'console.pay.gate.com', /belongs to the service itself/],
+    ['its parent domain', 'gate.com', /belongs to the service itself/],
+    ["a cloud's metadata service", 'metadata.google.internal', /Must be a name on the public internet/],
+    ['a loopback name', 'a.localhost', /Must be a name on the public internet/],
+  ])('%s', async (_what, gatewayHost, message) => {
+    const project = await createProject(seller);
+    const asked = { ...GOOD.project, gatewayHost };
+    for (const refused of [
+      await seller.rest<{ errors: unknown }>('POST', '/api/projects', asked),
+      await seller.rest<{ errors: unknown }>('PATCH', project.base, { gatewayHost: gatewayHost.toUpperCase() }),
+    ]) {
+      expect(refused.status).toBe(422);
+      expect(refused.body.errors).toEqual([{ pointer: '/gatewayHost', message: expect.stringMatching(message) }]);
+    }
+  });
+});

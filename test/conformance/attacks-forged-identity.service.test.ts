@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { headerLines, rawRequest, sign, v2Headers } from '../gateway/sign.ts';
+import { sendRaw } from '../support/raw-http.ts';
+import { type AttackStage, openAttackStage } from './attack-stage.ts';
+
+/** Proxies in front of an API set these, and the API trusts them. */
+const NAMES = [
+  'x-webauth-user',
+  'x-consumer-username',
+  'x-consumer-groups',
+  'x-credential-identifier',
+  'x-authenticated-userid',
+  'x-ms-client-principal',
+  'x-hasura-role',
+  'x-hasura-admin-secret',
+  'x-ssl-client-verify',
+  'x-client-cert',
+  'x-goog-authenticated-user-email',
+  'x-user-id',
+  'ssl-client-verify',
+  'remote-user',
+];
+
+let stage: AttackStage;
+
+beforeAll(async () => {
+  stage = await openAttackStage({ endpoints: { '/weather': {} } });
+});
+afterAll(() => stage?.close());
+
+test.each([
+  ['as they are', (name: string) => name],
+  // Servers that turn names into variables (CGI, WSGI, PHP) read these like the ones above.
+  ['with underscores', (name: string) => name.replaceAll('-', '_')],
+  ['in capitals', (name: string) => name.toUpperCase()],
+])("headers in which a proxy would say who the caller is don't reach the upstream, written %s", async (_how, write) => {
+  const { rails, upstream, urls } = stage;
+  upstream.requests.length = 0;
+  const forged = Object.fromEntries(NAMES.map((name) => [write(name), 'admin']));
+  const lines = headerLines({ ...forged, accept: 'text/plain', ...v2Headers(await sign(await rails.wallet())) });
+  const { origin, pathname } = new URL(`${urls[0]}/weather`);
+
+  const [answer] = await sendRaw(origin, [rawRequest(`GET ${pathname}`, 'Host: a', ...lines)]);
+
+  expect([answer!.status, answer!.text]).toEqual([200, 'served']);
+  const [{ headers } = { headers: {} }] = upstream.requests;
+  expect(headers).toMatchObject({ accept: 'text/plain' });
+  expect(JSON.stringify(headers)).not.toContain('admin');
+});

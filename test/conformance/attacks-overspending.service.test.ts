@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sign, v2Headers } from '../gateway/sign.ts';
+import { type AttackStage, openAttackStage } from './attack-stage.ts';
+
+let stage: AttackStage;
+
+beforeAll(async () => {
+  stage = await openAttackStage({ endpoints: { '/orders': {} }, gatewayCount: 2 });
+});
+afterAll(() => stage?.close());
+
+// Slow first: it leaves the limit on bad payments alone, because the others are rejected before verification decides.
+test.each([
+  ['after all others were rejected', true],
+  ['immediately', false],
+])(
+  'forty requests at once through two processes, with money for one, cause exactly one upstream call, which is paid, if the upstream responds %s',
+  {
+    timeout: 90_000,
+  },
+  async (_when, isHeld) => {
+    const { rails, upstream, urls, totals } = stage;
+    const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();
+    upstream.requests.length = 0;
+    upstream.handle(async () => {
+      if (isHeld) await othersRejected;
+      return { statusCode: 201, body: 'ordered' };
+    });
+    const before = (await totals()).settledCount;
+    const buyer = await rails.wallet(10_000n);
+    const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
+    let rejections = 0;
+
+    const answers = await Promise.all(
+      signed.map(async (payment, index) => {
+        const answer = await fetch(`${urls[index % 2]}/orders`, { headers: v2Headers(payment) });
+        if (answer.status !== 201) rejections += 1;
+        if (rejections === 39) release();
+        return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+      }),
+    );
+
+    expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    expect((await totals()).settledCount).toBe(before + 1);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const rejected = answers.filter(({ status }) => status !== 201);
+    // Once the money is spent, the facilitator rejects the payment.
+    const allowed = isHeld ? [429] : [402, 429];
+    expect(rejected.filter(({ status }) => !allowed.includes(status))).toEqual([]);
+    for (const { status, text, retryAfter } of rejected) {
+      if (status === 429) expect([JSON.parse(text).code, retryAfter]).toEqual(['FUNDS_IN_USE', '1']);
+    }
+  },
+);

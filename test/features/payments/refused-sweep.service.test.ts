@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sweepRefusedPayments } from '../../../src/features/payments/refused-sweep.ts';
+import { leaseOf, newPayment, openTestLedger, type TestLedger } from './support.ts';
+
+let books: TestLedger;
+
+beforeAll(async () => {
+  books = await openTestLedger();
+});
+afterAll(() => books?.close());
+
+test('payments that failed verification are deleted after an hour, and all others are kept', async () => {
+  const project = await books.project();
+  const claimed = async () => leaseOf((await books.ledger.claim(newPayment(project.id))).payment);
+  const [refused, failed, open] = [await claimed(), await claimed(), await claimed()];
+  const failure = { reason: 'invalid_exact_evm_signature', message: 'Forged.' };
+  await books.ledger.failed(refused, { stage: 'VERIFY', ...failure });
+  await books.ledger.verified(failed);
+  await books.ledger.failed(failed, { stage: 'UPSTREAM', ...failure });
+  const kept = async () => (await books.db.prisma.payment.findMany()).map(({ id }) => id).sort();
+  const all = [refused, failed, open].map(({ paymentId }) => paymentId).sort();
+
+  await books.db.pool.query(`UPDATE "Payment" SET "createdAt" = now() - interval '59 minutes'`);
+  await sweepRefusedPayments(books.db.pool);
+  expect(await kept()).toEqual(all);
+  await books.db.pool.query(`UPDATE "Payment" SET "createdAt" = now() - interval '61 minutes'`);
+  await sweepRefusedPayments(books.db.pool);
+  expect(await kept()).toEqual(all.filter((id) => id !== refused.paymentId));
+});
