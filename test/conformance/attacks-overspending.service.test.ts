@@ -45,11 +45,15 @@ test.each([
     expect((await totals()).settledCount).toBe(before + 1);
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const rejected = answers.filter(({ status }) => status !== 201);
-    // Once the money is spent, the facilitator rejects the payment.
-    const allowed = isHeld ? [429] : [402, 429];
-    expect(rejected.filter(({ status }) => !allowed.includes(status))).toEqual([]);
+    // The facilitator may respond too late on a busy machine.
+    const refusals = [
+      [429, 'FUNDS_IN_USE', '1'],
+      [503, 'FACILITATOR_UNAVAILABLE', '5'],
+    ];
     for (const { status, text, retryAfter } of rejected) {
-      if (status === 429) expect([JSON.parse(text).code, retryAfter]).toEqual(['FUNDS_IN_USE', '1']);
+      // Once the money is spent, the facilitator rejects the payment.
+      if (status === 402) expect(isHeld).toBe(false);
+      else expect(refusals).toContainEqual([status, JSON.parse(text).code, retryAfter]);
     }
   },
 );
