@@ -1,0 +1,47 @@
+import pino from 'pino';
+import { startApp } from '../../src/app.ts';
+import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
+import { readConfig } from '../../src/config/config.ts';
+
+export type Data = { token: string; projectId: string; endpointId: string };
+
+const PROJECTS = 5;
+const ENDPOINTS = 40;
+const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+
+/** Fills an empty database through the API: an account with projects and endpoints, and a second one like it. */
+export async function createData({ databaseUrl, dataDir }: { databaseUrl: string; dataDir: string }): Promise<Data> {
+  const config = readConfig({ NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' });
+  const app = await startApp({ config, databaseUrl, log: pino({ level: 'silent' }) });
+  const issuer = await openDevIssuer({ dataDir });
+
+  async function createFor(subject: string): Promise<Data> {
+    // The limit counts each request, but never rejects one.
+    const token = await issuer.sign({ subject, tier: 'ENTERPRISE', requestsPerMinute: 1_000_000 });
+    const create = async (path: string, body: unknown): Promise<string> => {
+      const response = await fetch(`${app.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      return ((await response.json()) as { id: string }).id;
+    };
+    let [projectId, endpointId] = ['', ''];
+    for (let project = 0; project < PROJECTS; project++) {
+      projectId = await create('/api/projects', { name: `Project ${project}`, walletAddress: WALLET });
+      for (let number = 0; number < ENDPOINTS; number++) {
+        const endpoint = { upstreamUrl: 'https://upstream.example/data', priceUsd: '0.01', description: 'Data' };
+        endpointId = await create(`/api/projects/${projectId}/endpoints`, { ...endpoint, path: `/data/${number}` });
+      }
+    }
+    return { token, projectId, endpointId };
+  }
+
+  try {
+    await createFor('other');
+    return await createFor('seller');
+  } finally {
+    await app.stop();
+  }
+}

@@ -1,0 +1,73 @@
+/** A process with clients, each of which sends its next request once it has the response to the last one. */
+import { randomBytes } from 'node:crypto';
+import { now, serve } from '../support/child.ts';
+import { openConnection } from '../support/connection.ts';
+
+export type LoadMethods = typeof methods;
+
+export type Load = {
+  /** Where the server listens. */
+  url: string;
+  request: ApiRequest;
+  token: string;
+  connections: number;
+  /** Stops after so many seconds or requests. */
+  limit: { seconds: number } | { requests: number };
+};
+
+export type ApiRequest = {
+  method: 'GET' | 'POST';
+  path: string;
+  /** The JSON body. `UNIQUE` in it is different for each request. */
+  body?: string;
+  status: number;
+  /** What each response contains. */
+  contains: string;
+};
+
+export type LoadResult = { count: number; seconds: number; latencies: Float64Array };
+
+/** As long as the text that replaces it. */
+export const UNIQUE = '-unique-unique-';
+
+const run = randomBytes(3).toString('hex');
+let lastNumber = 0;
+const nextUnique = () => `${run}${(++lastNumber).toString(36).padStart(UNIQUE.length - run.length, '0')}`;
+
+const methods = {
+  /** @throws Error for a response with another status or content. */
+  async load({ url, request, token, connections, limit }: Load): Promise<LoadResult> {
+    const { host, hostname, port } = new URL(url);
+    const { method, path, body, status, contains } = request;
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      `host: ${host}`,
+      `authorization: Bearer ${token}`,
+      'accept: application/json',
+      ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
+    ];
+    const text = `${head.join('\r\n')}\r\n\r\n${body ?? ''}`;
+    const latencies: number[] = [];
+    let started = 0;
+
+    async function ask(): Promise<void> {
+      const connection = await openConnection(hostname, Number(port), '127.0.0.1');
+      while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
+        started++;
+        const sentAt = now();
+        const response = await connection.send(text.replace(UNIQUE, nextUnique));
+        if (response.status !== status || !response.text.includes(contains))
+          throw new Error(`${url}${path} responded with ${response.status}: ${response.text}`);
+        latencies.push(now() - sentAt);
+      }
+      connection.close();
+    }
+
+    const startedAt = now();
+    const endsAt = startedAt + ('seconds' in limit ? limit.seconds * 1000 : 0);
+    await Promise.all(Array.from({ length: connections }, ask));
+    return { count: latencies.length, seconds: (now() - startedAt) / 1000, latencies: Float64Array.from(latencies) };
+  },
+};
+
+serve(methods);
