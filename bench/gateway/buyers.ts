@@ -1,7 +1,7 @@
 /** A process with buyers, each of which sends its next request once it has the response to the last one. */
 import { createHash, randomBytes } from 'node:crypto';
 import { now, serve } from '../support/child.ts';
-import { openConnection } from './connection.ts';
+import { openConnection } from '../support/connection.ts';
 
 export type BuyerMethods = typeof methods;
 

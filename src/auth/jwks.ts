@@ -8,6 +8,8 @@ export type FetchJson = (url: string, options: { timeoutMilliseconds: number; ma
 export type KeySource = {
   /** The key that verifies a token. @throws the error from `jose` if no key or several keys match. */
   getKey: JWTVerifyGetKey;
+  /** All keys that are trusted now. This is the same function until the keys change. Undefined if there are none. */
+  usable(): JWTVerifyGetKey | undefined;
   /**
    * Fetches the keys again, unless it already tried within the last 5 s. Never throws. Returns whether the keys are
    * fresh.
@@ -21,7 +23,8 @@ const MAX_STALE_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** Keys for an issuer that lists them in its configuration. */
 export function createStaticKeys(jwks: JSONWebKeySet): KeySource {
-  return { getKey: createLocalJWKSet(jwks), refresh: async () => true };
+  const getKey = createLocalJWKSet(jwks);
+  return { getKey, usable: () => getKey, refresh: async () => true };
 }
 
 /**
@@ -38,7 +41,7 @@ export function createRemoteKeys(options: {
   now: () => number;
 }): KeySource {
   const { uri, fetchJson, log, now } = options;
-  let keys: { getKey: JWTVerifyGetKey; fetchedAt: number } | undefined;
+  let keys: { getKey: JWTVerifyGetKey; text: string; fetchedAt: number } | undefined;
   let lastAttemptAt = Number.NEGATIVE_INFINITY;
   let running: Promise<boolean> | undefined;
 
@@ -56,7 +59,9 @@ export function createRemoteKeys(options: {
   async function load(startedAt: number): Promise<boolean> {
     try {
       const jwks = (await fetchJson(uri, FETCH_LIMITS)) as JSONWebKeySet;
-      keys = { getKey: createLocalJWKSet(jwks), fetchedAt: startedAt };
+      const text = JSON.stringify(jwks);
+      const getKey = keys?.text === text ? keys.getKey : createLocalJWKSet(jwks);
+      keys = { getKey, text, fetchedAt: startedAt };
       return true;
     } catch (error) {
       const ageSeconds = keys && Math.round((startedAt - keys.fetchedAt) / 1000);
@@ -65,13 +70,13 @@ export function createRemoteKeys(options: {
     }
   }
 
-  function usableKeys(): JWTVerifyGetKey | undefined {
+  function usable(): JWTVerifyGetKey | undefined {
     return keys && now() - keys.fetchedAt <= MAX_STALE_MILLISECONDS ? keys.getKey : undefined;
   }
 
   const getKey: JWTVerifyGetKey = async (header, token) => {
-    if (!usableKeys()) await refresh();
-    const known = usableKeys();
+    if (!usable()) await refresh();
+    const known = usable();
     if (!known) {
       const detail = 'The keys of the token’s issuer cannot be fetched right now. Retry later.';
       throw new AppError('UNAVAILABLE', { detail, retryAfterSeconds: BACK_OFF_MILLISECONDS / 1000 });
@@ -81,9 +86,9 @@ export function createRemoteKeys(options: {
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
       await refresh();
-      return (usableKeys() ?? known)(header, token);
+      return (usable() ?? known)(header, token);
     }
   };
 
-  return { getKey, refresh };
+  return { getKey, usable, refresh };
 }

@@ -5,6 +5,7 @@ import { isRequestsPerMinute, parseTier, type Tier } from '../limits/tiers.ts';
 import type { IssuerConfig } from './issuer-config.ts';
 import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } from './jwks.ts';
 import { badCredential } from './unauthenticated.ts';
+import { createVerifiedTokens } from './verified-tokens.ts';
 
 /**
  * A verified token's claims. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted to
@@ -41,7 +42,7 @@ const TOKEN_TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/
  * Verifies JSON Web Tokens from the configured issuers according to RFC 8725. The signature algorithm must be listed,
  * the issuer and the audience must match, and `exp`, `iat`, and `sub` are required. Clocks may differ by 30 s. Keys
  * come only from the configuration: `jwk`, `jku`, and `x5u` headers are ignored. Tokens with a `crit` header are
- * rejected.
+ * rejected. A verified token isn't verified again until it expires or its issuer's keys change.
  *
  * @param now milliseconds since 1970.
  * @param refreshMilliseconds how often to fetch the keys again in the background.
@@ -55,6 +56,7 @@ export function createTokenVerifier(options: {
 }): TokenVerifier {
   const { fetchJson, log, now = Date.now, refreshMilliseconds = 5 * 60_000 } = options;
   const issuers = new Map(options.issuers.map((config) => [config.issuer, { config, keys: openKeys(config) }]));
+  const verified = createVerifiedTokens({ now, toleranceMilliseconds: CLOCK_TOLERANCE_SECONDS * 1000 });
   const timers = new Map<KeySource, NodeJS.Timeout>();
   let isRunning = false;
 
@@ -70,10 +72,16 @@ export function createTokenVerifier(options: {
 
   async function verify(token: string): Promise<TokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw badCredential('The token is larger than 8 KB.');
+    const known = verified.find(token);
+    if (known) return known;
     const issuer = issuers.get(unverifiedIssuer(token));
     if (!issuer) throw badCredential('The token’s issuer is not configured.');
-    const payload = await verifiedPayload(token, issuer.config, issuer.keys);
-    return readClaims(payload, issuer.config);
+    const { config, keys } = issuer;
+    const keyset = keys.usable();
+    const claims = readClaims(await verifiedPayload(token, config, keys), config);
+    // If the keys changed in the meantime, the token may have been verified with one that is gone.
+    if (keyset && keyset === keys.usable()) verified.remember(token, claims, keys, keyset);
+    return claims;
   }
 
   async function verifiedPayload(token: string, config: IssuerConfig, keys: KeySource): Promise<JWTPayload> {

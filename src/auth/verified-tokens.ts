@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { JWTVerifyGetKey } from 'jose';
+import type { KeySource } from './jwks.ts';
+import type { TokenClaims } from './jwt.ts';
+
+/**
+ * Remembers the claims of verified tokens, because checking a signature costs more than most requests. A token is
+ * forgotten when it expires and when its issuer's keys change. Only hashes of tokens are kept.
+ */
+export type VerifiedTokens = {
+  /** The claims of a token that still is as valid as when it was verified. */
+  find(token: string): TokenClaims | undefined;
+  /** @param keyset the issuer's keys with which the token was verified. */
+  remember(token: string, claims: TokenClaims, keys: KeySource, keyset: JWTVerifyGetKey): void;
+};
+
+type Verified = { claims: TokenClaims; keys: KeySource; keyset: JWTVerifyGetKey };
+
+const MAX_REMEMBERED = 20_000;
+
+/**
+ * @param now milliseconds since 1970.
+ * @param toleranceMilliseconds how long tokens are valid after they expire.
+ */
+export function createVerifiedTokens(options: { now: () => number; toleranceMilliseconds: number }): VerifiedTokens {
+  const { now, toleranceMilliseconds } = options;
+  const byDigest = new Map<string, Verified>();
+
+  const isValid = ({ claims, keys, keyset }: Verified) =>
+    claims.expiresAt.getTime() + toleranceMilliseconds > now() && keys.usable() === keyset;
+
+  return {
+    find(token) {
+      const digest = digestOf(token);
+      const verified = byDigest.get(digest);
+      if (!verified) return undefined;
+      if (isValid(verified)) return verified.claims;
+      byDigest.delete(digest);
+      return undefined;
+    },
+    remember(token, claims, keys, keyset) {
+      if (byDigest.size >= MAX_REMEMBERED) byDigest.delete(byDigest.keys().next().value!);
+      byDigest.set(digestOf(token), { claims, keys, keyset });
+    },
+  };
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64');
+}
