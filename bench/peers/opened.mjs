@@ -1,4 +1,4 @@
-/** A peer's server, once it listens. */
+/** Waits until a peer's server listens. */
 export async function opened(server) {
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
   const stop = async () => {

@@ -19,13 +19,3 @@ export function createUpstream(upstreamUrl) {
     return { status: statusCode, type: headers['content-type'], body: await body.text() };
   };
 }
-
-/** Waits until the server listens. */
-export async function opened(server) {
-  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
-  const stop = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url: `http://127.0.0.1:${server.address().port}`, stop };
-}

@@ -1,6 +1,7 @@
 import { paymentMiddleware, x402ResourceServer } from '@x402/express';
 import express from 'express';
-import { createUpstream, opened, paidRoute } from './x402-common.mjs';
+import { opened } from './opened.mjs';
+import { createUpstream, paidRoute } from './x402-common.mjs';
 
 export async function createServer(options) {
   const ask = createUpstream(options.upstreamUrl);

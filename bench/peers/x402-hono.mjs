@@ -1,7 +1,8 @@
 import { serve } from '@hono/node-server';
 import { paymentMiddleware, x402ResourceServer } from '@x402/hono';
 import { Hono } from 'hono';
-import { createUpstream, opened, paidRoute } from './x402-common.mjs';
+import { opened } from './opened.mjs';
+import { createUpstream, paidRoute } from './x402-common.mjs';
 
 export async function createServer(options) {
   const ask = createUpstream(options.upstreamUrl);
