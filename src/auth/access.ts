@@ -33,11 +33,24 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
  * visible, the filter is an empty list, which matches nothing.
  */
 export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
-  const isVisible =
-    viewer.kind === 'user'
-      ? (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId)
-      : viewer.projectId === projectId;
-  return { projectId: isVisible ? projectId : { in: [] as string[] } };
+  return { projectId: (await isVisible(prisma, viewer, projectId)) ? projectId : { in: [] as string[] } };
+}
+
+/** Whether the viewer can see the project. */
+export async function isVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
+  if (viewer.kind === 'apiKey') return viewer.projectId === projectId;
+  if (shown.get(viewer)?.has(projectId)) return true;
+  return (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId);
+}
+
+/** The projects that each viewer has already been shown. Each operation has its own viewer. */
+const shown = new WeakMap<Viewer, Set<string>>();
+
+/** Call this with projects found by `visibleProjects`. What is in them can then be read without looking them up again. */
+export function noteVisible(viewer: Viewer, projects: readonly { id: string }[]): void {
+  const ids = shown.get(viewer) ?? new Set();
+  shown.set(viewer, ids);
+  for (const { id } of projects) ids.add(id);
 }
 
 type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
@@ -70,10 +83,11 @@ function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, proj
  * @throws AppError `NOT_FOUND` for impossible IDs.
  */
 export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
+  const isShown = projectId != null && (shown.get(viewer)?.has(projectId) ?? false);
   return {
     id: requireId(type, id),
     ...(projectId != null && { projectId: requireId('Project', projectId) }),
-    ...inVisibleProject(viewer),
+    ...(isShown ? {} : inVisibleProject(viewer)),
   };
 }
 

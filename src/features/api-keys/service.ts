@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, requireUser, visibleItem } from '../../auth/access.ts';
+import { isVisible, requireUser, visibleItem } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
+import { createPages, type PageQuery } from '../../database/pages.ts';
 import { notFound } from '../../errors.ts';
 import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
@@ -24,13 +25,22 @@ export type ApiKeyService = ReturnType<typeof createApiKeyService>;
 /** A project's API keys. Only users can create and revoke them; API keys get `FORBIDDEN`. */
 export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
   const { db, bus, keyring } = options;
-  return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs): Promise<ApiKey[]> {
-      return db.prisma.apiKey.findMany({
+  const pages = createPages({
+    db: db.pool,
+    table: 'ApiKey',
+    condition: '"revokedAt" IS NULL',
+    find: (query: Omit<Prisma.ApiKeyFindManyArgs, 'where' | 'take'>, { where, ...which }) =>
+      db.prisma.apiKey.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, { ...(await inProject(db.prisma, viewer, projectId)), revokedAt: null }] },
+        ...which,
+        where: { AND: [where, { revokedAt: null }] },
         orderBy: { id: 'desc' },
-      });
+      }),
+  });
+
+  return {
+    async list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs & PageQuery): Promise<ApiKey[]> {
+      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
     },
 
     find(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, visibleItem } from '../../auth/access.ts';
+import { isVisible, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
@@ -9,6 +9,7 @@ import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '.
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/types/registry.ts';
 import type { Database } from '../../database/client.ts';
+import { createPages, type PageQuery } from '../../database/pages.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
@@ -69,13 +70,20 @@ export function createConnectorService(options: {
     secretConfig: secretBox.seal(JSON.stringify(config), place(id, projectId)),
   });
 
+  const pages = createPages({
+    db: db.pool,
+    table: 'Connector',
+    find: (query: Omit<Prisma.ConnectorFindManyArgs, 'where' | 'take'>, which) =>
+      db.prisma.connector.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
+  });
+
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.ConnectorFindManyArgs): Promise<Connector[]> {
-      return db.prisma.connector.findMany({
-        ...query,
-        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
-        orderBy: { id: 'desc' },
-      });
+    async list(
+      viewer: Viewer,
+      projectId: string,
+      query: Prisma.ConnectorFindManyArgs & PageQuery,
+    ): Promise<Connector[]> {
+      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
     },
 
     find(

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, visibleItem } from '../../auth/access.ts';
+import { isVisible, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
+import { createPages, type PageQuery } from '../../database/pages.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
@@ -84,13 +85,16 @@ export function createEndpointService(options: {
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
 
+  const pages = createPages({
+    db: db.pool,
+    table: 'Endpoint',
+    find: (query: Omit<Prisma.EndpointFindManyArgs, 'where' | 'take'>, which) =>
+      db.prisma.endpoint.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
+  });
+
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs): Promise<Endpoint[]> {
-      return db.prisma.endpoint.findMany({
-        ...query,
-        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
-        orderBy: { id: 'desc' },
-      });
+    async list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs & PageQuery): Promise<Endpoint[]> {
+      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
     },
 
     find(

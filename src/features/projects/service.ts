@@ -2,7 +2,7 @@ import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { noteVisible, requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
@@ -66,20 +66,21 @@ export function createProjectService(options: {
   const updateInput = createInput.partial();
 
   return {
-    list(viewer: Viewer, query: Prisma.ProjectFindManyArgs): Promise<Project[]> {
-      return db.prisma.project.findMany({
+    async list(viewer: Viewer, query: Prisma.ProjectFindManyArgs): Promise<Project[]> {
+      const projects = await db.prisma.project.findMany({
         ...query,
         where: { AND: [query.where ?? {}, visibleProjects(viewer)] },
         orderBy: { id: 'desc' },
       });
+      noteVisible(viewer, projects);
+      return projects;
     },
 
     /** The project, or null if it doesn't exist or the viewer can't see it. */
     async find(viewer: Viewer, id: string, query: Omit<Prisma.ProjectFindFirstArgs, 'where'> = {}) {
-      return db.prisma.project.findFirst({
-        ...query,
-        where: visibleProject(viewer, id),
-      });
+      const project = await db.prisma.project.findFirst({ ...query, where: visibleProject(viewer, id) });
+      if (project) noteVisible(viewer, [project]);
+      return project;
     },
 
     /** The secret that an upstream uses to verify that a request came through the gateway. Null for API keys. */

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, visibleItem } from '../../auth/access.ts';
+import { isVisible, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
+import { createPages, type PageQuery } from '../../database/pages.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -80,13 +81,16 @@ export function createWebhookService(options: {
   });
   const updateInput = createInput.partial().extend(switchShape);
 
+  const pages = createPages({
+    db: db.pool,
+    table: 'Webhook',
+    find: (query: Omit<Prisma.WebhookFindManyArgs, 'where' | 'take'>, which) =>
+      db.prisma.webhook.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
+  });
+
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs): Promise<Webhook[]> {
-      return db.prisma.webhook.findMany({
-        ...query,
-        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
-        orderBy: { id: 'desc' },
-      });
+    async list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs & PageQuery): Promise<Webhook[]> {
+      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
     },
 
     find(
