@@ -13,10 +13,10 @@ import {
 } from 'graphql';
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
+import { operationOf, rootType, typeAt } from './document-types.ts';
 import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
 import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
-import { operationOf, rootType, typeAt } from './run-route.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
 /** Error statuses, and the routes that can return them. */

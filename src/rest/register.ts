@@ -10,6 +10,7 @@ import type { Admission } from '../http/admission.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { runOnce } from './idempotency.ts';
 import { createOpenApi } from './openapi.ts';
+import { resultConverter } from './result-converter.ts';
 import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { runRoute } from './run-route.ts';
@@ -35,11 +36,11 @@ export function registerRest(
   }
 
   for (const route of ROUTES) {
+    const prepared = { schema, route, convert: resultConverter(schema, route.document) };
     const run = (request: FastifyRequest) =>
       runRoute(
         server,
-        schema,
-        route,
+        prepared,
         {
           params: request.params as Record<string, string>,
           query: request.query as Record<string, string | string[] | undefined>,

@@ -1,20 +1,12 @@
-import {
-  type DocumentNode,
-  type GraphQLError,
-  type GraphQLInputType,
-  type GraphQLOutputType,
-  type GraphQLSchema,
-  getNamedType,
-  isObjectType,
-  Kind,
-  typeFromAST,
-} from 'graphql';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
 import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
 import type { StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
+import { typeAt } from './document-types.ts';
+import type { Convert } from './result-converter.ts';
 import type { RestRoute } from './routes/route.ts';
-import { fromResult, toVariable } from './values.ts';
+import { toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;
 
@@ -27,6 +19,9 @@ export type RouteRequest = {
   url: string;
 };
 
+/** A route, and how its document's results become responses. */
+export type PreparedRoute = { schema: GraphQLSchema; route: RestRoute; convert: Convert };
+
 /**
  * Runs a route: the request's parameters and body become the document's variables, and the result becomes the response.
  *
@@ -34,8 +29,7 @@ export type RouteRequest = {
  */
 export async function runRoute(
   server: GraphQLServer,
-  schema: GraphQLSchema,
-  route: RestRoute,
+  { schema, route, convert }: PreparedRoute,
   request: RouteRequest,
   context: GraphQLContext,
 ): Promise<StoredResponse> {
@@ -45,7 +39,7 @@ export async function runRoute(
   if (errors?.[0]) throw fromGraphQL(errors[0]);
   if (route.kind === 'delete') return { status: 204, headers: {}, body: undefined };
 
-  const result = fromResult(rootType(schema, route.document), data) as Record<string, unknown>;
+  const result = convert(data) as Record<string, unknown>;
   const found = dig(result, route.at);
   if (found === null || found === undefined) throw notFound();
   if (route.kind === 'list') return page(found as Page, request.url);
@@ -114,35 +108,6 @@ function writeVariables(
   const input = toVariable(typeAt(schema, route.document, ['input']), { ...given, ...fromPath }, errors);
   if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
   return { input };
-}
-
-/** The type of a variable in the document or, for an input object, of a field inside it. */
-export function typeAt(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  [name, ...rest]: readonly string[],
-): GraphQLInputType {
-  const operation = operationOf(document);
-  const variable = operation.variableDefinitions?.find((definition) => definition.variable.name.value === name);
-  let type = variable && (typeFromAST(schema, variable.type as never) as GraphQLInputType | undefined);
-  for (const field of rest) {
-    const named = type && getNamedType(type);
-    type = named && 'getFields' in named ? named.getFields()[field]?.type : undefined;
-  }
-  if (!type) throw new Error(`The route's document has no variable ${[name, ...rest].join('.')}`);
-  return type;
-}
-
-export function operationOf(document: DocumentNode) {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  if (!operation) throw new Error('The document has no operation');
-  return operation;
-}
-
-export function rootType(schema: GraphQLSchema, document: DocumentNode): GraphQLOutputType {
-  const root = schema.getRootType(operationOf(document).operation);
-  if (!root || !isObjectType(root)) throw new Error('The schema has no such root type');
-  return root;
 }
 
 function fromGraphQL(error: GraphQLError): AppError {

@@ -1,13 +1,10 @@
 import {
   type GraphQLInputType,
-  type GraphQLOutputType,
   isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
-  isObjectType,
   isRequiredInputField,
-  isScalarType,
 } from 'graphql';
 import type { FieldError } from '../errors.ts';
 import { toPointer } from '../validation.ts';
@@ -79,16 +76,3 @@ const SCALARS: Record<string, { accepts(value: unknown): boolean; message: strin
     message: 'Must be a whole number.',
   },
 };
-
-/** Converts a result back into REST's spelling, guided by its type. It relies on documents without aliases. */
-export function fromResult(type: GraphQLOutputType, value: unknown): unknown {
-  if (value === null || value === undefined) return value;
-  if (isNonNullType(type)) return fromResult(type.ofType, value);
-  if (isListType(type)) return (value as unknown[]).map((item) => fromResult(type.ofType, item));
-  if (isEnumType(type)) return type.getValue(value as string)?.value;
-  if (!isObjectType(type) || isScalarType(type)) return value;
-  const fields = type.getFields();
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, fields[name] ? fromResult(fields[name].type, item) : item]),
-  );
-}

@@ -1,7 +1,6 @@
-import { getNamedType, isEnumType, isLeafType, isNonNullType, isObjectType } from 'graphql';
+import { type GraphQLObjectType, getNamedType, isEnumType, isLeafType, isNonNullType, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
-import { fromResult } from '../../src/rest/values.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createPayment } from '../support/payments.ts';
 import {
@@ -58,6 +57,14 @@ const NODES = Object.values(schema.getTypeMap())
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'))
   .map(({ name }) => name);
 
+/** A field's value in REST, where enum values have their own spelling. */
+function restValue(type: GraphQLObjectType, field: string, value: unknown): unknown {
+  const named = getNamedType(type.getFields()[field]!.type);
+  if (!isEnumType(named) || value === null) return value;
+  const spell = (name: unknown) => named.getValue(name as string)!.value;
+  return Array.isArray(value) ? value.map(spell) : spell(value);
+}
+
 test('every resource type is compared', () => {
   expect(Object.keys(paths).sort()).toEqual(NODES.toSorted());
 });
@@ -80,7 +87,8 @@ describe.each(NODES)('a resource of type %s', (name) => {
     expect(errors).toBeUndefined();
     // REST can leave out fields that contain other objects, or replace them with IDs.
     const { attempts: _attempts, ...fields } = one.body;
-    expect(fields).toEqual(fromResult(type, data!.node));
+    const inRest = Object.entries(data!.node).map(([field, value]) => [field, restValue(type, field, value)]);
+    expect(fields).toEqual(Object.fromEntries(inRest));
   });
 
   test('uses the documented enum values in REST and enum names in GraphQL', async () => {

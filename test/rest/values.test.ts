@@ -3,7 +3,7 @@ import { type GraphQLEnumType, type GraphQLInputObjectType, isEnumType, isInputO
 import { expect, test } from 'vitest';
 import type { FieldError } from '../../src/errors.ts';
 import { schema } from '../../src/graphql/schema.ts';
-import { fromResult, toVariable } from '../../src/rest/values.ts';
+import { toVariable } from '../../src/rest/values.ts';
 
 const inputs = Object.values(schema.getTypeMap()).filter(isInputObjectType);
 const enums = Object.values(schema.getTypeMap()).filter((type) => isEnumType(type) && !type.name.startsWith('__'));
@@ -13,12 +13,11 @@ function convert(type: GraphQLInputObjectType | GraphQLEnumType, value: unknown)
   return { result: toVariable(type, value, errors), errors };
 }
 
-test('every enum value is accepted and returned in its REST spelling', () => {
+test('every enum value is accepted in its REST spelling', () => {
   expect(enums.length).toBeGreaterThan(5);
   for (const type of enums as GraphQLEnumType[]) {
     for (const { name, value } of type.getValues()) {
       expect(convert(type, value)).toEqual({ result: name, errors: [] });
-      expect(fromResult(type, name)).toBe(value);
     }
   }
 });
