@@ -56,7 +56,7 @@ export function createTokenVerifier(options: {
 }): TokenVerifier {
   const { fetchJson, log, now = Date.now, refreshMilliseconds = 5 * 60_000 } = options;
   const issuers = new Map(options.issuers.map((config) => [config.issuer, { config, keys: openKeys(config) }]));
-  const verified = createVerifiedTokens({ now, toleranceMilliseconds: CLOCK_TOLERANCE_SECONDS * 1000 });
+  const verified = createVerifiedTokens<TokenClaims>({ now, toleranceMilliseconds: CLOCK_TOLERANCE_SECONDS * 1000 });
   const timers = new Map<KeySource, NodeJS.Timeout>();
   let isRunning = false;
 

@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
 import type { KeySource } from './jwks.ts';
-import type { TokenClaims } from './jwt.ts';
 
 /**
  * Remembers the claims of verified tokens, because checking a signature costs more than most requests. A token is
  * forgotten when it expires and when its issuer's keys change. Only hashes of tokens are kept.
  */
-export type VerifiedTokens = {
+export type VerifiedTokens<Claims extends { expiresAt: Date }> = {
   /** The claims of a token that still is as valid as when it was verified. */
-  find(token: string): TokenClaims | undefined;
+  find(token: string): Claims | undefined;
   /** @param keyset the issuer's keys with which the token was verified. */
-  remember(token: string, claims: TokenClaims, keys: KeySource, keyset: JWTVerifyGetKey): void;
+  remember(token: string, claims: Claims, keys: KeySource, keyset: JWTVerifyGetKey): void;
 };
-
-type Verified = { claims: TokenClaims; keys: KeySource; keyset: JWTVerifyGetKey };
 
 const MAX_REMEMBERED = 20_000;
 
@@ -22,7 +19,11 @@ const MAX_REMEMBERED = 20_000;
  * @param now milliseconds since 1970.
  * @param toleranceMilliseconds how long tokens are valid after they expire.
  */
-export function createVerifiedTokens(options: { now: () => number; toleranceMilliseconds: number }): VerifiedTokens {
+export function createVerifiedTokens<Claims extends { expiresAt: Date }>(options: {
+  now: () => number;
+  toleranceMilliseconds: number;
+}): VerifiedTokens<Claims> {
+  type Verified = { claims: Claims; keys: KeySource; keyset: JWTVerifyGetKey };
   const { now, toleranceMilliseconds } = options;
   const byDigest = new Map<string, Verified>();
 

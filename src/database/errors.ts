@@ -3,6 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const FOREIGN_KEY_VIOLATION = '23503';
+const QUERY_CANCELED = '57014';
 
 /** Whether a unique index rejected a write (Prisma P2002). */
 export function isUniqueViolation(error: unknown): boolean {
@@ -15,4 +16,9 @@ export function isForeignKeyViolation(error: unknown): boolean {
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
   const { cause } = (error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string } };
   return error.code === 'P2003' || (error.code === 'P2010' && cause?.kind === 'ForeignKeyConstraintViolation');
+}
+
+/** Whether a statement was stopped because it took longer than `statement_timeout`. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === QUERY_CANCELED;
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
+import { isStatementTimeout } from '../../database/errors.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
 
 /** What is deleted, and the tables with its history, children before their parents. */
@@ -82,7 +83,7 @@ export function createHistoryClearing({
       return { id, count };
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      const isTooLarge = hasTimedOut(error) && portionSize > 1;
+      const isTooLarge = isStatementTimeout(error) && portionSize > 1;
       if (isTooLarge) portionSize = Math.ceil(portionSize / SHRINK);
       else log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
       return id === undefined ? undefined : { id, count: 0, isTooLarge };
@@ -151,7 +152,6 @@ export function createHistoryClearing({
 }
 
 /** Whether a statement was canceled because of its timeout. */
-const hasTimedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '57014';
 
 /** Locks the next deleted project, webhook, or connector that no other process is working on. */
 async function lockNext(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { sweepRefusedPayments } from '../../../src/features/payments/refused-sweep.ts';
-import { leaseOf, newPayment, openTestLedger, type TestLedger } from './support.ts';
+import { claimed, newPayment, openTestLedger, type TestLedger } from './support.ts';
 
 let books: TestLedger;
 
@@ -11,8 +12,8 @@ afterAll(() => books?.close());
 
 test('payments that failed verification are deleted after an hour, and all others are kept', async () => {
   const project = await books.project();
-  const claimed = async () => leaseOf((await books.ledger.claim(newPayment(project.id))).payment);
-  const [refused, failed, open] = [await claimed(), await claimed(), await claimed()];
+  const leased = async () => leaseOf(await claimed(books.ledger, newPayment(project.id)));
+  const [refused, failed, open] = [await leased(), await leased(), await leased()];
   const failure = { reason: 'invalid_exact_evm_signature', message: 'Forged.' };
   await books.ledger.failed(refused, { stage: 'VERIFY', ...failure });
   await books.ledger.verified(failed);
