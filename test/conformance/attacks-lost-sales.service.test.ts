@@ -186,7 +186,7 @@ test.each([
     'a warning without version 1',
     [2],
     'warn',
-    "the facilitator doesn't settle payments of x402 version 1 on this network",
+    "the facilitator doesn't settle x402 version 1 payments on this network",
   ],
 ] as const)(
   "a facilitator whose /supported doesn't match the network causes %s when the service starts",
