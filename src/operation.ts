@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from './errors.ts';
 
-/** Work that a caller is waiting for, with a deadline. After the deadline, no further part of it starts. */
+/** Work that a caller is waiting for, with a deadline. After the deadline, no more of it is started. */
 export type Operation = {
   isOver(): boolean;
   /** Rejects at the deadline. */

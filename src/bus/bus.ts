@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 
 /**
  * Hints between a deployment's processes: "something changed in this topic". A hint carries no data and may be lost.
- * Listeners read the database, and also check it from time to time without a hint.
+ * Listeners read the database, and also check it from time to time even without a hint.
  */
 export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */

@@ -32,7 +32,7 @@ type Mark = { at: number; written: bigint };
 export function openReplica({ db, url, log }: { db: Database; url: string; log: Logger }) {
   const shared = { url, log, applicationName: 'tollgate-statistics', onConnect: applySettings(SESSION_SETTINGS) };
   const pool = openPool({ ...shared, poolSize: REPLICA_POOL_SIZE, query_timeout: ANSWER_TIMEOUT_MILLISECONDS });
-  // Measurements don't wait for statistics: a busy replica must not look like one that is down.
+  // Measurements don't wait for statistics: a busy replica must not be mistaken for one that is down.
   const probe = openPool({
     ...{ ...shared, poolSize: 1 },
     ...{ connectionTimeoutMillis: PROBE_TIMEOUT_MILLISECONDS, query_timeout: PROBE_TIMEOUT_MILLISECONDS },

@@ -12,7 +12,7 @@ type Frame = { data: Buffer; settle: (error?: Error) => void };
 export type Outbox = {
   /** Resolves when the message has left this process. Rejects if it never will. */
   send(message: string): Promise<void>;
-  /** Discards the messages that haven't been passed to the socket yet. Returns how many bytes wait in the socket. */
+  /** Discards the messages that haven't been passed to the socket. Returns the number of bytes that wait in the socket. */
   discard(): number;
 };
 

@@ -12,7 +12,7 @@ export type RateLimiter = {
    * @param cost how many requests this one counts for. Default: 1.
    */
   take(key: string, limitPerMinute: number, cost?: number): Promise<RateLimitResult>;
-  /** Reverts one allowed request with this limit. */
+  /** Undoes the count of one allowed request. Pass the limit that it was counted with. */
   giveBack(key: string, limitPerMinute: number): Promise<void>;
 };
 

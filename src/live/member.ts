@@ -24,10 +24,10 @@ type IsCurrent = (row: FoundRow) => Promise<boolean>;
 /** One reader of a follower's rows. */
 export type Member<Item> = {
   /**
-   * Emits collected rows, and then new ones, except those that have already been shown or aren't current. Ends if the reader falls so far
-   * behind that too much is waiting.
+   * Emits collected rows, and then new ones, except those that have already been shown or aren't current. Ends if the
+   * reader falls so far behind that too much is waiting.
    *
-   * @returns the progress to continue from with other reads.
+   * @returns the progress from which other reads can continue.
    */
   items(shown: Progress, isCurrent: IsCurrent, signal: AbortSignal): AsyncGenerator<Item, Progress>;
   leave(): void;

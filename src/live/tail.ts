@@ -17,7 +17,7 @@ export type TailOptions<Row, Item> = Reader<Row> & {
 
 /** Hints that arrive faster than this share one read. */
 const MIN_PAUSE_MILLISECONDS = 40;
-/** The pause after a read is at least as long as the read took, up to this. */
+/** The pause after a read is as long as the read took, but at most this. */
 const MAX_PAUSE_MILLISECONDS = 250;
 
 /**

@@ -28,7 +28,7 @@ async function hangUp(path: string, requests: RequestInit[]): Promise<void> {
   await Promise.all(asked);
 }
 
-test('a hundred requests whose buyer hangs up after the upstream has them are a hundred upstream calls, and a hundred are paid', {
+test('if a buyer hangs up a hundred times after the upstream has received the request, there are a hundred upstream calls and a hundred payments', {
   timeout: 120_000,
 }, async () => {
   const before = await settledCount();

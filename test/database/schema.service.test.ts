@@ -45,6 +45,7 @@ const HAND_WRITTEN = [
   'Endpoint_shape',
   'PaymentAnswer_size',
   'Payment_authorization',
+  'Payment_failed',
   'Payment_lease',
 ];
 

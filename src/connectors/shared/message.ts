@@ -16,7 +16,7 @@ export type Fact = { label: string; value: string };
 export type Message = {
   heading: string;
   detail: string;
-  /** Heading and detail on one line, at most 150 UTF-16 units. */
+  /** Heading and detail on one line, at most 150 UTF-16 code units. */
   title: string;
   tone: Tone;
   /** At most 8, none with an empty value. */

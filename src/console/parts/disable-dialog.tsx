@@ -8,7 +8,7 @@ export const ENABLE_FIRST = 'Enable it first. Nothing is sent while it’s disab
 
 /** For dialogs that suggest disabling instead of deleting. */
 export const DISABLE_INSTEAD =
-  'To stop sending but keep the history, disable it instead. Events that happen while it’s disabled are skipped. To send them later, pause it instead.';
+  'To stop sending but keep the history, disable it instead. Events that happen while it’s disabled are skipped. To hold events and send them later, pause it.';
 
 /** Asks before a webhook or connector is disabled, since its events are skipped from then on. */
 export function DisableDialog(props: {

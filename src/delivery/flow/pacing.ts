@@ -11,8 +11,8 @@ const MAX_REMEMBERED = 5_000;
 const FORGET_MILLISECONDS = 10 * 60_000;
 
 /**
- * What this process knows about a destination: when its last slot is, not counting bursts, and the latest time at which
- * its current request's turn ends. Times are in milliseconds of this process's monotonic clock.
+ * What this process knows about a destination: the time of its last slot, not counting bursts, and the latest time at
+ * which its current request's turn can end. Times are in milliseconds of this process's monotonic clock.
  */
 type Limit = Readonly<{ pace: Pace; lastSlotAt: number; turnEndsAt: number }>;
 

@@ -6,8 +6,8 @@ type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 export type Room = { known: ReadonlyMap<string, number>; others: number };
 
 /**
- * An account may have up to this many times as many deliveries in flight as there are free slots. If only one account
- * is busy, that lets it fill three-quarters of all slots.
+ * An account's deliveries in flight are limited to this number times the free slots. If only one account is busy, that
+ * lets it fill three-quarters of all slots.
  */
 const TIMES_THE_FREE = 3;
 

@@ -41,8 +41,8 @@ export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number
 }
 
 /**
- * Deletes the history of deleted projects, webhooks, and connectors in portions, and then their rows. Any number of
- * processes can do this at once: each takes a different one.
+ * Deletes the history of deleted projects, webhooks, and connectors in batches, and then their rows. Any number of
+ * processes can do this at once, because each works on a different project, webhook, or connector.
  */
 export function createHistoryClearing({
   pool,

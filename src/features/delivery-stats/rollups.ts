@@ -42,8 +42,8 @@ const FIRST_NEW = `(
 )`;
 
 /**
- * The last of the next projects by ID, and which of these projects may have deliveries to count. Whether any delivery
- * has finished is checked only when they are counted, because a project may have many that haven't.
+ * The next page of projects in the order of their IDs: the last ID on it, and which of its projects may have deliveries
+ * to count. Whether any delivery has finished is checked only when they are counted, because many may not have.
  */
 const FIND_PROJECTS = `
   SELECT p."id", EXISTS (

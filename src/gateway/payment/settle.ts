@@ -170,7 +170,7 @@ export function createSettler(options: {
     },
 
     /**
-     * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet but enough time left, the
+     * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet, but there is enough time, the
      * settlement is sent again, or for the first time if a process died before it could. The chain accepts an
      * authorization only once.
      *

@@ -116,8 +116,8 @@ describe('a host name that was released', () => {
   });
 });
 
-describe('concurrently', () => {
-  test('releasing a host name never gives it to another account that claims it', async () => {
+describe('concurrent releases and claims of host names', () => {
+  test('never give a released name to another account that claims it', async () => {
     for (let round = 0; round < 20; round += 1) {
       host = `race${round}.example`;
       const shop = await createProject(alice, { gatewayHost: host });

@@ -69,7 +69,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
           />
           <TagsInput
             label="Forwarded headers"
-            description="Names of request headers that your API gets in addition to the usual ones, for example, x-api-version."
+            description="Names of request headers that your API receives in addition to the usual ones, for example, x-api-version."
             splitChars={[',', ' ']}
             acceptValueOnBlur
             {...form.getInputProps('forwardedHeaders')}

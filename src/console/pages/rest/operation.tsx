@@ -79,7 +79,7 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
   );
 }
 
-/** Headers are only described: “Try it” doesn't send them. */
+/** Headers are documentation only: “Try it” doesn't send them. */
 function ParameterField(props: { parameter: Parameter; value: string; onChange(value: string): void }) {
   const { parameter, value, onChange } = props;
   const { name, in: place, required = false, description } = parameter;
