@@ -314,7 +314,7 @@ describe('a feed from a cursor', () => {
 
 describe('with concurrent writers', () => {
   // While any transaction on the server is open, even one that writes nothing, later transactions stay in doubt.
-  test('a client that is cut off repeatedly gets every event once, even if one transaction stays open', async () => {
+  test('a client that is cut off repeatedly misses no event and gets few of them twice, even if one transaction stays open', async () => {
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
     const writers = 6;
@@ -339,20 +339,28 @@ describe('with concurrent writers', () => {
         await client.end();
       }),
     );
-    while (seen.length < writers * perWriter) {
+    const missing = () => writers * perWriter - new Set(seen).size;
+    let sinceCut: string[] = [];
+    while (missing() > 0) {
       const { value } = await items.next();
       seen.push(value!.event.id);
+      sinceCut.push(value!.event.id);
       cursor = value!.cursor;
+      expect(new Set(sinceCut).size).toBe(sinceCut.length);
       if (seen.length % 17 === 0) {
         await items.return!();
         items = await events({ after: cursor });
+        sinceCut = [];
       }
     }
     await writing;
-    expect(await untilNow(items)).toEqual([]);
+    const last = await untilNow(items);
+    expect(last.filter((id) => sinceCut.includes(id) || !seen.includes(id))).toEqual([]);
     await commit(older);
     expect(await untilNow(await events({ after: cursor }))).toHaveLength(1);
-    expect(seen.sort()).toEqual(written.sort());
+    // A follower that other subscriptions share may not have come as far as a cursor that it continues.
+    expect(seen.length + last.length - written.length).toBeLessThan(written.length / 10);
+    expect([...new Set(seen)].sort()).toEqual(written.sort());
   });
 });
 
