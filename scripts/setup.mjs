@@ -82,10 +82,12 @@ function isDone(step) {
 
 /** Runs a command. Exits if it fails. */
 async function run([command, ...args], lock) {
+  // Everything is installed and built as for production, even if a test or a development server needs it first.
+  const { NODE_ENV: _, ...env } = process.env;
   const child = spawn(command, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+    env: { ...env, PATH: `${bin}:${env.PATH}` },
   });
   if (child.pid !== undefined) lock.note(child.pid);
   let output = '';
