@@ -39,18 +39,25 @@ export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: V
 /** Whether the viewer can see the project. */
 export async function isVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
   if (viewer.kind === 'apiKey') return viewer.projectId === projectId;
-  if (shown.get(viewer)?.has(projectId)) return true;
+  if (wasJustShown(viewer, projectId)) return true;
   return (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId);
 }
 
-/** The projects that each viewer has already been shown. Each operation has its own viewer. */
-const shown = new WeakMap<Viewer, Set<string>>();
+/** How long a project counts as visible after it was shown. A subscription has the same viewer for hours. */
+const SHOWN_MILLISECONDS = 1_000;
+/** When each viewer was last shown which projects, by a monotonic clock. */
+const shown = new WeakMap<Viewer, Map<string, number>>();
 
 /** Call this with projects found by `visibleProjects`. What is in them can then be read without looking them up again. */
 export function noteVisible(viewer: Viewer, projects: readonly { id: string }[]): void {
-  const ids = shown.get(viewer) ?? new Set();
-  shown.set(viewer, ids);
-  for (const { id } of projects) ids.add(id);
+  const times = shown.get(viewer) ?? new Map();
+  shown.set(viewer, times);
+  for (const { id } of projects) times.set(id, performance.now());
+}
+
+function wasJustShown(viewer: Viewer, projectId: string): boolean {
+  const shownAt = shown.get(viewer)?.get(projectId) ?? Number.NEGATIVE_INFINITY;
+  return performance.now() - shownAt < SHOWN_MILLISECONDS;
 }
 
 type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
@@ -83,7 +90,7 @@ function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, proj
  * @throws AppError `NOT_FOUND` for impossible IDs.
  */
 export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
-  const isShown = projectId != null && (shown.get(viewer)?.has(projectId) ?? false);
+  const isShown = projectId != null && wasJustShown(viewer, projectId);
   return {
     id: requireId(type, id),
     ...(projectId != null && { projectId: requireId('Project', projectId) }),
