@@ -2,6 +2,7 @@ import pino from 'pino';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { creator } from '../support/api.ts';
 
 export type Data = { token: string; projectId: string; endpointId: string };
 
@@ -18,15 +19,7 @@ export async function createData({ databaseUrl, dataDir }: { databaseUrl: string
   async function createFor(subject: string): Promise<Data> {
     // The limit counts each request, but never rejects one.
     const token = await issuer.sign({ subject, tier: 'ENTERPRISE', requestsPerMinute: 1_000_000 });
-    const create = async (path: string, body: unknown): Promise<string> => {
-      const response = await fetch(`${app.url}${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-      return ((await response.json()) as { id: string }).id;
-    };
+    const create = creator(app.url, token);
     let [projectId, endpointId] = ['', ''];
     for (let project = 0; project < PROJECTS; project++) {
       projectId = await create('/api/projects', { name: `Project ${project}`, walletAddress: WALLET });

@@ -1,6 +1,7 @@
 /**
- * Compares the management API with servers written by hand on the same tables, through the same Prisma, with the same
- * rules: a token checked by jose, the user read from the database, the tenant in every `where`, and a limiter.
+ * Compares the management API with hand-written servers that use the same tables and the same Prisma client. They apply
+ * the same rules: jose verifies the token, the user is read from the database, every `where` contains the tenant, and a
+ * limiter counts requests.
  *
  *   npm run bench:api                        everything, in about ten minutes
  *   npm run bench:api -- --quick             smaller numbers, in about two minutes

@@ -2,6 +2,7 @@ import pino from 'pino';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { creator } from '../support/api.ts';
 
 /** Creates a project with one endpoint in an empty database, through the API. Returns the path of the paid route. */
 export async function createShop(options: {
@@ -15,16 +16,7 @@ export async function createShop(options: {
   const config = readConfig({ ...settings, EGRESS_ALLOW: '127.0.0.1/32:*' });
   const app = await startApp({ config, databaseUrl, log: pino({ level: 'silent' }) });
   const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'seller', tier: 'PRO' });
-
-  async function create(path: string, body: unknown): Promise<string> {
-    const response = await fetch(`${app.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    return ((await response.json()) as { id: string }).id;
-  }
+  const create = creator(app.url, token);
 
   try {
     const projectId = await create('/api/projects', { name: 'Shop', walletAddress: payTo });

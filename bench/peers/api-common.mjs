@@ -1,4 +1,4 @@
-// What every API peer does, written by hand: the same rules as Tollgate, on the same tables, through the same Prisma.
+// What every API peer shares: the same rules as Tollgate, on the same tables, with the same Prisma client.
 import { createLocalJWKSet, jwtVerify } from 'jose';
 
 const REQUESTS_PER_MINUTE = 1_000_000;
