@@ -44,7 +44,7 @@ beforeAll(async () => {
     [Array.from({ length: ROWS }, () => newId('Project')), rows[0].userId],
   );
   await sql.query('VACUUM ANALYZE');
-}, 120_000);
+});
 
 afterAll(async () => {
   await app?.stop();

@@ -42,7 +42,7 @@ async function failedDeliveries(count: number): Promise<void> {
     );
     return rowCount;
   };
-  await expect.poll(isDone, { timeout: 15_000 }).toBe(count);
+  await expect.poll(isDone).toBe(count);
   receiver.requests.length = 0;
 }
 

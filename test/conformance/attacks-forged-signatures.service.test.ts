@@ -40,9 +40,7 @@ async function summarizeTomorrow(): Promise<void> {
   await db.close();
 }
 
-test("of 600 forged payments in a wallet's name, sent at once through two processes, at most 60 a minute are verified, and the seller gets no events, customers, or daily summary", {
-  timeout: 120_000,
-}, async () => {
+test("of 600 forged payments in a wallet's name, sent at once through two processes, at most 60 a minute are verified, and the seller gets no events, customers, or daily summary", async () => {
   const { rails, upstream, urls, totals } = stage;
   const ask = (index: number, headers: Record<string, string>) =>
     fetch(`${urls[index % 2]}/weather`, { headers }).then(({ status }) => status);
@@ -73,7 +71,7 @@ test("of 600 forged payments in a wallet's name, sent at once through two proces
 
   // The same checks notice a real payment, which still works, even from the same address.
   const bought = async () => ask(0, v2Headers(await sign(await rails.wallet(10_000n))));
-  await expect.poll(bought, { timeout: 30_000, interval: 1_000 }).toBe(200);
+  await expect.poll(bought, { interval: 1_000 }).toBe(200);
   await summarizeTomorrow();
   const sale = ['customer.first_payment', 'payment.settled', 'payment.verified', 'revenue.daily_summary'];
   expect(await eventTypes()).toEqual([...before, ...sale].sort());

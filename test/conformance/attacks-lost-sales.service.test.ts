@@ -51,9 +51,7 @@ describe('a change by the seller', () => {
     for (const { address } of buyers) expect(await rails.chain.balanceOf(address)).toBe(0n);
   });
 
-  test('is known at once: 60 of 60 new endpoints in every process, and 60 of 60 changed or deleted ones in the process that changed them', {
-    timeout: 90_000,
-  }, async () => {
+  test('is known at once: 60 of 60 new endpoints in every process, and 60 of 60 changed or deleted ones in the process that changed them', async () => {
     const { app, upstream, urls } = stage;
     const whole = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     const seller = await whole.user('seller', 'ENTERPRISE');

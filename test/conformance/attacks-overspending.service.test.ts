@@ -15,9 +15,6 @@ test.each([
   ['immediately', false],
 ])(
   'forty requests at once through two processes, with money for one, cause exactly one upstream call, which is paid, if the upstream responds %s',
-  {
-    timeout: 90_000,
-  },
   async (_when, isHeld) => {
     const { rails, upstream, urls, totals } = stage;
     const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();

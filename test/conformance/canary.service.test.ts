@@ -239,7 +239,7 @@ async function settled(): Promise<void> {
     await stage.db.prisma.delivery.updateMany({ where: { ...due, trigger: 'SCHEDULED' }, data: { trigger: 'MANUAL' } });
     return stage.db.prisma.delivery.count({ where: { OR: [{ status: 'RUNNING' }, due] } });
   };
-  await expect.poll(open, { timeout: 20_000, interval: 25 }).toBe(0);
+  await expect.poll(open, { interval: 25 }).toBe(0);
 }
 
 /** Tests every connector, with a probe or a test event. */

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 const SUBSCRIPTION = 'subscription ($id: ID!) { eventRecorded(projectId: $id) { cursor event { id type } } }';
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 60_000 };
 
 let app: TestApp;
 let alice: TestUser;

@@ -7,7 +7,7 @@ import { connectSocket, openSocket, type SocketClient } from '../graphql/socket-
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 60_000 };
 const SUBSCRIPTION = 'subscription ($id: ID!) { eventRecorded(projectId: $id) { event { type } } }';
 
 let app: TestApp;

@@ -218,7 +218,7 @@ test('many payments at once, some of which fail, add up on the chain, in the row
   await rails.chain.client.increaseTime({ seconds: 900 });
   await rails.chain.client.mine({ blocks: 1 });
   const open = `SELECT id FROM "Payment" WHERE status NOT IN ('SETTLED', 'FAILED')`;
-  await expect.poll(async () => (await database.query(open)).rows, { timeout: 60_000, interval: 250 }).toEqual([]);
+  await expect.poll(async () => (await database.query(open)).rows, { interval: 250 }).toEqual([]);
 
   const expected = planned.filter(({ fate }) => fate.isPaid);
   const sum = (some: Planned[]) => some.reduce((total, { price }) => total + price, 0n);

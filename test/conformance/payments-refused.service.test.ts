@@ -373,7 +373,7 @@ test('a payment from the receiving wallet itself works like any other', async ()
   const { address } = buyer;
   await owner.rest('PATCH', own.base, { walletAddress: address });
   const terms = async () => requiredOf(await fetch(`${own.url}/weather`)).accepts[0];
-  await expect.poll(terms, { timeout: 10_000 }).toMatchObject({ payTo: address });
+  await expect.poll(terms).toMatchObject({ payTo: address });
   const before = await rails.chain.balanceOf(address);
   const headers = v2Headers(await sign(buyer, { to: address }), { accepted: { ...accepted(), payTo: address } });
   const answer = await fetch(`${own.url}/weather`, { headers });

@@ -199,14 +199,12 @@ describe('a settlement', () => {
     expect(answer.status).toBe(503);
     expect((await paymentOf(answer)).status).toBe('UNKNOWN');
     letGo();
-    await expect.poll(async () => (await paymentOf(answer)).status, { timeout: 25_000 }).toBe('SETTLED');
+    await expect.poll(async () => (await paymentOf(answer)).status).toBe('SETTLED');
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('while the facilitator stays down returns 503, and a retry settles the payment once the facilitator is back', {
-    timeout: 60_000,
-  }, async () => {
+  test('while the facilitator stays down returns 503, and a retry settles the payment once the facilitator is back', async () => {
     upstream.handle(async () => {
       await rails.facilitator.goDown();
       return { body: 'served' };
@@ -230,9 +228,7 @@ test('a payment for an earlier price is rejected two minutes after the price cha
     return decodeHeader(answer.headers.get('payment-required')).error;
   };
   // The row was changed directly, so the gateway only notices when it reloads the table.
-  await expect
-    .poll(refusal, { timeout: 15_000, interval: 500 })
-    .toBe('invalid_exact_evm_payload_authorization_value_mismatch');
+  await expect.poll(refusal, { interval: 500 }).toBe('invalid_exact_evm_payload_authorization_value_mismatch');
 });
 
 // This runs last because it moves the chain's clock.
@@ -246,7 +242,7 @@ test('a payment fails if its authorization expires unused, and nothing is charge
   await rails.chain.client.increaseTime({ seconds: 200 });
   await rails.chain.client.mine({ blocks: 1 });
 
-  await expect.poll(async () => (await paymentOf(answer)).status, { timeout: 25_000 }).toBe('FAILED');
+  await expect.poll(async () => (await paymentOf(answer)).status).toBe('FAILED');
   const payment = await paymentOf(answer);
   expect(payment).toMatchObject({ failureStage: 'SETTLE', failureReason: 'authorization_expired' });
   expect(await eventsOf(payment.id)).toEqual(['payment.verified', 'payment.failed']);

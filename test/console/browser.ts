@@ -72,7 +72,7 @@ async function newContext(browser: Browser, options: BrowserContextOptions): Pro
     reducedMotion: 'reduce',
     ...options,
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   return context;
 }
 

@@ -115,5 +115,5 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       await dialog.waitFor({ state: 'detached' });
     }
-  }, 120_000);
+  });
 });

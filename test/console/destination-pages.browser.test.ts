@@ -166,7 +166,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     expect((await alice.rest('POST', `${base}/replays`, skipped)).status).toBe(200);
     await expect.poll(() => receiver.requests.some(({ body }) => body.toString().includes('/while-off'))).toBe(true);
     expect(page.complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test.each([
     ['webhook', () => createWebhook(alice, base, { url: `${receiver.url}/paused` })],

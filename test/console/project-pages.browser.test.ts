@@ -171,7 +171,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await removal.getByRole('button', { name: 'Change' }).click();
     await expect.poll(project).toMatchObject({ gatewayHost: null });
     expect(page.complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test('an invalid wallet is marked in the form, and nothing is saved', async () => {
     const page = await open('/settings');

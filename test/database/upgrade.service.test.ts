@@ -44,7 +44,7 @@ beforeAll(async () => {
   await insertPayment(sql, { projectId: project.id, endpointId, mark: 'paid' });
   await receiver.waitFor(1);
   const query = `SELECT FROM "Delivery" WHERE status = 'PENDING' AND "attemptCount" > 0`;
-  await vi.waitFor(async () => expect((await sql.query(query)).rowCount).toBe(1), { timeout: 15_000 });
+  await vi.waitFor(async () => expect((await sql.query(query)).rowCount).toBe(1), { timeout: 60_000 });
 });
 
 afterAll(async () => {

@@ -175,7 +175,7 @@ export async function openStage() {
 export async function until(
   condition: () => boolean | Promise<boolean>,
   describe: () => string = () => 'a condition',
-  timeoutMilliseconds = 15_000,
+  timeoutMilliseconds = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMilliseconds;
   while (!(await condition())) {

@@ -38,7 +38,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
     nginx.stderr!.on('data', (text) => {
       complaint += text;
     });
-    await vi.waitFor(async () => expect(await isUp(), complaint).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await isUp(), complaint).toBe(true), { timeout: 60_000 });
     user = await app.user('alice');
     project = await createProject(user);
   });
@@ -147,7 +147,7 @@ describe.skipIf(!isInstalled)('behind nginx, configured as in docs/deployment.md
           await createEndpoint(user, project.base);
           return hasArrived();
         },
-        { timeout: 10_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       )
       .toBe(true);
   }

@@ -130,10 +130,8 @@ for (const verifier of VERIFIERS) {
   if (!isRun)
     console.warn(`Skipped: the program for ${verifier.heading}, because ${verifier.probe[0]} is not installed.`);
 
-  // The first run of a compiler is slow.
   test.skipIf(!isRun)(
     `the program for ${verifier.heading} accepts correctly signed requests and rejects all others`,
-    { timeout: 180_000 },
     async () => {
       const directory = await mkdtemp(join(tmpdir(), 'tollgate-verifier-'));
       try {

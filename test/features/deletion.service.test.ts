@@ -201,7 +201,7 @@ describe('a long history', () => {
       [newId('Delivery'), projectId, eventId, destination.webhookId ?? null, destination.connectorId ?? null],
     );
   }
-  const nothingToDelete = () => expect.poll(() => countDeletions(pool), { timeout: 30_000 }).toBe(0);
+  const nothingToDelete = () => expect.poll(() => countDeletions(pool)).toBe(0);
   const countDeliveries = async () =>
     (await pool.query('SELECT count(*)::int FROM "Delivery" WHERE "projectId" = $1', [projectId])).rows[0].count;
 
@@ -213,7 +213,7 @@ describe('a long history', () => {
 
     const { status } = await send(['DELETE', what === 'project' ? base : `${base}/${what}s/${destination.id}`]);
     expect(status).toBe(204);
-    await expect.poll(countDeliveries, { timeout: 30_000 }).toBe(0);
+    await expect.poll(countDeliveries).toBe(0);
     const { rows } = await pool.query('SELECT sum(size)::int AS all, max(size) AS most FROM portion');
     expect(rows).toEqual([{ all: DELIVERIES, most: MOST_AT_ONCE }]);
   });
@@ -237,12 +237,12 @@ describe('a long history', () => {
       expect(rows).toEqual([{ url: '', secret: '', isActive: false }]);
       expect(await countDeletions(pool)).toBe(1);
       const readGauge = async () => metricValue(await readMetrics(app.url), 'tollgate_deletions');
-      await expect.poll(readGauge, { timeout: 30_000 }).toBe(1);
+      await expect.poll(readGauge).toBe(1);
     } finally {
       await lock.query('ROLLBACK');
       lock.release();
     }
-    await expect.poll(countDeliveries, { timeout: 30_000 }).toBe(0);
+    await expect.poll(countDeliveries).toBe(0);
     await nothingToDelete();
   });
 

@@ -66,7 +66,7 @@ test("the sandbox chain's clock keeps running without transactions", async () =>
     return Number(((await answer.json()) as { result: string }).result);
   };
   const first = await blockNumber();
-  await expect.poll(blockNumber, { timeout: 10_000 }).toBeGreaterThan(first);
+  await expect.poll(blockNumber).toBeGreaterThan(first);
   await anvil.stop();
   await expect(fetch(anvil.rpcUrl)).rejects.toThrow();
 });

@@ -35,7 +35,7 @@ async function lock(projectId: string): Promise<{ release(): Promise<void> }> {
       client.release();
       const open = `SELECT count(*)::int AS open FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'tollgate' AND xact_start IS NOT NULL`;
-      await vi.waitFor(async () => expect((await sql.query(open)).rows[0].open).toBe(0), { timeout: 20_000 });
+      await vi.waitFor(async () => expect((await sql.query(open)).rows[0].open).toBe(0), { timeout: 60_000 });
     },
   };
 }

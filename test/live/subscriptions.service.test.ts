@@ -6,7 +6,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 60_000 };
 const DELIVERIES = `subscription ($projectId: ID!, $after: String, $filter: DeliveryFilter) {
   deliveryUpdated(projectId: $projectId, after: $after, filter: $filter) {
     cursor

@@ -44,7 +44,7 @@ async function sellOnce(owner: TestUser): Promise<void> {
       expect(metricValue(metrics, 'tollgate_delivery_attempts_total', DELIVERED)).toBe(delivered);
       expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count')).toBe(before + 4);
     },
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   );
 }
 

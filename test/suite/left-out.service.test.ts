@@ -12,4 +12,4 @@ test('the last lines of a run without Chromium name the skipped test file and sa
     expect.stringMatching(/^ {2}\d+ tests? for lack of Chromium\. Install it \(on Debian: apt-get install chromium\)/),
     expect.stringMatching(/^ {4}test\/console\/sign-in\.browser\.test\.ts: /),
   ]);
-}, 120_000);
+});

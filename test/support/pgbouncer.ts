@@ -68,7 +68,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
     started.stderr!.on('data', (text) => {
       log += text;
     });
-    await vi.waitFor(async () => expect(await isUp(), log).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await isUp(), log).toBe(true), { timeout: 60_000 });
     return started;
   }
 

@@ -71,7 +71,7 @@ export async function startReceiver(initialHandler: ReceiverHandler = () => ({})
 
   function waitFor(
     condition: number | ((request: ReceivedRequest) => boolean),
-    timeoutMilliseconds = 10_000,
+    timeoutMilliseconds = 60_000,
   ): Promise<ReceivedRequest[]> {
     const { promise, resolve, reject } = Promise.withResolvers<ReceivedRequest[]>();
     const timer = setTimeout(() => {

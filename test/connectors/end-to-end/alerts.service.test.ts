@@ -92,7 +92,7 @@ describe.each(TYPES)('an alert in %s', (type) => {
       await stage.record('payment.failed', { ...endpoint, ...TIMEOUT }, { isHeldBack: true });
     }
     await stage.makeDue();
-    await expect.poll(() => actionsOf(type, endpoint), { timeout: 15_000 }).toContain('open');
+    await expect.poll(() => actionsOf(type, endpoint)).toContain('open');
     await stage.patch(connector.id, { isActive: false });
   });
 
@@ -119,7 +119,7 @@ describe.each(TYPES)('an alert in %s', (type) => {
       return usual();
     });
     await stage.record('payment.failed', endpoint);
-    await expect.poll(() => actionsOf(type, endpoint), { timeout: 15_000 }).toEqual(['open']);
+    await expect.poll(() => actionsOf(type, endpoint)).toEqual(['open']);
     await stage.record('payment.settled', endpoint);
     // For both types, the settlement is delivered before the alert is open. Opsgenie has no alert to close yet.
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);

@@ -201,7 +201,7 @@ describe('a destination that no longer exists', () => {
       await stage.record('payment.settled');
       await stage.deliveriesAre(connector.id, 'FAILED');
       await expect
-        .poll(() => stage.connector(connector.id), { timeout: 15_000 })
+        .poll(() => stage.connector(connector.id))
         .toMatchObject({ isActive: false, disabledReason: expect.stringMatching(reason) });
 
       const before = stage.vendors.callsTo(type).length;

@@ -29,7 +29,7 @@ test('a company with books in pounds gets no entries until it has an exchange ra
   const { id } = await stage.connect('quickbooks', { eventTypes: ['revenue.daily_summary'] });
   const paused = (words: RegExp) =>
     expect
-      .poll(() => stage.connector(id), { timeout: 15_000 })
+      .poll(() => stage.connector(id))
       .toMatchObject({ isActive: true, pausedReason: expect.stringMatching(words) });
   await stage.record('revenue.daily_summary', { date: '2026-01-02', totalUsd: '1234.57' });
   await paused(/home currency is GBP\. Turn on multicurrency/);

@@ -72,7 +72,7 @@ describe('a connector whose vendor rejects every event', () => {
 
       const failed = await stage.deliveriesAre(connector.id, 'FAILED', 5);
       await expect
-        .poll(() => stage.connector(connector.id), { timeout: 15_000 })
+        .poll(() => stage.connector(connector.id))
         .toMatchObject({ isActive: true, pausedAt: expect.any(String), failingSince: expect.any(String) });
       const { pausedReason } = await stage.connector(connector.id);
       expect(pausedReason).toMatch(/^The last 5 deliveries were rejected for the same reason: /);
@@ -87,7 +87,7 @@ describe('a connector whose vendor rejects every event', () => {
         (await stage.deliveries(connector.id)).filter(({ status, nextAttemptAt, reason: why }) => {
           return status === 'PENDING' && nextAttemptAt === null && why === 'paused';
         });
-      await expect.poll(isHeld, { timeout: 15_000 }).toHaveLength(7);
+      await expect.poll(isHeld).toHaveLength(7);
 
       stage.vendors.interfere(type, undefined);
       const released = await stage.patch(connector.id, { isActive: true });

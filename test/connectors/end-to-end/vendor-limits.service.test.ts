@@ -37,7 +37,7 @@ test.each([
   expect((await stage.patch(connector.id, { maxPerSecond })).status).toBe(200);
   for (let count = 0; count < EVENTS; count++) await stage.record('payment.settled', {}, { isHeldBack: true });
   await stage.makeDue();
-  await expect.poll(() => vendor.accepted.length + vendor.refusals(), { timeout: 20_000 }).toBe(EVENTS);
+  await expect.poll(() => vendor.accepted.length + vendor.refusals()).toBe(EVENTS);
   const deliveries = await stage.deliveriesAre(connector.id, 'SUCCEEDED', EVENTS);
   expect(vendor.refusals()).toBe(0);
   expect(deliveries).toHaveLength(EVENTS);

@@ -83,7 +83,7 @@ describe('after a crash', () => {
     process.kill(pid, 'SIGKILL');
     await ended(pid);
     await vi.waitFor(async () => expect(await query(url, 'SELECT number FROM note')).toEqual([{ number: 7 }]), {
-      timeout: 20_000,
+      timeout: 60_000,
     });
   });
 
@@ -129,7 +129,7 @@ test('after a crash while the database is being created, the next start creates 
   const user = data.startUser();
   const home = join(data.path, 'postgres');
   const unfinished = async () => (await readdir(home)).filter((name) => name.startsWith('unfinished-'));
-  await vi.waitFor(async () => expect(await unfinished()).toHaveLength(1), { timeout: 10_000, interval: 1 });
+  await vi.waitFor(async () => expect(await unfinished()).toHaveLength(1), { timeout: 60_000, interval: 1 });
   await user.end('SIGKILL');
   expect(await readdir(home)).not.toContain('database');
 

@@ -323,4 +323,4 @@ test('the order of every key is kept even if four workers keep getting killed an
   }
   expect(early).toEqual([]);
   expect(new Set(accepted).size).toBe(KEYS * EACH);
-}, 150_000);
+});

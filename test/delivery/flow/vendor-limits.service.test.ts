@@ -60,7 +60,7 @@ test('all processes together stay within the limit of a connector type, without 
   await stage.addDeliveries(await addConnector(), 6);
   const definition = typeWithLimit({});
   for (let count = 0; count < 3; count++) start(definition);
-  await expect.poll(() => stage.countBy('SUCCEEDED'), { timeout: 20_000 }).toBe(6);
+  await expect.poll(() => stage.countBy('SUCCEEDED')).toBe(6);
   expect({ accepted: accepted.length, refusals }).toEqual({ accepted: 6, refusals: 0 });
 });
 
@@ -68,7 +68,7 @@ test("a connector's own limit applies if it is lower", async () => {
   await stage.addDeliveries(await addConnector({ maxPerSecond: 0.01 }), 3);
   start(typeWithLimit({ count: 100 }));
   // A claim that began before the limit was known may take another delivery, which is then put back.
-  await expect.poll(() => stage.countBy('PENDING'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => stage.countBy('PENDING')).toBe(2);
   await expect.poll(() => stage.countBy('SUCCEEDED')).toBe(1);
   expect(receiver.requests).toHaveLength(1);
 });
@@ -76,5 +76,5 @@ test("a connector's own limit applies if it is lower", async () => {
 test('events for which nothing is sent take up no slots', async () => {
   await stage.addDeliveries(await addConnector(), 40);
   start(typeWithLimit({ count: 12, perSeconds: 60, burst: 10 }, 'endpoint.created'));
-  await expect.poll(() => stage.countBy('SKIPPED'), { timeout: 15_000 }).toBe(40);
+  await expect.poll(() => stage.countBy('SKIPPED')).toBe(40);
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   clients.push(await prepare());
   await load('hole', [blackHole], BACKLOG, `'PENDING', now() - interval '1 hour', n % 2`);
   await load('other', others, 2, `'PENDING', now(), 0`);
-}, 60_000);
+});
 afterAll(async () => {
   for (const client of clients) client.release();
   await queue?.end();

@@ -73,7 +73,7 @@ describe('a replay', () => {
     await until(() => received.size === 120);
     expect([...received.values()].every((count) => count === 1)).toBe(true);
     await worker.stop();
-  }, 90_000);
+  });
 
   test('runs in only one of two processes and sends everything once', async () => {
     const worker = stage.startWorker();
@@ -84,7 +84,7 @@ describe('a replay', () => {
     await until(() => received.size === 60);
     expect([...received.values()].every((count) => count === 1)).toBe(true);
     await worker.stop();
-  }, 60_000);
+  });
 
   test('makes progress even when a process has more slow replays than it runs at once', async () => {
     const worker = stage.startWorker();
@@ -102,7 +102,7 @@ describe('a replay', () => {
     await runner.stop();
     await worker.stop();
     await stage.pool.query('DELETE FROM "Replay"');
-  }, 60_000);
+  });
 
   test('queues no more deliveries while earlier ones wait, so that new events are not delayed', async () => {
     const { id, webhookId } = await prepare(400, 1_000);
@@ -123,5 +123,5 @@ describe('a replay', () => {
     await until(() => received.size === 401);
     await worker.stop();
     await runner.stop();
-  }, 60_000);
+  });
 });

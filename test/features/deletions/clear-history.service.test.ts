@@ -32,7 +32,7 @@ test('a portion of history that takes too long for a statement is retried with f
   const clearing = createHistoryClearing({ pool, bus, log, onCleared: (rows) => portions.push(rows) });
   clearing.start();
   try {
-    await expect.poll(() => countDeletions(sql), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => countDeletions(sql)).toBe(0);
     // The last row is the project itself.
     expect(portions.reduce((sum, rows) => sum + rows, 0)).toBe(401);
     expect(Math.max(...portions)).toBeLessThan(100);

@@ -265,7 +265,7 @@ test('a worker counts deliveries from before it started', async () => {
   await finish([{}, { status: 'FAILED' }]);
   const worker = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'worker' } });
   try {
-    await expect.poll(async () => (await rollupsOf(shop.id)).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await rollupsOf(shop.id)).length).toBe(2);
     await expectExact('counted by the worker');
   } finally {
     await worker.stop();
@@ -358,7 +358,7 @@ test('the rollups of a deleted project are deleted, along with its notes', async
   const bus = { publish: () => {}, publishHereFirst: () => {}, subscribe: () => () => {}, close: async () => {} };
   const clearing = createHistoryClearing({ pool: sql, bus, log: pino({ level: 'silent' }) });
   clearing.start();
-  await expect.poll(() => rollupsOf(shop.id), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => rollupsOf(shop.id)).toEqual([]);
   await clearing.stop();
   await count();
   expect(await notes()).toBe(0);

@@ -127,7 +127,7 @@ describe('concurrent releases and claims of host names', () => {
       expect(claims.map(({ status }) => status)).toEqual([409, 409, 409]);
       expect(await holders()).toEqual([]);
     }
-  }, 60_000);
+  });
 
   test('a claim that waits for a release to commit is then rejected', async () => {
     const shop = await createProject(alice, { gatewayHost: host });

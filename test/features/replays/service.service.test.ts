@@ -40,7 +40,7 @@ const replay = async (body: object = {}) =>
   rest.send<Created>(alice, 'POST', `${base}/replays`, { body }).then(({ body: created }) => created);
 const read = async (id: string) => (await rest.send<Replay>(alice, 'GET', `${base}/replays/${id}`)).body;
 const finished = async (id: string) => {
-  await expect.poll(() => read(id), { timeout: 20_000 }).not.toMatchObject({ status: 'RUNNING' });
+  await expect.poll(() => read(id)).not.toMatchObject({ status: 'RUNNING' });
   return read(id);
 };
 

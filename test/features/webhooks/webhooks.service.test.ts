@@ -60,7 +60,7 @@ async function sendTest(body?: object): Promise<Resource> {
 /** Returns the delivery once it has that status. */
 async function finished(id: string, status: string): Promise<Resource> {
   const delivery = () => read(`${base}/deliveries/${id}`) as Promise<Resource>;
-  await expect.poll(async () => (await delivery()).status, { timeout: 10_000 }).toBe(status);
+  await expect.poll(async () => (await delivery()).status).toBe(status);
   return delivery();
 }
 
@@ -224,7 +224,7 @@ describe('a test event', () => {
     await createEndpoint(alice, base);
     const reasons = async () =>
       (await pool.query(`SELECT "reason" FROM "Delivery" WHERE "webhookId" = $1`, [webhook.id])).rows;
-    await expect.poll(reasons, { timeout: 10_000 }).toEqual([{ reason: 'circuit_open' }]);
+    await expect.poll(reasons).toEqual([{ reason: 'circuit_open' }]);
     await finished((await sendTest()).id, 'SUCCEEDED');
     expect(receiver.requests).toHaveLength(1);
   });

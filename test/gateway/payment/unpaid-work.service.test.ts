@@ -101,7 +101,7 @@ describe('a buyer who disconnects', () => {
 
     await hangUp(headers, body);
     gone();
-    await expect.poll(() => statusesOf(buyer), { timeout: 10_000 }).toEqual(['SETTLED']);
+    await expect.poll(() => statusesOf(buyer)).toEqual(['SETTLED']);
 
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
     const request = { headers, ...(body !== undefined && { method: 'POST', body }) };
@@ -147,7 +147,7 @@ describe('a buyer who disconnects', () => {
       }),
     );
     const isOpen = async () => (await statusesOf(buyer)).some((status) => status !== 'SETTLED' && status !== 'FAILED');
-    await expect.poll(isOpen, { timeout: 30_000 }).toBe(false);
+    await expect.poll(isOpen).toBe(false);
 
     const paid = (await statusesOf(buyer)).filter((status) => status === 'SETTLED').length;
     expect(upstream.requests).toHaveLength(paid);
@@ -234,7 +234,7 @@ test("a buyer who disconnects before the upstream has the request isn't charged,
   });
   expect(isStopped).toBe(true);
   const isOpen = async () => (await statusesOf(buyer)).some((status) => status !== 'FAILED');
-  await expect.poll(isOpen, { timeout: 30_000 }).toBe(false);
+  await expect.poll(isOpen).toBe(false);
   expect(new Set((await paymentsOf(buyer)).map(({ reason }) => reason))).toEqual(new Set(['buyer_gone']));
   expect(upstream.requests).toHaveLength(0);
   expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000n * CENT);

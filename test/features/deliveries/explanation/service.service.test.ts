@@ -93,7 +93,7 @@ describe('an attempt', () => {
     const config = { botToken, chatId: '-1001234567890' };
     const connector = await createConnector(alice, base, { type: 'telegram', config });
     const id = await deliveryTo('connectors', connector.id);
-    await expect.poll(() => read(id), { timeout: 10_000 }).toMatchObject({ errorClass: 'connection_refused' });
+    await expect.poll(() => read(id)).toMatchObject({ errorClass: 'connection_refused' });
     const explanation = await explain(id);
     expect(explanation.lastAttempt).toMatchObject({
       requestUrl: expect.stringMatching(/^https:\/\/api\.telegram\.org\/bot••••\/sendMessage$/),
@@ -131,7 +131,7 @@ describe('the explanation of a delivery', () => {
     receiver.handle(() => ({ statusCode: 503 }));
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
-    await expect.poll(() => read(id), { timeout: 10_000 }).toMatchObject({ status: 'PENDING', statusCode: 503 });
+    await expect.poll(() => read(id)).toMatchObject({ status: 'PENDING', statusCode: 503 });
     await change(id, `"nextAttemptAt" = now() + interval '5 minutes', "retryStep" = 2`);
     const { nextAttemptAt } = await read(id);
     const explanation = await explain(id);
@@ -220,7 +220,7 @@ describe('the explanation of a delivery', () => {
     for (let count = 0; count < 4; count++) await createEndpoint(alice, base);
     const id = await deliveryTo('webhooks', webhook.id);
     await expect
-      .poll(() => explain(id), { timeout: 20_000 })
+      .poll(() => explain(id))
       .toMatchObject({ destination: { isSlowedDown: true, failingSince: expect.any(String) } });
   });
 
