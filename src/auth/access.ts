@@ -9,8 +9,16 @@ import type { Viewer } from './viewer.ts';
  * that has an `id`: thanks to `AND`, neither condition replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
+  const { column, value } = visibleProjectColumn(viewer);
   // Inside `AND`, this condition narrows a query's `id` instead of replacing it.
-  return { AND: [viewer.kind === 'user' ? { userId: viewer.userId } : { id: viewer.projectId }] };
+  return { AND: [{ [column]: value }] };
+}
+
+/** The same filter for SQL: the column of "Project" that has this value in visible projects. */
+export function visibleProjectColumn(viewer: Viewer): { column: 'userId' | 'id'; value: string } {
+  return viewer.kind === 'user'
+    ? { column: 'userId', value: viewer.userId }
+    : { column: 'id', value: viewer.projectId };
 }
 
 /**

@@ -3,10 +3,12 @@ import { Prisma } from '../generated/prisma/client.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const FOREIGN_KEY_VIOLATION = '23503';
+const UNIQUE_VIOLATION = '23505';
 const QUERY_CANCELED = '57014';
 
 /** Whether a unique index rejected a write (Prisma P2002). */
 export function isUniqueViolation(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === UNIQUE_VIOLATION;
   return error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002';
 }
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
-import { recordAudit } from '../../audit/record.ts';
+import { auditStep, recordAudit } from '../../audit/record.ts';
 import { isVisible, visibleItem } from '../../auth/access.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
+import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
-import { isUniqueViolation } from '../../database/errors.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../../database/errors.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -16,9 +16,11 @@ import { newId } from '../../ids.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
+import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
 import { canonicalPath } from './path.ts';
 import { keepPrice } from './price-grace.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
@@ -92,6 +94,18 @@ export function createEndpointService(options: {
       db.prisma.endpoint.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
   });
 
+  function insert(viewer: Viewer, endpoint: NewEndpoint, destinations: readonly EventDestination[]): Promise<Endpoint> {
+    const { id, projectId, path, upstreamUrl, description } = endpoint;
+    const event = {
+      projectId,
+      type: 'endpoint.created' as const,
+      data: { endpointId: id, path, upstreamUrl: maskUrl(upstreamUrl), priceUsd: priceUsdOf(endpoint), description },
+    };
+    const changes = changesBetween(undefined, auditedOf(endpoint));
+    const audit = auditStep(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
+    return insertEndpoint(db.pool, endpoint, { ...events.steps(event, destinations), audit });
+  }
+
   return {
     async list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs & PageQuery): Promise<Endpoint[]> {
       return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
@@ -107,35 +121,23 @@ export function createEndpointService(options: {
     },
 
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
-      const project = await requireProject(db.prisma, viewer, projectId);
+      const destinations = await events.destinationsIn(viewer, projectId, ['endpoint.created']);
       const { priceUsd: priceAtomic, ...values } = parseInput(createInput, input);
       urlToStore('upstreamUrl', values.upstreamUrl);
       checkPlaceholders(values.path, values.upstreamUrl);
-      const endpoint = await db.prisma
-        .$transaction(async (tx) => {
-          const created = await tx.endpoint.create({
-            data: { id: newId('Endpoint'), projectId: project.id, ...values, priceAtomic: decimal(priceAtomic) },
-          });
-          await events.record(tx, {
-            projectId: project.id,
-            type: 'endpoint.created',
-            data: {
-              endpointId: created.id,
-              path: created.path,
-              upstreamUrl: maskUrl(created.upstreamUrl),
-              priceUsd: priceUsdOf(created),
-              description: created.description,
-            },
-          });
-          const target = { projectId: project.id, targetId: created.id };
-          const changes = changesBetween(undefined, auditedOf(created));
-          await recordAudit(tx, viewer, { action: 'endpoint.created', ...target, ...changes });
-          return created;
+      const { description = null, forwardedHeaders = [] } = values;
+      const added = { ...values, description, forwardedHeaders, isActive: true, priceAtomic: decimal(priceAtomic) };
+      const endpoint = { id: newId('Endpoint'), projectId, ...added };
+      const created = await insert(viewer, endpoint, destinations)
+        .catch(async (error) => {
+          if (!isForeignKeyViolation(error)) throw error;
+          // A destination, or the project, was deleted after it was read.
+          return insert(viewer, endpoint, await events.destinationsIn(viewer, projectId, ['endpoint.created']));
         })
         .catch(rethrowPathConflict);
-      events.announce(project.id);
-      bus.publishHereFirst(topics.routes(project.id));
-      return endpoint;
+      events.announce(projectId);
+      bus.publishHereFirst(topics.routes(projectId));
+      return created;
     },
 
     async update(viewer: Viewer, id: string, input: UpdateEndpointInput, projectId?: string | null): Promise<Endpoint> {
@@ -201,7 +203,7 @@ export function createEndpointService(options: {
   };
 }
 
-function auditedOf(endpoint: Endpoint) {
+function auditedOf(endpoint: NewEndpoint) {
   const { path, upstreamUrl, description, isActive, forwardedHeaders } = endpoint;
   return { path, upstreamUrl, priceUsd: priceUsdOf(endpoint), description, isActive, forwardedHeaders };
 }

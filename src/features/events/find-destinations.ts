@@ -1,6 +1,9 @@
+import { visibleProjectColumn } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import type { Writer } from '../../database/batch-client.ts';
+import type { Queryable } from '../../database/client.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
@@ -47,18 +50,37 @@ export function findNamed(writer: Writer, projectId: string, id: string): Promis
   return writer.query({ name: 'event-destination', text: NAMED, values: [[projectId], id] });
 }
 
+/**
+ * The same for one project, and undefined if the viewer can't see it. Nothing is locked: by the time the event is
+ * written, a destination may be gone, and its delivery violates a foreign key.
+ */
+export async function findInVisible(
+  db: Queryable,
+  viewer: Viewer,
+  projectId: string,
+  types: readonly EventKind[],
+): Promise<EventDestination[] | undefined> {
+  const { column, value } = visibleProjectColumn(viewer);
+  const { rows } = await db.query<EventDestination | { id: null }>({
+    name: `event-destinations-visible-${column}`,
+    text: VISIBLE[column],
+    values: [projectId, value, [...types, '*']],
+  });
+  return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
+}
+
+const COLUMNS = '"id", "projectId", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "eventTypes"';
+
 /** A single statement saves round trips for every event. */
 function lockedWhere(condition: string): string {
   return `
     WITH project AS MATERIALIZED (
       SELECT "id" FROM "Project" WHERE "id" = ANY($1::text[]) ORDER BY "id" FOR KEY SHARE
     ), webhooks AS (
-      SELECT "id", "projectId", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "eventTypes", "ordering"
-      FROM "Webhook"
+      SELECT ${COLUMNS}, "ordering" FROM "Webhook"
       WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     ), connectors AS (
-      SELECT "id", "projectId", "isActive", "pausedAt" IS NOT NULL AS "isPaused", "filter", "eventTypes", "type"
-      FROM "Connector"
+      SELECT ${COLUMNS}, "type" FROM "Connector"
       WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     )
     SELECT *, NULL AS "type" FROM webhooks
@@ -68,6 +90,17 @@ function lockedWhere(condition: string): string {
 
 const SUBSCRIBED = lockedWhere('"eventTypes" && $2::text[]');
 const NAMED = lockedWhere('"id" = $2');
+
+const visibleBy = (column: string) => `
+  SELECT destination.* FROM "Project" AS project LEFT JOIN LATERAL (
+    SELECT ${COLUMNS}, "ordering", NULL AS "type" FROM "Webhook"
+    WHERE "projectId" = project."id" AND "eventTypes" && $3::text[]
+    UNION ALL
+    SELECT ${COLUMNS}, NULL, "type" FROM "Connector"
+    WHERE "projectId" = project."id" AND "eventTypes" && $3::text[]
+  ) AS destination ON true
+  WHERE project."id" = $1 AND project."${column}" = $2`;
+const VISIBLE = { userId: visibleBy('userId'), id: visibleBy('id') };
 
 /** Decides which of these destinations an event is sent to. Those that filter it out get no delivery. */
 export function routeEvent(event: NewEvent, destinations: readonly EventDestination[]): Routing {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { inProject, visibleItem } from '../../auth/access.ts';
+import { inProject, requireId, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { BatchClient, Writer } from '../../database/batch-client.ts';
 import type { Database, Transaction } from '../../database/client.ts';
+import type { Step } from '../../database/compose-statement.ts';
 import { notFound } from '../../errors.ts';
 import { type FilteredEvent, matchesFilter } from '../../events/filter.ts';
 import { eventFilterInput, readFilter } from '../../events/filter-input.ts';
@@ -15,9 +16,9 @@ import { type Delivery, type Event, Prisma } from '../../generated/prisma/client
 import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import { parseInput } from '../../validation.ts';
-import { type EventDestination, findDestinations, findNamed, routeEvent } from './find-destinations.ts';
+import { type EventDestination, findDestinations, findInVisible, findNamed, routeEvent } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
-import { type EventToWrite, writingEvents } from './write-events.ts';
+import { type EventToWrite, eventSteps, writingEvents } from './write-events.ts';
 import { prismaWriter } from './writer.ts';
 
 const testFilterInput = z.strictObject({
@@ -73,6 +74,22 @@ export function createEventService(options: { db: Database; bus: Bus; payloadVer
     recordAll(batch: BatchClient, causes: readonly EventCause[], destinations: readonly EventDestination[]): void {
       if (causes.length === 0) return;
       batch.queryLast(writingEvents(causes.map(({ event, traceContext }) => plan(event, destinations, traceContext))));
+    },
+
+    /**
+     * The destinations of events of these types in one project, for `steps`. They aren't locked, so one may be deleted
+     * before its delivery is written, which violates a foreign key. Throws `NOT_FOUND` if the viewer can't see the
+     * project.
+     */
+    async destinationsIn(viewer: Viewer, projectId: string, types: readonly EventKind[]): Promise<EventDestination[]> {
+      const found = await findInVisible(db.pool, viewer, requireId('Project', projectId), types);
+      if (!found) throw notFound();
+      return found;
+    },
+
+    /** The writes that `record` makes, as steps of the statement that makes the change. */
+    steps(event: NewEvent, destinations: readonly EventDestination[]): { event: Step; delivery: Step } {
+      return eventSteps([plan(event, destinations, currentTraceparent() ?? null)]);
     },
 
     /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */

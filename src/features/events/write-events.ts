@@ -1,4 +1,5 @@
 import type { Statement } from '../../database/batch-client.ts';
+import { composeStatement, type Step } from '../../database/compose-statement.ts';
 import type { NewDelivery } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -15,12 +16,17 @@ export type EventToWrite = {
 
 /** A statement that writes events and their deliveries. It is only one, because payments wait for it. */
 export function writingEvents(events: readonly EventToWrite[]): Statement {
+  return composeStatement('event-write', eventSteps(events), 'SELECT');
+}
+
+/** The same as steps of a statement that also writes what the events are about. */
+export function eventSteps(events: readonly EventToWrite[]): { event: Step; delivery: Step } {
   const deliveries = events.flatMap(({ id, event, deliveries }) =>
     deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),
   );
   const ofEvents = <T>(read: (event: EventToWrite) => T) => events.map(read);
   const ofDeliveries = <T>(read: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(read);
-  const values = [
+  const eventValues = [
     ofEvents(({ id }) => id),
     ofEvents(({ event }) => event.projectId),
     ofEvents(({ event }) => event.type),
@@ -30,6 +36,8 @@ export function writingEvents(events: readonly EventToWrite[]): Statement {
     ofEvents(({ event }) => JSON.stringify(event.data)),
     // Arrays in an array would all need the same length.
     ofEvents(({ filteredOut }) => (filteredOut.length > 0 ? filteredOut.join(' ') : null)),
+  ];
+  const deliveryValues = [
     ofDeliveries(({ id }) => id),
     ofDeliveries(({ projectId }) => projectId),
     ofDeliveries(({ eventId }) => eventId),
@@ -44,16 +52,19 @@ export function writingEvents(events: readonly EventToWrite[]): Statement {
     ofDeliveries(({ isDue }) => isDue),
     ofDeliveries(({ completedAt }) => completedAt),
   ];
-  return { name: 'event-write', text: WRITE, values };
+  return {
+    event: { text: WRITE_EVENTS, values: eventValues },
+    delivery: { text: WRITE_DELIVERIES, values: deliveryValues },
+  };
 }
 
-const WRITE = `
-  WITH event AS (
-    INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "data", "filteredOut")
-    SELECT id, project, type, version, test, trace, data::json, string_to_array(filtered, ' ')
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::boolean[], $6::text[], $7::text[], $8::text[])
-      AS new(id, project, type, version, test, trace, data, filtered)
-  )
+const WRITE_EVENTS = `
+  INSERT INTO "Event" ("id", "projectId", "type", "version", "test", "traceContext", "data", "filteredOut")
+  SELECT id, project, type, version, test, trace, data::json, string_to_array(filtered, ' ')
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::boolean[], $6::text[], $7::text[], $8::text[])
+    AS new(id, project, type, version, test, trace, data, filtered)`;
+
+const WRITE_DELIVERIES = `
   INSERT INTO "Delivery" (
     "id", "projectId", "eventId", "eventType", "trigger", "webhookId", "connectorId", "orderingKey", "status", "reason",
     "nextAttemptAt", "completedAt"
@@ -62,6 +73,6 @@ const WRITE = `
     id, project, event, type, trigger::"AttemptTrigger", webhook, connector, ordering, status::"DeliveryStatus", reason,
     CASE WHEN due THEN statement_timestamp() END, completed
   FROM unnest(
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[],
-    $18::text[], $19::boolean[], $20::timestamptz[]
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::boolean[], $12::timestamptz[]
   ) AS new(id, project, event, type, trigger, webhook, connector, ordering, status, reason, due, completed)`;
