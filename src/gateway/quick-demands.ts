@@ -22,7 +22,8 @@ export type QuickDemands = ReturnType<typeof createQuickDemands>;
 /**
  * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them again
  * before anything else is done with a request. A response is valid only while the routes that it was made from are
- * current.
+ * current. The metrics count these responses, but they are logged only at the level `debug`: anyone can cause any number
+ * of them, and a tenth of their time went into the log.
  */
 export function createQuickDemands(options: {
   routes: Pick<RouteTable, 'version' | 'projectOfHost'>;
@@ -54,8 +55,10 @@ export function createQuickDemands(options: {
       response.once('finish', () => {
         const milliseconds = performance.now() - startedAt;
         const { path, route } = demand;
-        const facts = { method: 'GET', path, route, status: 402, durationMs: Math.round(milliseconds) };
-        runInRequest({ requestId }, () => requestLog.info(facts, 'request'));
+        if (requestLog.isLevelEnabled('debug')) {
+          const facts = { method: 'GET', path, route, status: 402, durationMs: Math.round(milliseconds) };
+          runInRequest({ requestId }, () => requestLog.debug(facts, 'request'));
+        }
         onAnswer({ method: 'GET', route, status: 402 }, milliseconds / 1000);
       });
       return true;

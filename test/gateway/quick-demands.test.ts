@@ -12,14 +12,14 @@ const DEMAND = { headers: { 'content-type': 'application/json', 'cache-control':
 let version: number | undefined;
 let demands: ReturnType<typeof open>;
 
-function open(publicUrl?: string) {
+function open(publicUrl?: string, log = pino({ level: 'silent' })) {
   return createQuickDemands({
     routes: {
       version: (projectId) => ([PROJECT, OTHER].includes(projectId) ? version : undefined),
       projectOfHost: (host) => (host === 'shop.example' ? PROJECT : undefined),
     },
     publicUrl,
-    log: pino({ level: 'silent' }),
+    log,
     onAnswer() {},
   });
 }
@@ -42,7 +42,9 @@ function answerTo(request: IncomingMessage, from = demands) {
     end(body: string) {
       sent.body = body;
     },
-    once() {},
+    once(_event: string, finished: () => void) {
+      finished();
+    },
   };
   return from.answer(request, response as unknown as ServerResponse) ? sent : undefined;
 }
@@ -113,6 +115,19 @@ describe('a demand for payment', () => {
     remember();
     expect(answerTo(requestFor())).toBeDefined();
     expect(answerTo(requestFor(changes))).toBeUndefined();
+  });
+
+  test.each([
+    { level: 'info', lines: [] },
+    { level: 'debug', lines: [{ msg: 'request', method: 'GET', path: TARGET, status: 402 }] },
+  ])('is logged only if debug lines are, as with the level $level', ({ level, lines }) => {
+    const written: unknown[] = [];
+    const log = pino({ level }, { write: (line: string) => void written.push(JSON.parse(line)) });
+    const logging = open('https://pay.example', log);
+    remember(requestFor(), logging);
+    expect(answerTo(requestFor(), logging)).toBeDefined();
+    expect(written).toMatchObject(lines);
+    expect(written).toHaveLength(lines.length);
   });
 
   test('is never remembered without a public URL, because it depends on the request', () => {
