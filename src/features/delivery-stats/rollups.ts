@@ -10,7 +10,7 @@ import { countFilteredOut } from './filtered-out.ts';
 export type DeliveryRollups = {
   start(): void;
   stop(): Promise<void>;
-  /** Counts everything that isn't counted yet. `start` does this periodically. */
+  /** Counts up to 1,000 hours of each project that aren't counted yet. `start` does this periodically. */
   run(): Promise<void>;
 };
 
