@@ -162,6 +162,37 @@ export type VendorLimit = {
 /** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
+/** What a vendor's token endpoint responded. `reason` is shown to the seller and must not contain secrets. */
+export type TokenOutcome =
+  | {
+      kind: 'token';
+      accessToken: string;
+      lifetimeSeconds: number;
+      /** Set if the vendor replaces the refresh token. The one before may stop working. */
+      refreshToken?: string;
+    }
+  | { kind: 'retry'; reason: string; afterSeconds?: number }
+  /** The seller must connect again. */
+  | { kind: 'pause'; reason: string };
+
+/**
+ * How a connector type gets access tokens from a credential in its config that lasts longer. Like the rest of a
+ * definition, it is pure. Requests are then built with a config whose `accessToken` is the current token.
+ */
+export type CredentialDefinition<Config> = {
+  /** The fields that tokens come from. A new value of any of them ends the tokens that came from the old one. */
+  fields: readonly string[];
+  /** Whether the config has such a credential. Otherwise, it has only an access token. */
+  isIn(config: Config): boolean;
+  /**
+   * Builds the request for a token.
+   *
+   * @param context `refreshToken` is the latest one that the vendor issued, if it replaced the one in the config.
+   */
+  build(config: Config, context: { now: Date; refreshToken?: string }): Promise<ConnectorRequest> | ConnectorRequest;
+  classify(response: ConnectorResponse, config: Config): TokenOutcome;
+};
+
 /**
  * A connector type. It is pure: it turns events into requests, and responses into outcomes, so both halves can be
  * tested without a network. The delivery engine takes care of sending, retrying, recording, and redacting.
@@ -176,6 +207,8 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   documentationUrl: string;
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
+  /** Set this if the config can have a credential that access tokens come from. */
+  credential?: CredentialDefinition<Config>;
   /** Whether events of this type are sent. With `selected`, accounting connectors avoid booking a payment twice. */
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
   /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events go out in one request. */

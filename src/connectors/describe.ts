@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
+import { MASK } from '../secrets/mask.ts';
 import { redactSecret } from '../secrets/redact.ts';
 import type { ConnectorDefinition } from './definition.ts';
 import { type FieldMeta, fieldMeta } from './fields.ts';
@@ -63,9 +64,12 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
       .map(({ name }) => name),
   );
   return Object.fromEntries(
-    Object.entries(config).map(([name, value]) => [name, secrets.has(name) ? redactSecret(String(value)) : value]),
+    Object.entries(config).map(([name, value]) => [name, secrets.has(name) ? redact(String(value)) : value]),
   );
 }
+
+/** The end of a document would show nothing but punctuation. */
+const redact = (secret: string) => (secret.trimStart().startsWith('{') ? MASK : redactSecret(secret));
 
 /** The fields that contain URLs this service will call. */
 export function urlFields({ config }: ConnectorDefinition): string[] {

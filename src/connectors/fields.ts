@@ -17,6 +17,7 @@ export type FieldMeta = {
 export const fieldMeta = z.registry<FieldMeta>();
 
 const MAX_FIELD_LENGTH = 4096;
+const MAX_DOCUMENT_LENGTH = 16_384;
 // Neither the database nor a URL can contain half of a surrogate pair.
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
@@ -40,6 +41,18 @@ export function secretField(meta: Omit<FieldMeta, 'secret'> & { pattern?: RegExp
 /** A credential that is sent in a header: visible ASCII without spaces. */
 export function headerSecretField(meta: Omit<FieldMeta, 'secret'>): z.ZodString {
   return secretField({ ...meta, pattern: /^[\x21-\x7e]+$/, hint: "Can't contain spaces or non-ASCII characters." });
+}
+
+/** A credential that is a JSON document, such as a key file. `isValid` checks its content. */
+export function jsonSecretField(
+  meta: Omit<FieldMeta, 'secret'> & { isValid: (text: string) => boolean; hint: string },
+): z.ZodString {
+  const { isValid, hint, ...rest } = meta;
+  return z
+    .string()
+    .max(MAX_DOCUMENT_LENGTH, `Must be at most ${MAX_DOCUMENT_LENGTH} characters.`)
+    .refine(isValid, hint)
+    .register(fieldMeta, { ...rest, secret: true });
 }
 
 /**

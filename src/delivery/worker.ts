@@ -22,6 +22,7 @@ import { createMaintenance } from './queue/maintenance.ts';
 import { releaseLeases } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
 import { createWorkerRegistry } from './queue/worker-registry.ts';
+import { createWithToken } from './send/access-tokens.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
 import { createConnectorSender } from './send/send-connector.ts';
@@ -30,7 +31,7 @@ import { createWebhookSender, failedTry } from './send/send-webhook.ts';
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
   egress: Pick<Egress, 'send'>;
-  secretBox: Pick<SecretBox, 'open'>;
+  secretBox: Pick<SecretBox, 'open' | 'seal'>;
   bus: Bus;
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
@@ -85,14 +86,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
-  const senderOptions = {
-    ...{ egress, secretBox, log, timeoutMilliseconds, quickRetries },
-    userAgent: `Tollgate/${settings.version}`,
-  };
+  const userAgent = `Tollgate/${settings.version}`;
+  const senderOptions = { egress, secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
   const jobOptions = {
     sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
     sendToConnector: createConnectorSender({
       ...{ ...senderOptions, ...(consoleUrl && { consoleUrl }) },
+      withToken: createWithToken({ pool: db.pool, egress, secretBox, userAgent }),
       readHistory: createEndpointHistory(db.pool),
     }),
     findConnector: options.connectors,

@@ -9,6 +9,7 @@ import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
 import { openReplica, type StatisticsSource } from '../database/replica.ts';
+import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../delivery/send/retry-policy.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
@@ -118,7 +119,8 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
   const { egressAllow, production } = config;
   const { payloadVersions } = overrides;
   const versions = payloadVersions && { payloadVersions };
-  const probe = createConnectorProbe({ egress, userAgent: USER_AGENT });
+  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT });
+  const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const { secretOf } = createUpstreamSigner(keyring);
   return {
     users: createUserService({ db }),

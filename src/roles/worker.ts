@@ -2,6 +2,7 @@ import { findConnector } from '../connectors/types/registry.ts';
 import { openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
+import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createDueProbes } from '../features/connectors/due-probes.ts';
@@ -51,7 +52,8 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     loop.start();
     onClose(() => loop.stop());
   }
-  const probe = createConnectorProbe({ egress, userAgent: USER_AGENT });
+  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT });
+  const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes }));
 }

@@ -35,6 +35,7 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'secret' },
   { table: 'Webhook', column: 'previousSecret' },
   { table: 'Connector', column: 'secretConfig' },
+  { table: 'ConnectorToken', column: 'sealed' },
 ];
 
 /**

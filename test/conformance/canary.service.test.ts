@@ -101,6 +101,9 @@ async function subscribe(): Promise<WebSocket> {
   return ws;
 }
 
+/** Their key signs requests for access tokens. It is never sent. */
+const SIGNING: readonly ConnectorType[] = ['bigquery', 'google-sheets'];
+
 type Made = { type: ConnectorType; id: string; secrets: string[] };
 const made: Made[] = [];
 
@@ -280,6 +283,23 @@ describe('vendors repeat what they were sent', () => {
     for (const type of CONNECTOR_TYPES) stage.vendors.interfere(type, undefined);
   });
 
+  test.each([400, 500, 200])('as token endpoints, with the status %i', async (statusCode) => {
+    stage.vendors.issueTokens(() => {
+      const { plain, all } = repeat(stage.vendors.tokenCalls().at(-1)!);
+      const token = { access_token: `token-of-${statusCode}`, token_type: 'Bearer', expires_in: 3_600 };
+      const body = { ...(statusCode === 200 && token), error: plain, error_description: plain, more: all };
+      outside.push({ where: 'a response from a token endpoint', text: JSON.stringify(body) });
+      return { statusCode, headers: { 'x-echo': encodeURIComponent(plain) }, body: JSON.stringify(body) };
+    });
+    stage.vendors.accept(`token-of-${statusCode}`);
+    await stage.db.prisma.connectorToken.deleteMany();
+    await stage.record('payment.failed', {}, { secondsAgo: 600 });
+    await stage.record('revenue.daily_summary', { date: `2026-04-${statusCode / 20 + 1}` }, { secondsAgo: 600 });
+    await settled();
+    await testAll();
+    await revive();
+  });
+
   test('and redirect, drop the connection, and respond with invalid HTTP', async () => {
     const chaos: Interference[] = [
       careless(302),
@@ -319,16 +339,20 @@ describe('afterward', () => {
       { write: (text) => void logLines.push({ where: 'the log of the rotation', text }) },
     );
     const report = await rotateSecrets({ db: stage.db, keyring, secretBox: createSecretBox(keyring), log: lines });
-    expect(report).toMatchObject({ rotated: CONNECTOR_TYPES.length + 4, unreadable: [], remaining: 0 });
+    const withCredential = CONNECTOR_TYPES.filter((type) => getConnector(type).credential);
+    const sealed = CONNECTOR_TYPES.length + withCredential.length + 4;
+    expect(report).toMatchObject({ rotated: sealed, unreadable: [], remaining: 0 });
     logLines.push({ where: 'the report of the rotation', text: JSON.stringify(report) });
   });
 
   test('there are at least 100 secrets, and the search finds each one that was sent', () => {
     expect(canaries.length).toBeGreaterThanOrEqual(100);
     expect(new Set(canaries.map(({ core }) => core)).size).toBe(canaries.length);
-    const sent = canaries.filter(({ name }) => name.endsWith('after a change') && !name.startsWith('signing'));
-    expect(sent).toHaveLength(CONNECTOR_TYPES.length);
-    const calls = CONNECTOR_TYPES.flatMap((type) => stage.vendors.callsTo(type)).map((call) => ({
+    const isSent = (name: string) => name.endsWith('after a change') && !name.startsWith('signing');
+    const sent = canaries.filter(({ name }) => isSent(name) && !SIGNING.some((type) => name.startsWith(`${type}:`)));
+    expect(sent).toHaveLength(CONNECTOR_TYPES.length - SIGNING.length);
+    const vendorCalls = CONNECTOR_TYPES.flatMap((type) => stage.vendors.callsTo(type));
+    const calls = [...vendorCalls, ...stage.vendors.tokenCalls()].map((call) => ({
       where: 'calls',
       text: repeat(call).all,
     }));

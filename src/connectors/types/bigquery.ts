@@ -3,7 +3,9 @@ import { type ConnectorResponse, defineConnector, type Outcome } from '../defini
 import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
+import { googleCredential, serviceAccountKeyField } from './google-credential.ts';
 import { classifyGoogleError } from './google-error.ts';
 
 /** BigQuery may return 404 for a few minutes after a table is created, so the first 404s are retried after a wait. */
@@ -33,7 +35,7 @@ const COLUMNS = [
   'payload',
 ];
 
-const config = z.strictObject({
+const fields = z.strictObject({
   projectId: textField({
     title: 'Project ID',
     description: 'The Google Cloud project that contains the dataset.',
@@ -58,9 +60,12 @@ const config = z.strictObject({
   }),
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour.',
-  }),
+    description:
+      'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so a service account key is better.',
+  }).optional(),
+  serviceAccountKey: serviceAccountKeyField('insert rows into the table'),
 });
+const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;
 
 /** Inserts one row per event through `tabledata.insertAll` (https://cloud.google.com/bigquery/docs/reference/rest/v2/tabledata/insertAll). */
@@ -71,6 +76,7 @@ export const bigquery = defineConnector<Config>({
   description: 'Adds one row per event to a BigQuery table.',
   documentationUrl: 'https://cloud.google.com/bigquery/docs/authentication',
   config,
+  credential: googleCredential('https://www.googleapis.com/auth/bigquery'),
   carries: () => true,
 
   build([event], config) {

@@ -10,8 +10,10 @@ import {
 import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
 import { describeEvent } from '../shared/message.ts';
 import { eventRow } from '../shared/row.ts';
+import { googleCredential, serviceAccountKeyField } from './google-credential.ts';
 import { classifyGoogleError, googleError } from './google-error.ts';
 
 const DEFAULT_SHEET = 'Sheet1';
@@ -23,7 +25,7 @@ const DEFAULT_SHEET = 'Sheet1';
 const ROWS_ABOVE_LAST_WRITTEN = 1000;
 const ROWS_ABOVE_END_OF_GRID = 1900;
 
-const config = z.strictObject({
+const fields = z.strictObject({
   spreadsheetId: textField({
     title: 'Spreadsheet ID',
     description: "The part of the spreadsheet's URL between /d/ and /edit.",
@@ -34,15 +36,18 @@ const config = z.strictObject({
   }),
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth access token with the spreadsheets scope. It expires after about an hour.',
-  }),
+    description:
+      'An OAuth access token with the spreadsheets scope. It expires after about an hour, so a service account key is better.',
+  }).optional(),
   sheetName: textField({
     title: 'Sheet name',
     description: `The sheet (tab) that receives one row per event. Default: ${DEFAULT_SHEET}.`,
     example: DEFAULT_SHEET,
     maxLength: 100,
   }).optional(),
+  serviceAccountKey: serviceAccountKeyField('edit the spreadsheet'),
 });
+const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;
 
 /** Appends rows through `values.append` (https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values/append). */
@@ -53,6 +58,7 @@ export const googleSheets = defineConnector<Config>({
   description: 'Adds a row per event to a Google spreadsheet.',
   documentationUrl: 'https://developers.google.com/workspace/sheets/api/guides/authorizing',
   config,
+  credential: googleCredential('https://www.googleapis.com/auth/spreadsheets'),
   carries: () => true,
   // Google allows 60 writes per minute per user, so rows are collected for a few seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },

@@ -11,7 +11,9 @@ import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
 import { derivedUuid } from '../shared/derived-id.ts';
+import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from './quickbooks-fault.ts';
 
@@ -20,11 +22,12 @@ const MINOR_VERSION = '75';
 const ITEM_NAME = 'x402 API revenue';
 const ITEM_NEEDED = `In QuickBooks, create a service item named "${ITEM_NAME}" with an income account, then save this connector.`;
 
-const config = z.strictObject({
+const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
-    description: 'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour.',
-  }),
+    description:
+      'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so a client ID, a client secret, and a refresh token are better.',
+  }).optional(),
   realmId: textField({
     title: 'Company ID',
     description: "The company's realm ID, shown with the token and under Account and Settings > Billing.",
@@ -37,7 +40,12 @@ const config = z.strictObject({
     description: 'Choose sandbox for a test company in an Intuit developer account. Default: production.',
     decidesAddress: true,
   }).optional(),
+  ...clientFields,
+  refreshToken: refreshTokenField(
+    'From the OAuth 2.0 playground of your app. Intuit replaces it regularly, and ends it after five years.',
+  ),
 });
+const config = requireCredential(fields, ['clientId', 'clientSecret', 'refreshToken']);
 type Config = z.infer<typeof config>;
 type Context = ClassifyContext<Config> & { booking: Booking };
 
@@ -55,6 +63,12 @@ export const quickbooks = defineConnector<Config>({
     "Creates a sales receipt for each day's revenue, or for each payment if daily summaries aren't selected.",
   documentationUrl: 'https://developer.intuit.com/app/developer/qbo/docs/develop/authentication-and-authorization',
   config,
+  credential: oauthClient({
+    vendor: 'Intuit',
+    tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
+    needsRefreshToken: true,
+    advice: 'Connect your app to the company again, and save the new refresh token.',
+  }),
   carries: booksKind,
   // A receipt takes a lookup and a write. At most ten requests may run at once.
   vendorLimit: {

@@ -12,6 +12,8 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
+import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_VERSION = 'v66.0';
@@ -50,7 +52,7 @@ const HOLDING: ReadonlySet<string> = new Set([
   'STORAGE_LIMIT_EXCEEDED',
 ]);
 
-const config = z.strictObject({
+const fields = z.strictObject({
   instanceUrl: vendorUrlField({
     title: 'Instance URL',
     description: "Your org's My Domain URL.",
@@ -62,9 +64,12 @@ const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth access token for a user who can create X402 events. It expires with the session, after 2 hours by default.',
-  }),
+      'An OAuth access token for a user who can create X402 events. It expires after 2 hours by default, so a client ID and a client secret are better.',
+  }).optional(),
+  ...clientFields,
+  refreshToken: refreshTokenField("Only if your app doesn't have the client credentials flow enabled."),
 });
+const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
 type Config = z.infer<typeof config>;
 
 /** Upserts one record per event by the event's ID (https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/dome_upsert.htm). */
@@ -75,6 +80,12 @@ export const salesforce = defineConnector<Config>({
   description: 'Creates an X402 Event record for every event.',
   documentationUrl: 'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/quickstart_oauth.htm',
   config,
+  credential: oauthClient({
+    vendor: 'Salesforce',
+    tokenUrl: ({ instanceUrl }) => `${new URL(instanceUrl).origin}/services/oauth2/token`,
+    sendsClientInBody: true,
+    advice: 'Check the app and its user in Salesforce, then save its client ID, client secret, and refresh token.',
+  }),
   carries: () => true,
 
   build([event], config) {
@@ -117,13 +128,14 @@ export const salesforce = defineConnector<Config>({
   },
 });
 
-function classify(response: ConnectorResponse, { accessToken }: Config, now: Date): Outcome {
+function classify(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const json = parseJson(response.body);
   const isSuccess = response.statusCode === 200 || response.statusCode === 201;
   if (response.statusCode === 204 || (isSuccess && valueAt(json, 'success') === true)) return { kind: 'delivered' };
   const error = isSuccess ? valueAt(json, 'errors', 0) : valueAt(json, 0);
   const code = String(valueAt(error, 'errorCode') ?? valueAt(error, 'statusCode') ?? '');
-  const detail = vendorText(valueAt(error, 'message'), [accessToken]);
+  const { accessToken, clientSecret = '', refreshToken = '' } = config;
+  const detail = vendorText(valueAt(error, 'message'), [accessToken, clientSecret, refreshToken]);
   const wait = Object.hasOwn(PASSING, code) ? PASSING[code] : undefined;
   if (wait !== undefined) return retry(`Salesforce couldn't accept the event right now (${code}).`, wait);
   if (HOLDING.has(code))

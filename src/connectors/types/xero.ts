@@ -13,7 +13,9 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
 import { derivedId } from '../shared/derived-id.ts';
+import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
 
 const API_URL = 'https://api.xero.com';
 const CONTACT_NAME = 'x402 API customers';
@@ -22,12 +24,12 @@ const DAY_WAIT_SECONDS = 3600;
 /** Invoices with these statuses no longer count, so a day can be booked again. */
 const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 
-const config = z.strictObject({
+const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes.',
-  }),
+      'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so a client ID and a client secret are better.',
+  }).optional(),
   tenantId: textField({
     title: 'Tenant ID',
     description: "The organization's tenant ID, as listed by GET https://api.xero.com/connections.",
@@ -35,7 +37,10 @@ const config = z.strictObject({
     pattern: /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/,
     hint: 'Must be a UUID.',
   }),
+  ...clientFields,
+  refreshToken: refreshTokenField('Only if your app isn’t a custom connection. Xero replaces it with each use.'),
 });
+const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
 type Config = z.infer<typeof config>;
 
 /** Creates draft sales invoices (https://developer.xero.com/documentation/api/accounting/invoices) for a person to approve. */
@@ -47,6 +52,11 @@ export const xero = defineConnector<Config>({
     "Drafts a sales invoice for each day's revenue, or for each payment if daily summaries aren't selected. You approve it.",
   documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/overview/',
   config,
+  credential: oauthClient({
+    vendor: 'Xero',
+    tokenUrl: () => 'https://identity.xero.com/connect/token',
+    advice: 'Connect your app to the organization again, and save its credentials.',
+  }),
   carries: booksKind,
   // At most five requests may run at once.
   vendorLimit: {

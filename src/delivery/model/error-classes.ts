@@ -9,14 +9,22 @@ export type AttemptErrorClass =
   | 'redirect'
   /** A response with a success status that rejected the event. */
   | 'rejected'
+  /** The vendor didn't issue an access token, so nothing was sent. */
+  | 'no_access_token'
   /** The worker stopped while the request may have been in flight. */
   | 'interrupted'
   /** An error in this service. See its log. */
   | 'internal';
 
-const RESPONDED: ReadonlySet<string> = new Set<AttemptErrorClass>(['http_status', 'redirect', 'rejected', 'internal']);
+const NOT_AMBIGUOUS: ReadonlySet<string> = new Set<AttemptErrorClass>([
+  'http_status',
+  'redirect',
+  'rejected',
+  'no_access_token',
+  'internal',
+]);
 
 /** Whether a request that failed with this class may have arrived even though it got no response. */
 export function isAmbiguous(errorClass: string | null): boolean {
-  return errorClass !== null && !isUnsent(errorClass) && !RESPONDED.has(errorClass);
+  return errorClass !== null && !isUnsent(errorClass) && !NOT_AMBIGUOUS.has(errorClass);
 }

@@ -1,9 +1,10 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
-import { secretsOf } from '../../connectors/describe.ts';
+import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import type { Ready, WithToken } from './access-tokens.ts';
 import { MAX_RESPONSE_BYTES, storedMessage } from './response-text.ts';
-import { toResponse } from './send-connector.ts';
+import { toResponse } from './vendor-response.ts';
 
 const TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STEPS = 5;
@@ -12,18 +13,24 @@ const MAX_STEPS = 5;
 export type ProbeResult = { ok: boolean; message: string };
 
 export type ConnectorProbe = (
+  connector: { id: string; projectId: string },
   definition: ConnectorDefinition,
-  config: Record<string, unknown>,
+  config: ConnectorConfig,
 ) => Promise<ProbeResult | undefined>;
 
 /** Creates the function that checks credentials without side effects. Returns undefined for types without a check. */
-export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; userAgent: string }): ConnectorProbe {
-  const { egress, userAgent } = options;
-  return async ({ probe, ...definition }, config) => {
+export function createConnectorProbe(options: {
+  egress: Pick<Egress, 'send'>;
+  withToken: WithToken;
+  userAgent: string;
+}): ConnectorProbe {
+  const { egress, withToken, userAgent } = options;
+  return async (connector, definition, config) => {
+    const { probe } = definition;
     if (!probe) return undefined;
-    const secrets = secretsOf({ ...definition, probe }, config);
-    try {
-      let request = probe.build(config);
+
+    async function ask({ config, secrets }: Ready): Promise<{ result: ProbeResult; isUnauthorized: boolean }> {
+      let request = probe!.build(config);
       for (let steps = 1; steps <= MAX_STEPS; steps++) {
         const { method, url, headers, body } = request;
         const response = await egress.send({
@@ -34,12 +41,22 @@ export function createConnectorProbe(options: { egress: Pick<Egress, 'send'>; us
           timeoutMilliseconds: TIMEOUT_MILLISECONDS,
           maxResponseBytes: MAX_RESPONSE_BYTES,
         });
-        const outcome = probe.classify(toResponse(response), config, request.step ?? 'send');
-        if (!('next' in outcome)) return { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };
+        const outcome = probe!.classify(toResponse(response), config, request.step ?? 'send');
+        if (!('next' in outcome)) {
+          const result = { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };
+          return { result, isUnauthorized: response.statusCode === 401 };
+        }
         request = outcome.next;
       }
-      return { ok: false, message: 'The check requires too many calls.' };
+      return { result: { ok: false, message: 'The check requires too many calls.' }, isUnauthorized: false };
+    }
+
+    try {
+      const asked = await withToken(connector, definition, config, ask);
+      if (!('kind' in asked)) return asked.result;
+      return { ok: false, message: asked.kind === 'wait' ? 'Another check is in progress. Try again.' : asked.reason };
     } catch (error) {
+      const secrets = secretsOf(definition, config);
       if (error instanceof EgressError) return { ok: false, message: storedMessage(error.message, secrets) };
       throw error;
     }

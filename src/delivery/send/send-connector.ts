@@ -1,14 +1,11 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type {
   BuildContext,
   ConnectorDefinition,
   ConnectorEvent,
   ConnectorMemory,
   ConnectorRequest,
-  ConnectorResponse,
   Outcome,
 } from '../../connectors/definition.ts';
-import { secretsOf } from '../../connectors/describe.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
 import { expandEventTypes } from '../../events/kinds.ts';
@@ -21,16 +18,19 @@ import type {
   Verdict,
 } from '../model/claimed-delivery.ts';
 import { type AttemptErrorClass, isAmbiguous } from '../model/error-classes.ts';
+import { type NotReady, type Ready, TOKEN_TIMEOUT_SECONDS, type WithToken } from './access-tokens.ts';
 import type { ReadHistory } from './endpoint-history.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
+import { toResponse } from './vendor-response.ts';
 
 /** Deliveries of one connector that are sent together: just one, unless the type supports batches. */
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
+  withToken: WithToken;
   /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
   readHistory?: ReadHistory;
@@ -42,9 +42,12 @@ const MARGIN_SECONDS = 10;
 const DEFAULT_TIMEOUT_SECONDS = 15;
 
 /** The longest that sending to a connector of this type can take without quick retries, in seconds. */
-export const longestSecondsOf = ({
-  timeoutSeconds = DEFAULT_TIMEOUT_SECONDS,
-}: Pick<ConnectorDefinition, 'timeoutSeconds'>) => MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;
+export function longestSecondsOf(definition: Pick<ConnectorDefinition, 'timeoutSeconds' | 'credential'>): number {
+  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, credential } = definition;
+  const once = MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;
+  // With a credential, the calls may be made once more with a new token.
+  return credential ? 2 * (once + TOKEN_TIMEOUT_SECONDS) : once;
+}
 
 /** Creates the function that sends a connector's claimed deliveries and returns a result for each. It never throws. */
 export function createConnectorSender(options: ConnectorSenderOptions) {
@@ -77,7 +80,7 @@ async function sendGroup(
   options: ConnectorSenderOptions,
 ): Promise<SendResult> {
   const [first] = group;
-  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory } = options;
+  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory, withToken } = options;
   const timeoutMilliseconds = definition.timeoutSeconds
     ? definition.timeoutSeconds * 1000
     : options.timeoutMilliseconds;
@@ -105,9 +108,8 @@ async function sendGroup(
     let sent: RecordedExchange['request'] | undefined;
     let durationMs = 0;
     let phases = NO_PHASES;
-    try {
-      const config = openConfig(first, connector, secretBox);
-      const secrets = secretsOf(definition, config);
+
+    async function sendWith({ config, secrets }: Ready): Promise<{ sending: Try; isUnauthorized: boolean }> {
       const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
       const question = definition.lookBack?.(events[0], config);
       const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
@@ -126,13 +128,14 @@ async function sendGroup(
         ...(eventUrl && { consoleUrl: eventUrl }),
         ...(await lookBack()),
       };
+      const unsent = (sending: Try) => ({ sending, isUnauthorized: false });
 
       const built = definition.build(events, config, context);
-      if ('skip' in built) return { verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } };
+      if ('skip' in built) return unsent({ verdict: { kind: 'skip', reason: storedMessage(built.skip, secrets) } });
       const unknown = Object.entries(built.announce ?? {}).filter(([name, value]) => memory[name] !== value);
       // These entries are recorded with this claim's result so that every process has them for the next delivery.
       if (unknown.length > 0) {
-        return { verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) };
+        return unsent({ verdict: { kind: 'wait', afterSeconds: 0 }, remember: Object.fromEntries(unknown) });
       }
       let request = withUserAgent(built);
       for (let steps = 1; ; steps++) {
@@ -149,8 +152,19 @@ async function sendGroup(
           continue;
         }
         const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
-        return { ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }), remember: learned };
+        const sending = {
+          ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }),
+          remember: learned,
+        };
+        return { sending, isUnauthorized: response.statusCode === 401 };
       }
+    }
+
+    try {
+      const config = openConfig(first, connector, secretBox);
+      const ids = { id: connector.id, projectId: first.projectId };
+      const result = await withToken(ids, definition, config, sendWith);
+      return 'kind' in result ? withoutToken(result, startedAt, first.databaseTime()) : result.sending;
     } catch (error) {
       const before = { durationMs, phases };
       return {
@@ -183,6 +197,20 @@ function toTry(
   return { attempt, verdict };
 }
 
+/** Nothing was sent, because there is no access token. */
+function withoutToken(result: NotReady, startedAt: number, endedAt: number): Try {
+  if (result.kind === 'wait') return { verdict: result };
+  const attempt: AttemptRecord = {
+    startedAt,
+    durationMs: Math.round(endedAt - startedAt),
+    statusCode: null,
+    errorClass: 'no_access_token' satisfies AttemptErrorClass,
+    errorMessage: result.reason,
+    responseBody: null,
+  };
+  return { attempt, verdict: result };
+}
+
 function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
   if (outcome.kind === 'next') return { kind: 'retry', reason: 'The delivery requires too many calls.' };
   if (outcome.kind === 'delivered') {
@@ -206,18 +234,6 @@ function openConfig(
 function toConnectorEvent({ event, projectId }: ClaimedDelivery): ConnectorEvent {
   const { id, type, test, timestamp, data } = event;
   return { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) } as ConnectorEvent;
-}
-
-export function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
-  return { statusCode, headers: flatHeaders(headers), body: body.toString('utf8') };
-}
-
-function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
 }
 
 function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {

@@ -55,7 +55,7 @@ export function createDueProbes({ bus, secretBox, probe, connectors = findConnec
   async function send({ id, projectId, type, secretConfig }: Paused): Promise<ProbeResult | undefined> {
     const definition = connectors(type);
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
-    return definition && probe(definition, JSON.parse(secretBox.open(secretConfig, cell)));
+    return definition && probe({ id, projectId }, definition, JSON.parse(secretBox.open(secretConfig, cell)));
   }
 }
 

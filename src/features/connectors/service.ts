@@ -32,6 +32,7 @@ import {
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
+import { forgetToken } from './forget-token.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // `z.record` would silently drop a key named `__proto__`.
@@ -137,6 +138,9 @@ export function createConnectorService(options: {
         if (!current) throw notFound();
         const definition = getConnector(current.type);
         if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
+        const shown = current.config as ConnectorConfig;
+        const before = changes && open(current);
+        const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
         const change = pauseChange({ isPaused, mayFix: changes !== undefined || values.isActive === true }, current);
         const updated = await tx.connector.update({
           where: { id },
@@ -146,14 +150,15 @@ export function createConnectorService(options: {
             ...switched(values.isActive),
             ...pausedColumns(change, current),
             ...(change !== undefined && { nextProbeAt: null, probeCount: 0 }),
-            ...(changes && {
-              ...stored(definition, id, current.projectId, changed(definition, current, changes)),
+            ...(after && {
+              ...stored(definition, id, current.projectId, after),
               ...HEALTHY,
               ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
             }),
           },
         });
+        if (before && after) await forgetToken(tx, definition, { id, before, after });
         const names = Object.keys(changes ?? {});
         const config = Object.fromEntries(
           names.map((name) => [name, (updated.config as ConnectorConfig)[name] ?? null]),
@@ -197,18 +202,13 @@ export function createConnectorService(options: {
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
       const definition = getConnector(connector.type);
-      const result = eventType ? undefined : await probe(definition, open(connector));
+      const result = eventType ? undefined : await probe(connector, definition, open(connector));
       if (result) return { probe: result, delivery: null };
       const selected = expandEventTypes(connector.eventTypes);
       const type = eventType ?? [...selected].find((kind) => definition.carries(kind, selected))!;
       return { probe: null, delivery: await events.sendTest(connector.projectId, type, { connectorId: id }) };
     },
   };
-
-  function changed(definition: ConnectorDefinition, current: Connector, changes: ConnectorConfig): ConnectorConfig {
-    const known = { stored: open(current), shown: current.config as ConnectorConfig };
-    return changeConfig(definition, known, changes, egressAllow);
-  }
 
   function open(connector: Connector): ConnectorConfig {
     return JSON.parse(secretBox.open(connector.secretConfig, place(connector.id, connector.projectId)));

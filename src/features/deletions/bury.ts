@@ -24,6 +24,7 @@ export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereIn
 
 /** Deletes connectors, like `buryWebhooks`. */
 export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhereInput): Promise<number> {
+  await tx.connectorToken.deleteMany({ where: { connector: where } });
   const data: Prisma.ConnectorUncheckedUpdateManyInput = {
     ...BURIED,
     ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null },

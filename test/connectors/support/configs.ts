@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 
 type SampleConfig = {
@@ -15,6 +16,27 @@ export const N8N_HOST = 'n8n.customer.example';
 
 /** Adds characters that URLs, JSON, HTML, and base64 each escape differently. */
 const awkward = (mark: string) => `${mark}+/="\\&<%`;
+
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
+
+const serviceAccountKey = (mark: string) =>
+  JSON.stringify({
+    type: 'service_account',
+    project_id: mark,
+    private_key_id: mark,
+    private_key: privateKey,
+    client_email: `${mark}@shop.iam.gserviceaccount.com`,
+  });
+
+const oauthClient = (mark: string) => ({
+  clientId: 'client-1',
+  clientSecret: awkward(mark),
+  refreshToken: `refresh-${awkward(mark)}`,
+});
 
 /**
  * A config for each type. Every secret contains `mark`. Secrets that allow it also contain characters that need
@@ -90,7 +112,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
       tableId: 'events',
       accessToken: `ya29.${awkward(mark)}`,
     },
-    optional: {},
+    optional: { serviceAccountKey: serviceAccountKey(mark) },
   }),
   supabase: (mark) => ({
     required: { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: `sb_secret_${awkward(mark)}` },
@@ -98,7 +120,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
   'google-sheets': (mark) => ({
     required: { spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms', accessToken: `ya29.${awkward(mark)}` },
-    optional: { sheetName: "Bob's sales/2026" },
+    optional: { sheetName: "Bob's sales/2026", serviceAccountKey: serviceAccountKey(mark) },
   }),
   dune: (mark) => ({
     required: { apiKey: awkward(mark) },
@@ -107,7 +129,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   hubspot: (mark) => ({ required: { accessToken: `pat-eu1-${awkward(mark)}` }, optional: {} }),
   salesforce: (mark) => ({
     required: { instanceUrl: 'https://acme.my.salesforce.com', accessToken: `00D${awkward(mark)}` },
-    optional: {},
+    optional: oauthClient(mark),
   }),
   linear: (mark) => ({
     required: { apiKey: `lin_api_${awkward(mark)}`, teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' },
@@ -115,11 +137,11 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
   quickbooks: (mark) => ({
     required: { accessToken: awkward(mark), realmId: '9130355377388383' },
-    optional: { environment: 'sandbox' },
+    optional: { environment: 'sandbox', ...oauthClient(mark) },
   }),
   xero: (mark) => ({
     required: { accessToken: awkward(mark), tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' },
-    optional: {},
+    optional: oauthClient(mark),
   }),
 };
 

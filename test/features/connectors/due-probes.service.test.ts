@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
+import { secretsOf } from '../../../src/connectors/describe.ts';
 import { secretField, textField } from '../../../src/connectors/fields.ts';
 import { PROBE_SCHEDULE_SECONDS } from '../../../src/delivery/outcome/probe-schedule.ts';
 import { createConnectorProbe } from '../../../src/delivery/send/probe-connector.ts';
@@ -70,7 +71,10 @@ function start(definition: ConnectorDefinition = probing) {
 function dueProbes() {
   return createDueProbes({
     ...{ bus: stage.bus, secretBox: stage.secretBox, log: stage.log },
-    probe: createConnectorProbe({ egress: stage.egress, userAgent: 'Tollgate/1.2.3' }),
+    probe: createConnectorProbe({
+      ...{ egress: stage.egress, userAgent: 'Tollgate/1.2.3' },
+      withToken: (_connector, definition, config, work) => work({ config, secrets: secretsOf(definition, config) }),
+    }),
     connectors: (type) => (type === 'slack' ? probing : undefined),
   });
 }

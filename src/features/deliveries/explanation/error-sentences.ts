@@ -45,6 +45,10 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
     summary: 'The address is not allowed.',
     advice: 'Use a host on the public internet. This name resolves to a private address.',
   },
+  no_access_token: {
+    summary: 'There was no access token to send it with.',
+    advice: 'Check the credential that the access tokens come from. The reason names what the vendor rejected.',
+  },
   interrupted: {
     summary: 'The worker stopped while sending. The request may have arrived.',
     advice: 'Deduplicate by `webhook-id`: the same event will be sent again.',

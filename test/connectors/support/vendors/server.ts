@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../../src/connectors/definition.ts';
-import { type Answer, type Receiver, startReceiver } from '../../../support/receiver.ts';
-import { ask, type Vendor, type VendorCall } from './vendor.ts';
+import { type Answer, type ReceivedRequest, type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { ask, json, type Vendor, type VendorCall } from './vendor.ts';
 import { VENDORS } from './vendors.ts';
 
 /**
@@ -16,6 +17,14 @@ export type Interference = (
 
 export type VendorServer = Awaited<ReturnType<typeof startVendors>>;
 
+/** The token endpoints of vendors. They issue access tokens for any credential. */
+const TOKEN_ENDPOINTS: ReadonlySet<string> = new Set([
+  'oauth2.googleapis.com/token',
+  'identity.xero.com/connect/token',
+  'oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
+  'acme.my.salesforce.com/services/oauth2/token',
+]);
+
 /** Starts all vendors behind one loopback server, which identifies them by the host in the request. */
 export async function startVendors() {
   const known = new Set<string>();
@@ -26,16 +35,26 @@ export async function startVendors() {
   const queued = new Map<ConnectorType, Interference[]>();
   const lasting = new Map<ConnectorType, Interference>();
 
+  const tokenCalls: VendorCall[] = [];
+  let issueToken: ((request: ReceivedRequest) => Answer) | undefined;
+
   const receiver: Receiver = await startReceiver((request, response) => {
     const host = request.headers.host?.split(':')[0] ?? '';
-    const type = typeByHost.get(host);
-    if (!type) return { statusCode: 421, body: `No vendor has the host ${host}` };
     const call: VendorCall = {
       method: request.method,
       url: new URL(request.path, `https://${host}`),
       headers: request.headers as Record<string, string>,
       body: request.body.toString('utf8'),
     };
+    if (TOKEN_ENDPOINTS.has(host + request.path)) {
+      tokenCalls.push(call);
+      if (issueToken) return issueToken(request);
+      const token = `token-${randomUUID()}`;
+      known.add(token);
+      return json(200, { access_token: token, token_type: 'Bearer', expires_in: 3600 });
+    }
+    const type = typeByHost.get(host);
+    if (!type) return { statusCode: 421, body: `No vendor has the host ${host}` };
     calls.push({ type, call, at: Date.now() });
     const usual = () => ask(vendors.get(type)!, call, isKnown);
     const interfere = queued.get(type)?.shift() ?? lasting.get(type);
@@ -44,7 +63,15 @@ export async function startVendors() {
 
   return {
     /** Sends requests for every vendor's host here. Pass it to the service under test. */
-    hostOverrides: Object.fromEntries([...typeByHost.keys()].map((host) => [host, receiver.url])),
+    hostOverrides: Object.fromEntries(
+      [...typeByHost.keys(), ...TOKEN_ENDPOINTS].map((place) => [place.split('/')[0]!, receiver.url]),
+    ),
+    /** Replaces the token endpoints on the hosts of vendors. */
+    issueTokens(issue: (request: ReceivedRequest) => Answer): void {
+      issueToken = issue;
+    },
+    /** Returns the requests for access tokens, in order. */
+    tokenCalls: (): VendorCall[] => tokenCalls,
     /** Accepts credentials that contain this mark from now on. */
     accept: (mark: string) => void known.add(mark),
     /** Rejects credentials that contain this mark from now on. */

@@ -1,0 +1,65 @@
+import { createPrivateKey } from 'node:crypto';
+import { importPKCS8, SignJWT } from 'jose';
+import { z } from 'zod';
+import type { CredentialDefinition } from '../definition.ts';
+import { jsonSecretField } from '../fields.ts';
+import { parseJson } from '../shared/classify.ts';
+import { classifyTokenResponse, tokenRequest } from '../shared/token-endpoint.ts';
+
+/** The key file's own `token_uri` is ignored, because it could name any host. */
+const TOKEN_URL = 'https://oauth2.googleapis.com/token';
+const LIFETIME_SECONDS = 3600;
+
+const keyFile = z.object({
+  type: z.literal('service_account'),
+  client_email: z.string().regex(/^[^\s@]+@[^\s@]+$/),
+  private_key_id: z.string().optional(),
+  private_key: z.string().refine(isRsaKey),
+});
+type KeyFile = z.infer<typeof keyFile>;
+
+function isRsaKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
+  } catch {
+    return false;
+  }
+}
+
+const readKey = (text: string): KeyFile | undefined => keyFile.safeParse(parseJson(text)).data;
+
+/** The field for a service account's key file. */
+export function serviceAccountKeyField(access: string) {
+  return jsonSecretField({
+    title: 'Service account key',
+    description: `The JSON key file of a service account that can ${access}. Use it instead of an access token: it doesn't expire.`,
+    isValid: (text) => readKey(text) !== undefined,
+    hint: 'Must be the content of a service account’s JSON key file.',
+  }).optional();
+}
+
+/** Tokens for a service account (https://developers.google.com/identity/protocols/oauth2/service-account#httprest). */
+export function googleCredential<Config extends { serviceAccountKey?: string | undefined }>(
+  scope: string,
+): CredentialDefinition<Config> {
+  return {
+    fields: ['serviceAccountKey'],
+    isIn: ({ serviceAccountKey }) => serviceAccountKey !== undefined,
+    async build({ serviceAccountKey = '' }, { now }) {
+      const key = readKey(serviceAccountKey)!;
+      const issuedAt = Math.floor(now.getTime() / 1000);
+      const assertion = await new SignJWT({ scope })
+        .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(key.private_key_id && { kid: key.private_key_id }) })
+        .setIssuer(key.client_email)
+        .setAudience(TOKEN_URL)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + LIFETIME_SECONDS)
+        .sign(await importPKCS8(key.private_key, 'RS256'));
+      return tokenRequest(TOKEN_URL, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
+    },
+    classify(response, { serviceAccountKey = '' }) {
+      const advice = 'Create a new key for the service account, and save it.';
+      return classifyTokenResponse('Google', response, { advice, secrets: [serviceAccountKey] });
+    },
+  };
+}

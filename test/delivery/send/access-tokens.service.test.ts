@@ -1,0 +1,270 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
+import { secretField } from '../../../src/connectors/fields.ts';
+import { requireCredential } from '../../../src/connectors/shared/credential-rule.ts';
+import { clientFields, oauthClient, refreshTokenField } from '../../../src/connectors/shared/oauth-client.ts';
+import { openDatabase } from '../../../src/database/client.ts';
+import { createWithToken, type NotReady, type WithToken } from '../../../src/delivery/send/access-tokens.ts';
+import { forgetToken } from '../../../src/features/connectors/forget-token.ts';
+import { buryConnectors } from '../../../src/features/deletions/bury.ts';
+import { startTokenServer, type TokenServer } from '../../connectors/support/token-server.ts';
+import { openStage, type Stage } from '../support.ts';
+
+let stage: Stage;
+let server: TokenServer;
+let connector: { id: string; projectId: string };
+/** Each of them is a process of its own. */
+let processes: [WithToken, WithToken, WithToken];
+
+const CONFIG = { clientId: 'client', clientSecret: 'secret-0123456789', refreshToken: 'refresh-0123456789' };
+const config = requireCredential(
+  z.strictObject({
+    accessToken: secretField({ title: 'Token', description: 'A token.' }).optional(),
+    ...clientFields,
+    refreshToken: refreshTokenField('For tests.'),
+  }),
+  ['clientId', 'clientSecret'],
+  ['refreshToken'],
+);
+const definition = defineConnector<z.infer<typeof config>>({
+  ...{ type: 'xero', title: 'Test', category: 'Accounting', description: 'For tests.' },
+  documentationUrl: 'https://example.com',
+  config,
+  credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.' }),
+  carries: () => true,
+  build: () => ({ skip: 'never' }),
+  classify: () => ({ kind: 'delivered' }),
+}) as unknown as ConnectorDefinition;
+
+beforeAll(async () => {
+  stage = await openStage();
+  server = await startTokenServer();
+  processes = [start(), start(), start()];
+});
+afterAll(async () => {
+  await server?.close();
+  await stage?.close();
+});
+beforeEach(async () => {
+  connector = { id: await stage.addConnector('xero', CONFIG), projectId: stage.projectId };
+  server.connect(CONFIG.refreshToken);
+  server.grants.length = 0;
+});
+
+function start(egress: Pick<Stage['egress'], 'send'> = stage.egress): WithToken {
+  return createWithToken({ pool: stage.pool, egress, secretBox: stage.secretBox, userAgent: 'Tollgate/1.2.3' });
+}
+
+type Used = { token: string; isUnauthorized: boolean };
+
+/** Uses the current token as an API would that checks it. */
+function use(withToken: WithToken, values: Record<string, unknown> = CONFIG): Promise<Used | NotReady> {
+  return withToken(connector, definition, values, async ({ config: { accessToken } }) => {
+    await setImmediate();
+    return { token: String(accessToken), isUnauthorized: !server.accepts(String(accessToken)) };
+  });
+}
+
+async function row() {
+  const { rows } = await stage.pool.query('SELECT * FROM "ConnectorToken" WHERE "id" = $1', [connector.id]);
+  return rows[0];
+}
+const expireIn = (seconds: number) =>
+  stage.pool.query(`UPDATE "ConnectorToken" SET "expiresAt" = now() + make_interval(secs => $2) WHERE "id" = $1`, [
+    connector.id,
+    seconds,
+  ]);
+const endLease = () =>
+  stage.pool.query(`UPDATE "ConnectorToken" SET "leaseUntil" = now() - interval '1 second' WHERE "id" = $1`, [
+    connector.id,
+  ]);
+
+describe('an access token', () => {
+  test('is requested once for all processes, and used until five minutes before it expires', async () => {
+    const first = await Promise.all(Array.from({ length: 30 }, (_, index) => use(processes[index % 3]!)));
+    // While one process got it, the others were told to wait.
+    for (const result of first)
+      expect(result).toMatchObject('kind' in result ? { kind: 'wait' } : { token: /^token-/ });
+    const again = await Promise.all(Array.from({ length: 30 }, (_, index) => use(processes[index % 3]!)));
+    expect(new Set(again.map((result) => 'token' in result && result.token)).size).toBe(1);
+    expect(server.grants).toHaveLength(1);
+
+    await expireIn(301);
+    expect(await use(processes[0])).toEqual(again[0]);
+    expect(server.grants).toHaveLength(1);
+    await expireIn(299);
+    expect(await use(processes[0])).not.toEqual(again[0]);
+    expect(server.grants).toHaveLength(2);
+  });
+
+  test('that is still valid is used while another process gets the next one', async () => {
+    const old = await use(processes[0]);
+    await expireIn(200);
+    const asked = Promise.withResolvers<void>();
+    const answering = Promise.withResolvers<void>();
+    const slow = start({
+      async send(request) {
+        asked.resolve();
+        await answering.promise;
+        return stage.egress.send(request);
+      },
+    });
+    const renewing = use(slow);
+    await asked.promise;
+    expect(await use(processes[1])).toEqual(old);
+    answering.resolve();
+    const renewed = await renewing;
+    expect(renewed).not.toEqual(old);
+    expect(await use(processes[1])).toEqual(renewed);
+  });
+
+  test('and its refresh token are stored before it is used, and only sealed', async () => {
+    let stored: Record<string, unknown> | undefined;
+    let token = '';
+    await processes[0](connector, definition, CONFIG, async ({ config: { accessToken }, secrets }) => {
+      stored = await row();
+      token = String(accessToken);
+      expect(secrets).toEqual(expect.arrayContaining([token, CONFIG.clientSecret, CONFIG.refreshToken]));
+      return { isUnauthorized: false };
+    });
+    const cell = { table: 'ConnectorToken', column: 'sealed', rowId: connector.id, projectId: connector.projectId };
+    const opened = JSON.parse(stage.secretBox.open(String(stored!.sealed), cell));
+    expect(opened).toEqual({ accessToken: token, refreshToken: expect.stringMatching(/^refresh-/) });
+    expect(JSON.stringify(stored)).not.toContain(token);
+    expect(stored).toMatchObject({ generation: 1, leaseUntil: null });
+  });
+
+  test('that the vendor rejects is replaced once', async () => {
+    const first = (await use(processes[0])) as Used;
+    server.expireAll();
+    const second = (await use(processes[1])) as Used;
+    expect(second).toMatchObject({ isUnauthorized: false });
+    expect(second.token).not.toBe(first.token);
+    expect(server.grants).toHaveLength(2);
+
+    // An API that rejects every token gets two requests, not an endless number.
+    let requests = 0;
+    const result = await processes[0](connector, definition, CONFIG, async () => {
+      requests++;
+      return { isUnauthorized: true };
+    });
+    expect(result).toEqual({ isUnauthorized: true });
+    expect(requests).toBe(2);
+    expect(server.grants).toHaveLength(3);
+  });
+
+  test('is not needed for a config without a longer-lived credential', async () => {
+    const values = { accessToken: 'given-0123456789' };
+    expect(await use(processes[0], values)).toEqual({ token: 'given-0123456789', isUnauthorized: true });
+    expect(server.grants).toEqual([]);
+    expect(await row()).toBeUndefined();
+  });
+});
+
+describe('a refresh token', () => {
+  test('that the vendor replaces is used from then on', async () => {
+    for (let round = 0; round < 5; round++) {
+      expect(await use(processes[round % 3]!)).toMatchObject({ isUnauthorized: false });
+      await expireIn(0);
+    }
+    const given = server.grants.map(({ parameters }) => parameters.get('refresh_token'));
+    expect(given[0]).toBe(CONFIG.refreshToken);
+    expect(new Set(given).size).toBe(5);
+  });
+
+  test('survives a process that dies before it has stored the new one', async () => {
+    await use(processes[0]);
+    await expireIn(0);
+    const answered = Promise.withResolvers<void>();
+    const dead = start({
+      async send(request) {
+        await stage.egress.send(request);
+        answered.resolve();
+        return new Promise(() => {});
+      },
+    });
+    void use(dead);
+    await answered.promise;
+    // Until its lease ends, nobody else asks.
+    expect(await use(processes[1])).toMatchObject({ kind: 'wait' });
+    expect(server.grants).toHaveLength(2);
+    await endLease();
+    expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
+    await expireIn(0);
+    expect(await use(processes[2])).toMatchObject({ isUnauthorized: false });
+  });
+
+  test('that was issued for an old credential is discarded, even if it arrives after the change', async () => {
+    const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
+    const after = { ...CONFIG, refreshToken: 'refresh-of-the-new-credential' };
+    let isChanged = false;
+    const changing = start({
+      async send(request) {
+        const response = await stage.egress.send(request);
+        if (isChanged) return response;
+        isChanged = true;
+        await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+        server.connect(after.refreshToken);
+        return response;
+      },
+    });
+    expect(await use(changing)).toMatchObject({ kind: 'pause' });
+    expect(await row()).toMatchObject({ sealed: '', generation: 1 });
+    expect(await use(processes[1], after)).toMatchObject({ isUnauthorized: false });
+    expect(server.grants.at(-1)!.parameters.get('refresh_token')).toBe(after.refreshToken);
+    await db.close();
+  });
+
+  test('survives changes of other fields', async () => {
+    const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
+    await use(processes[0]);
+    const before = await row();
+    const after = { ...CONFIG, tenantId: 'other' };
+    await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+    expect(await row()).toEqual(before);
+    await db.close();
+  });
+
+  test('is erased with its connector, and none is stored after that', async () => {
+    const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
+    await use(processes[0]);
+    await expireIn(0);
+    const burying = start({
+      async send(request) {
+        const response = await stage.egress.send(request);
+        await db.prisma.$transaction((tx) => buryConnectors(tx, { id: connector.id }));
+        return response;
+      },
+    });
+    expect(await use(burying)).toMatchObject({ kind: 'wait' });
+    expect(await row()).toBeUndefined();
+    await db.close();
+  });
+});
+
+describe('a token endpoint that', () => {
+  test('no longer accepts the credential pauses the connector, and says how to connect again', async () => {
+    server.revoke();
+    expect(await use(processes[0])).toEqual({
+      kind: 'pause',
+      reason: 'Test no longer issues access tokens (invalid_grant: Token has been expired or revoked.). Connect again.',
+    });
+    expect(await row()).toMatchObject({ leaseUntil: null, sealed: '' });
+  });
+
+  test('fails is asked again with the next attempt, not before it asked to be', async () => {
+    server.receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '17' } }, { statusCode: 500 });
+    const reason = (status: number) => `Test couldn't issue an access token right now (HTTP ${status}).`;
+    expect(await use(processes[0])).toEqual({ kind: 'retry', reason: reason(503), afterSeconds: 17 });
+    expect(await use(processes[1])).toEqual({ kind: 'retry', reason: reason(500) });
+    expect(await use(processes[2])).toMatchObject({ isUnauthorized: false });
+  });
+
+  test("can't be reached leaves no lease behind", async () => {
+    const broken = start({ send: () => Promise.reject(new Error('no network')) });
+    await expect(use(broken)).rejects.toThrow('no network');
+    expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
+  });
+});
