@@ -8,6 +8,7 @@ import type { Backlog } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { sendEventStream } from './event-stream.ts';
 import { createExplorer, wantsExplorer } from './explorer.ts';
+import { plainRequestOf, runPlainRequest } from './plain-requests.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
@@ -65,9 +66,7 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
-    // This comes before anything runs, so a request that is rejected for lack of room has no effects.
-    if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
-    const backlog = openBacklog(request, reply);
+    // The response to a request over the rate limit is like any other, with the same status and headers.
     let refusal: unknown;
     const countMore = async (requests: number) => {
       try {
@@ -77,13 +76,22 @@ export function registerGraphQL(
         throw error;
       }
     };
+    const context = { ...contextOf(request), countMore };
+    const plain = plainRequestOf(request);
+    if (plain) {
+      const { status, headers, body } = await runPlainRequest(server, plain, context);
+      if (refusal) throw refusal;
+      return reply.code(status).headers(headers).send(body);
+    }
+    // This comes before anything runs, so a request that is rejected for lack of room has no effects.
+    if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
+    const backlog = openBacklog(request, reply);
     const response = await server.yoga.handleNodeRequestAndResponse(
       // Yoga reads an already parsed body from here.
       Object.assign(request.raw, { body: request.body }),
       reply.raw,
-      { ...contextOf(request), backlog, countMore },
+      { ...context, backlog },
     );
-    // Respond as to any other request over the rate limit, with the same status and headers.
     if (refusal) throw refusal;
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);

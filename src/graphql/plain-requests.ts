@@ -1,0 +1,79 @@
+import type { FastifyRequest } from 'fastify';
+import type { ExecutionResult } from 'graphql';
+import { type FetchAPI, type GraphQLParams, processRegularResult } from 'graphql-yoga';
+import type { GraphQLContext } from '../schema/context.ts';
+import type { GraphQLServer } from './yoga.ts';
+
+type MediaType = 'application/json' | 'application/graphql-response+json';
+
+/** `Accept` headers of requests for one JSON response, and its type. Yoga reads all others. */
+const MEDIA_TYPES: ReadonlyMap<string | undefined, MediaType> = new Map([
+  [undefined, 'application/json'],
+  ['*/*', 'application/json'],
+  ['application/json', 'application/json'],
+  ['application/json, text/plain, */*', 'application/json'],
+  ['application/graphql-response+json', 'application/graphql-response+json'],
+  ['application/graphql-response+json, application/json', 'application/graphql-response+json'],
+  ['application/graphql-response+json,application/json;q=0.9', 'application/graphql-response+json'],
+]);
+const CONTENT_TYPE = /^application\/json(;|$)/;
+const PARAMETERS = new Set(['query', 'variables', 'operationName', 'extensions']);
+
+/** Yoga's hooks need a request, but only its method. */
+const POST = new Request('http://localhost/graphql', { method: 'POST' });
+
+/** A request that needs no more than Yoga's rules for documents: a well-formed POST for one JSON response. */
+export type PlainRequest = { params: GraphQLParams; mediaType: MediaType };
+
+export type PlainResponse = { body: string; status: number; headers: Record<string, string> };
+
+/** Returns undefined for all requests that need Yoga's HTTP server, such as subscriptions. */
+export function plainRequestOf({ method, url, headers, body }: FastifyRequest): PlainRequest | undefined {
+  const mediaType = MEDIA_TYPES.get(headers.accept);
+  const isPost = method === 'POST' && url === '/graphql' && CONTENT_TYPE.test(headers['content-type'] ?? '');
+  if (!mediaType || !isPost || !isWellFormed(body)) return undefined;
+  // A document can't subscribe to anything without this word, and few others contain it.
+  if (body.query.includes('subscription')) return undefined;
+  return { params: body, mediaType };
+}
+
+/**
+ * Runs the request's document without Fetch API objects for the request and the response, which would cost more than
+ * running many documents. The rules, and the status, headers, and body of the response, are Yoga's.
+ */
+export async function runPlainRequest(
+  { yoga }: GraphQLServer,
+  { params, mediaType }: PlainRequest,
+  context: GraphQLContext,
+): Promise<PlainResponse> {
+  const result = await yoga.getResultForParams({ params, request: POST }, context);
+  return processRegularResult(result as ExecutionResult, WRITER, mediaType) as unknown as PlainResponse;
+}
+
+/** Takes the place of the Fetch API's response, and only keeps what Yoga writes. */
+class WrittenResponse implements PlainResponse {
+  readonly body: string;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(body: string, { status, headers }: Omit<PlainResponse, 'body'>) {
+    this.body = body;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** The part of the Fetch API that Yoga uses to write a result. */
+const WRITER = { Response: WrittenResponse } as unknown as FetchAPI;
+
+function isWellFormed(body: unknown): body is GraphQLParams & { query: string } {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
+  const { query, variables, extensions } = body as Record<string, unknown>;
+  const hasOnlyParameters = Object.keys(body).every((name) => PARAMETERS.has(name));
+  return (
+    typeof query === 'string' && hasOnlyParameters && isObjectOrMissing(variables) && isObjectOrMissing(extensions)
+  );
+}
+
+const isObjectOrMissing = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
