@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { sourceOf } from '../limits/failed-credentials.ts';
 
@@ -59,7 +59,7 @@ function createMemory(now: () => number) {
 }
 
 function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
+  return hash('sha256', text, 'base64');
 }
 
 /** The unverified issuer and subject of a token. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
 import type { KeySource } from './jwks.ts';
 
@@ -47,5 +47,5 @@ export function createVerifiedTokens<Claims extends { expiresAt: Date }>(options
 }
 
 function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
+  return hash('sha256', token, 'base64');
 }

@@ -8,10 +8,11 @@ import type { GraphQLContext } from '../schema/context.ts';
  */
 export function countMutations(): Plugin {
   return {
-    async onExecute({ args }) {
-      const { countMore } = args.contextValue as Partial<GraphQLContext>;
+    onExecute({ args }) {
       const more = mutationsIn(args.document, args.operationName) - 1;
-      if (more > 0) await countMore?.(more);
+      if (more <= 0) return undefined;
+      const { countMore } = args.contextValue as Partial<GraphQLContext>;
+      return countMore?.(more);
     },
   };
 }

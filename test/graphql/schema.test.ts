@@ -54,6 +54,12 @@ describe('the schema', () => {
     expect(types.flatMap(described).filter(([place]) => place.endsWith('.clientMutationId'))).toEqual([]);
   });
 
+  test('reads IDs without promises, which would slow down lists', () => {
+    const nodes = types.filter(isObjectType).filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'));
+    expect(nodes.length).toBeGreaterThan(0);
+    expect(nodes.filter((type) => type.getFields().id?.resolve).map(({ name }) => name)).toEqual([]);
+  });
+
   test('spells enum values in uppercase', () => {
     const names = types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => name));
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);

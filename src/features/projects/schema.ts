@@ -45,12 +45,12 @@ const ProjectConnection = builder.connectionObject(
 );
 
 builder.queryFields((t) => ({
-  project: t.prismaField({
+  project: t.field({
     type: Project,
     nullable: true,
     description: 'A project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
-    resolve: (query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id, query),
+    resolve: (_root, { id }, { services, viewer }) => services.projects.find(viewer, id),
   }),
   projects: t.connection(
     {

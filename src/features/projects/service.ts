@@ -2,7 +2,7 @@ import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { noteVisible, requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { noteVisible, requireId, requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
@@ -13,6 +13,7 @@ import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
 import { buryProject } from '../deletions/bury.ts';
+import { findProject } from './find.ts';
 import { gatewayHostInput, type HostRules } from './gateway-host.ts';
 import { lockHost, queueForHosts, releaseHost, takeHost } from './host-names.ts';
 import { milestonesInput, milestonesUsdOf } from './milestones.ts';
@@ -77,8 +78,8 @@ export function createProjectService(options: {
     },
 
     /** The project, or null if it doesn't exist or the viewer can't see it. */
-    async find(viewer: Viewer, id: string, query: Omit<Prisma.ProjectFindFirstArgs, 'where'> = {}) {
-      const project = await db.prisma.project.findFirst({ ...query, where: visibleProject(viewer, id) });
+    async find(viewer: Viewer, id: string): Promise<Project | null> {
+      const project = await findProject(db.pool, viewer, requireId('Project', id));
       if (project) noteVisible(viewer, [project]);
       return project;
     },

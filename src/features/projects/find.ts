@@ -1,0 +1,23 @@
+import { visibleProjectsSql } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { Queryable } from '../../database/client.ts';
+import { Prisma, type Project } from '../../generated/prisma/client.ts';
+
+type Row = Omit<Project, 'milestonesAtomic'> & { milestonesAtomic: string[] };
+
+/**
+ * Reads a project, or returns null if the viewer can't see it. Nearly every request reads its project first, so this
+ * is a statement of our own, which takes a fraction of the time that Prisma takes for it.
+ */
+export async function findProject(db: Queryable, viewer: Viewer, id: string): Promise<Project | null> {
+  const { condition, value } = visibleProjectsSql(viewer);
+  const { rows } = await db.query<Row>({
+    name: `project-of-${viewer.kind}`,
+    text: `SELECT "id", "userId", "name", "walletAddress", "gatewayHost", "milestonesAtomic"::text[], "createdAt", "updatedAt"
+             FROM "Project" WHERE ${condition} AND "id" = $2`,
+    values: [value, id],
+  });
+  const [row] = rows;
+  if (!row) return null;
+  return { ...row, milestonesAtomic: row.milestonesAtomic.map((amount) => new Prisma.Decimal(amount)) };
+}
