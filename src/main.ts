@@ -49,16 +49,16 @@ async function main(): Promise<void> {
   if (!config.production) welcome(app.url, sandbox);
 }
 
-/** Loads the sandbox only where it runs: a production install doesn't have its packages. */
+/** Loads the sandbox only where it runs: the built server doesn't have it. */
 async function runSandbox({ network, dataDir }: Config, log: Logger): Promise<Sandbox | undefined> {
-  const { startSandbox } = await import('./sandbox/sandbox.ts').catch(explainMissingPackage);
+  const { startSandbox } = await import('./sandbox/sandbox.ts').catch(explainMissing);
   return startSandbox({ network, dataDir, log });
 }
 
-function explainMissingPackage(error: NodeJS.ErrnoException): never {
+function explainMissing(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   throw new ConfigError([
-    'SANDBOX: the sandbox needs the development packages. Run `npm ci` without `--omit=dev`, or set SANDBOX=off',
+    'SANDBOX: the sandbox needs the source and the development packages. Use `npm start`, or set SANDBOX=off',
   ]);
 }
 

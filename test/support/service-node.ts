@@ -11,11 +11,13 @@ const READY_MILLISECONDS = 60_000;
 
 export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
 
-/** Starts the service as `npm start` does, in a separate process with one role, on a shared database. */
+/** Starts the service in a separate process with one role, on a shared database. */
 export async function startServiceNode(options: {
   role: 'api' | 'gateway' | 'worker';
   databaseUrl: string;
   dataDir: string;
+  /** The program. By default, it is the one that `npm start` runs. */
+  program?: string;
   /** The offset of its wall clock. */
   clockShiftSeconds?: number;
   /** The file that gets the URL of every loaded module, one per line. */
@@ -24,6 +26,7 @@ export async function startServiceNode(options: {
   maxHeapMegabytes?: number;
 }) {
   const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes } = options;
+  const { program = join(ROOT, 'src/main.ts') } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess;
@@ -33,7 +36,7 @@ export async function startServiceNode(options: {
     const imports = ['shifted-clock.ts', ...(loadedModulesFile ? ['loaded-modules.ts'] : [])];
     const preloaded = imports.flatMap((file) => ['--import', join(import.meta.dirname, file)]);
     const flags = maxHeapMegabytes ? [`--max-old-space-size=${maxHeapMegabytes}`] : [];
-    child = spawn(NODE, [...flags, ...preloaded, join(ROOT, 'src/main.ts')], {
+    child = spawn(NODE, [...flags, ...preloaded, program], {
       env: {
         ...{ ...INHERITED, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
         ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
