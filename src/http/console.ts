@@ -17,7 +17,14 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 const PREFIX = '/console';
 
-type Asset = { body: Buffer; gzipped: Buffer; mediaType: string; etag: string; isHashed: boolean };
+type Asset = {
+  body: Buffer;
+  /** Compresses the body the first time. */
+  gzipped: () => Promise<Buffer>;
+  mediaType: string;
+  etag: string;
+  isHashed: boolean;
+};
 
 /**
  * Serves the web console at `/console/`: the files that Vite built, the console's settings, and its page for every path
@@ -61,7 +68,7 @@ function wantsPage({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
+async function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): Promise<FastifyReply> {
   const { body, gzipped, mediaType, etag, isHashed } = asset;
   reply.headers({
     etag,
@@ -71,7 +78,7 @@ function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): Fasti
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
   reply.type(mediaType);
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(body);
-  return reply.header('content-encoding', 'gzip').send(gzipped);
+  return reply.header('content-encoding', 'gzip').send(await gzipped());
 }
 
 async function readAssets(folder: string): Promise<Map<string, Asset>> {
@@ -84,7 +91,7 @@ async function readAssets(folder: string): Promise<Map<string, Asset>> {
     const hash = createHash('sha256').update(body).digest('base64url');
     const asset = {
       body,
-      gzipped: await promisify(gzip)(body),
+      gzipped: once(() => promisify(gzip)(body)),
       mediaType: MEDIA_TYPES[extname(name)]!,
       etag: `"${hash}"`,
       // Vite puts a content hash into these file names.
@@ -93,6 +100,15 @@ async function readAssets(folder: string): Promise<Map<string, Asset>> {
     return [path, asset];
   });
   return new Map(await Promise.all(assets));
+}
+
+/** Remembers the first result. */
+function once<T>(make: () => T): () => T {
+  let result: T | undefined;
+  return () => {
+    result ??= make();
+    return result;
+  };
 }
 
 /**
