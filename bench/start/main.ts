@@ -1,9 +1,10 @@
 /**
- * Measures how long a process with one role takes to become ready, and how much memory it then has with nothing to do.
+ * Measures how long a process with one role takes to become ready, and how much memory it then has with nothing to do:
+ * from source, as `npm start` runs it, and built, as production runs it.
  *
- *   npm run bench:start                      each role, five times
+ *   npm run bench:start                      all roles, in about two minutes
  *   npm run bench:start -- --only worker     one role
- *   npm run bench:start -- --profile DIR     with a CPU profile of each start
+ *   npm run bench:start -- --profile DIR     with a CPU profile of each process
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,15 +17,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { freePort } from '../support/free-port.ts';
+import { cpuMicrosecondsOf } from '../support/processes.ts';
 import { median } from '../support/statistics.ts';
-import { print } from '../support/table.ts';
+import { milliseconds, print, ratio } from '../support/table.ts';
 
-type Start = { readyMilliseconds: number; memoryMegabytes: number };
+type Start = { readyMilliseconds: number; cpuMilliseconds: number; memoryMegabytes: number };
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+const ROOT = resolve(import.meta.dirname, '../..');
+const PROGRAMS = { source: 'src/main.ts', built: 'dist/server/main.mjs' };
+type Program = keyof typeof PROGRAMS;
 const ROLES = ['api', 'gateway', 'worker'];
 const ROUNDS = 5;
-/** Caches fill and garbage is collected in this time. */
+/** By then, everything that a process does once after it starts is done. */
 const IDLE_MILLISECONDS = 3_000;
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, profile: { type: 'string' } } });
@@ -34,60 +38,71 @@ const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-bench-'));
 await chmod(dataDir, 0o711);
 
 try {
-  // Creates the tables.
-  await start('api');
-  const nothing: number[] = [];
-  const starts = new Map(roles.map((role) => [role, [] as Start[]]));
+  // The first process creates the tables.
+  await start('source', 'api');
+  const contestants = roles.flatMap((role) =>
+    (['source', 'built'] as const).map((program) => ({ role, program, starts: [] as Start[] })),
+  );
+  const bare: number[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
-    nothing.push(await runNothing());
-    for (const [role, results] of starts) results.push(await start(role));
+    bare.push(await startNodeAlone());
+    for (const { role, program, starts } of contestants) starts.push(await start(program, role));
   }
-  const bare = median(nothing, (milliseconds) => milliseconds);
-  const rows = [...starts].map(([role, results]) => {
-    const ready = median(results, ({ readyMilliseconds }) => readyMilliseconds);
-    const memory = median(results, ({ memoryMegabytes }) => memoryMegabytes);
-    return [role, `${ready.toFixed(0)} ms`, (ready / bare).toFixed(1), `${memory.toFixed(0)} MB`];
+  const alone = median(bare, (time) => time);
+  const rows = contestants.map(({ role, program, starts }) => {
+    const ready = median(starts, ({ readyMilliseconds }) => readyMilliseconds);
+    return [
+      ...[`${role}, ${program}`, milliseconds(ready), ratio(ready / alone)],
+      milliseconds(median(starts, ({ cpuMilliseconds }) => cpuMilliseconds)),
+      `${median(starts, ({ memoryMegabytes }) => memoryMegabytes).toFixed(0)} MB`,
+    ];
   });
-  console.log(print({ columns: ['role', 'ready', '÷ node -e 0', 'idle memory'], rows }));
-  console.log(`\nnode -e 0: ${bare.toFixed(0)} ms`);
+  console.log(print({ columns: ['', 'ready', '÷ node alone', 'CPU until then', 'idle memory'], rows }));
+  console.log(`\n\`node -e 0\` takes ${milliseconds(alone)}.`);
 } finally {
   await postgres.stop();
   await rm(dataDir, { recursive: true, force: true });
 }
 
 /** How long Node itself takes to start and exit. */
-async function runNothing(): Promise<number> {
+async function startNodeAlone(): Promise<number> {
   const startedAt = performance.now();
   await once(spawn(process.execPath, ['-e', '0']), 'exit');
   return performance.now() - startedAt;
 }
 
-async function start(role: string): Promise<Start> {
+async function start(program: Program, role: string): Promise<Start> {
   const port = String(await freePort());
-  const flags = values.profile ? ['--cpu-prof', `--cpu-prof-dir=${values.profile}`, `--cpu-prof-name=${role}.cpuprofile`] : [];
+  const name = `--cpu-prof-name=${role}-${program}.cpuprofile`;
+  const flags = values.profile ? ['--cpu-prof', `--cpu-prof-dir=${values.profile}`, name] : [];
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...flags, MAIN], {
+  const child = spawn(process.execPath, [...flags, join(ROOT, PROGRAMS[program])], {
     env: {
-      ...{ PATH: process.env.PATH, ...(process.env.NODE_COMPILE_CACHE ? {NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE}:{}), NODE_ENV: 'test', SANDBOX: 'off', ROLES: role, PORT: port },
+      ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', ROLES: role, PORT: port },
       ...{ DATABASE_URL: postgres.url, DATA_DIR: dataDir },
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  await listening(child);
+  await waitUntilListening(child);
   const { ok } = await fetch(`http://127.0.0.1:${port}/readyz`);
   const readyMilliseconds = performance.now() - startedAt;
   if (!ok) throw new Error(`The ${role} isn't ready.`);
+  const cpuMilliseconds = cpuMicrosecondsOf(String(child.pid)) / 1000;
   await sleep(IDLE_MILLISECONDS);
   const memoryMegabytes = residentMegabytes(child.pid!);
   child.kill('SIGTERM');
   await once(child, 'exit');
-  return { readyMilliseconds, memoryMegabytes };
+  return { readyMilliseconds, cpuMilliseconds, memoryMegabytes };
 }
 
-/** Resolves when the process logs that it is listening. */
-async function listening({ stdout }: ChildProcess): Promise<void> {
-  for await (const line of createInterface({ input: stdout! })) if (line.includes('"msg":"listening"')) break;
-  stdout!.resume();
+/** @throws Error if the process ends instead. */
+async function waitUntilListening({ stdout }: ChildProcess): Promise<void> {
+  for await (const line of createInterface({ input: stdout! })) {
+    if (!line.includes('"msg":"listening"')) continue;
+    stdout!.resume();
+    return;
+  }
+  throw new Error('The process has ended.');
 }
 
 function residentMegabytes(pid: number): number {
