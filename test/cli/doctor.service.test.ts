@@ -211,13 +211,13 @@ describe('doctor reports stored secrets', () => {
       'with a warning if they are sealed under an old key',
       () => `${young},${old}`,
       'warning',
-      /is young, but 1 secrets/,
+      /is young, but 1 secret and 0 API keys use older ones/,
     ],
     [
       'with a failure if they are sealed under a missing key',
       () => foreign,
       'failed',
-      /1 stored secrets use a key that is missing/,
+      /^1 stored secret uses a key that is missing/,
     ],
   ])('%s', async (_title, keys, status, message) => {
     const { findings, code } = await examine({ DATABASE_URL: app.databaseUrl, SECRET_KEYS: keys() });

@@ -112,6 +112,9 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await page.getByRole('link', { name: /^Payments from 0x/ }).click();
     await page.waitForURL('**/payments?payer=0x*');
     await page.getByText('$1.25').first().waitFor();
+
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('1 settled payment', { exact: true }).waitFor();
     expect(page.complaints).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { counted } from '../../connectors/shared/plain-text.ts';
 import { loadKeyring } from '../../secrets/keyring.ts';
 import { countOlderSecrets } from '../../secrets/rotate.ts';
 import { type Finding, findingsOf, type Patient } from './finding.ts';
@@ -20,13 +21,13 @@ export async function checkSecretKeys({ config, db }: Patient): Promise<Finding>
   const { rotatable, lost, apiKeys } = await countOlderSecrets(db, keyring);
   if (lost > 0) {
     return failed(
-      `${lost} stored secrets use a key that is missing.`,
+      `${lost === 1 ? '1 stored secret uses' : `${lost} stored secrets use`} a key that is missing.`,
       `Restore that key in ${secretKeys === undefined ? file : 'SECRET_KEYS'}. Without it, the secrets are lost.`,
     );
   }
   if (rotatable + apiKeys > 0) {
     return warning(
-      `The current key is ${keyring.current.id}, but ${rotatable} secrets and ${apiKeys} API keys use older ones.`,
+      `The current key is ${keyring.current.id}, but ${counted(rotatable, 'secret')} and ${counted(apiKeys, 'API key')} use older ones.`,
       'Run `node scripts/rotate-secrets.ts`, and keep the older keys until nothing uses them.',
     );
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventKind } from '../../events/kinds.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import type { ConnectorEvent, Outcome } from '../definition.ts';
-import { oneLine, shorten } from './plain-text.ts';
+import { counted, oneLine, shorten } from './plain-text.ts';
 
 /** What an accounting connector books for one event. */
 export type Booking = {
@@ -35,7 +35,7 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
   if (event.test) return { skip: "Test events aren't booked. Use the connection test to check access." };
   if (event.type === 'revenue.daily_summary') {
     const { date, totalUsd, paymentCount, customerCount } = event.data;
-    const counts = `${paymentCount} payments from ${customerCount} customers`;
+    const counts = `${counted(paymentCount, 'payment')} from ${counted(customerCount, 'customer')}`;
     return booking(event, { date, totalUsd, description: `Revenue for ${date} (UTC): ${counts}, ${totalUsd} USD` });
   }
   if (event.type === 'payment.settled') {

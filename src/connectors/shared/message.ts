@@ -1,6 +1,6 @@
 import type { EventPayload } from '../../events/kinds.ts';
 import type { BuildContext, ConnectorEvent } from '../definition.ts';
-import { oneLine, shorten } from './plain-text.ts';
+import { counted, oneLine, shorten } from './plain-text.ts';
 
 /** Whether the event is good or bad news. Each connector type has its own colors or labels for this. */
 export type Tone = 'info' | 'success' | 'warning' | 'danger';
@@ -189,7 +189,7 @@ function dailySummaryView(data: EventPayload<'revenue.daily_summary'>): View {
   const total = money(data.totalUsd, 'USD');
   return {
     heading: 'Daily revenue',
-    detail: `${total} on ${data.date}, ${count(data.paymentCount, 'payment')}, ${count(data.customerCount, 'customer')}`,
+    detail: `${total} on ${data.date}, ${counted(data.paymentCount, 'payment')}, ${counted(data.customerCount, 'customer')}`,
     tone: 'info',
     amount: total,
     facts: [
@@ -239,8 +239,4 @@ function hostOf(url: string): string {
 /** An error code as words: `insufficient_funds` → `insufficient funds`. */
 function words(code: string): string {
   return code.replaceAll('_', ' ');
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }

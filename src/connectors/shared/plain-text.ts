@@ -17,6 +17,11 @@ export function shorten(text: string, maxLength: number): string {
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
+/** A number with its noun in singular or plural: `1 payment`, `2 payments`. */
+export function counted(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
 /**
  * Escapes text character by character, and cuts it where the escaped form would exceed `maxLength` UTF-16 units.
  * Cutting it after escaping could leave half an escape sequence behind.

@@ -44,6 +44,11 @@ describe('an accounting entry', () => {
     });
   });
 
+  test('counts a single payment and customer in the singular', () => {
+    const { description } = booked(sampleEvent('revenue.daily_summary', { paymentCount: 1, customerCount: 1 }));
+    expect(description).toContain('1 payment from 1 customer,');
+  });
+
   test('for a payment belongs to the UTC day it settled on', () => {
     const booking = booked(sampleEvent('payment.settled', {}, { timestamp: '2026-01-02T23:59:59.999Z' }));
     expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });

@@ -66,7 +66,7 @@ export function OverviewPage() {
         <Stat
           label="Revenue"
           value={revenue && formatUsdShort(revenue.totals.totalUsd)}
-          hint={revenue && `${formatCount(revenue.totals.paymentCount)} settled payments`}
+          hint={revenue && settledPayments(revenue.totals.paymentCount)}
         />
         <Stat
           label="Customers"
@@ -97,6 +97,10 @@ export function OverviewPage() {
       </SimpleGrid>
     </Page>
   );
+}
+
+function settledPayments(count: number): string {
+  return `${formatCount(count)} settled ${count === 1 ? 'payment' : 'payments'}`;
 }
 
 function shareOf({ succeededCount, failedCount }: { succeededCount: number; failedCount: number }): string {
