@@ -11,8 +11,8 @@ export type RateLimitResult = {
   retryAfterSeconds: number;
 };
 
-/** The terms for a request with this limit, in whole microseconds so that rounding errors can't add up. */
-export type GcraTerms = {
+/** The parameters for a request with this limit, in whole microseconds so that rounding errors can't add up. */
+export type GcraParameters = {
   limit: number;
   /** How far the request moves the theoretical arrival time. */
   costMicroseconds: number;
@@ -23,12 +23,13 @@ export type GcraTerms = {
 const MINUTE_MICROSECONDS = 60_000_000;
 
 /**
- * The terms of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a minute.
+ * The parameters of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a
+ * minute.
  *
  * @param limitPerMinute at least 1.
  * @param cost how many requests this one counts for. Capped at the limit, because a higher cost could never be allowed.
  */
-export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
+export function gcraParameters(limitPerMinute: number, cost: number): GcraParameters {
   const limit = Math.max(1, Math.floor(limitPerMinute));
   const intervalMicroseconds = Math.max(1, Math.floor(MINUTE_MICROSECONDS / limit));
   return {
@@ -43,8 +44,8 @@ export function gcraTerms(limitPerMinute: number, cost: number): GcraTerms {
  *
  * @param aheadMicroseconds how far the stored theoretical arrival time is ahead of now, after the decision.
  */
-export function gcraResult(terms: GcraTerms, allowed: boolean, aheadMicroseconds: number): RateLimitResult {
-  const { limit, costMicroseconds, burstMicroseconds } = terms;
+export function gcraResult(parameters: GcraParameters, allowed: boolean, aheadMicroseconds: number): RateLimitResult {
+  const { limit, costMicroseconds, burstMicroseconds } = parameters;
   const ahead = Math.max(0, aheadMicroseconds);
   return {
     allowed,
@@ -77,19 +78,19 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
   const arrivals = new Map<string, number>();
 
   function take(key: string, limitPerMinute: number, cost: number): RateLimitResult {
-    const terms = gcraTerms(limitPerMinute, cost);
+    const parameters = gcraParameters(limitPerMinute, cost);
     const nowMicroseconds = Math.floor(now() * 1000);
     const arrival = Math.max(arrivals.get(key) ?? 0, nowMicroseconds);
-    const next = arrival + terms.costMicroseconds;
-    const allowed = next - nowMicroseconds <= terms.burstMicroseconds;
+    const next = arrival + parameters.costMicroseconds;
+    const allowed = next - nowMicroseconds <= parameters.burstMicroseconds;
     const stored = allowed ? next : arrival;
     store(key, stored);
-    return gcraResult(terms, allowed, stored - nowMicroseconds);
+    return gcraResult(parameters, allowed, stored - nowMicroseconds);
   }
 
   function giveBack(key: string, limitPerMinute: number, cost: number): void {
     const arrival = arrivals.get(key);
-    if (arrival !== undefined) store(key, arrival - gcraTerms(limitPerMinute, cost).costMicroseconds);
+    if (arrival !== undefined) store(key, arrival - gcraParameters(limitPerMinute, cost).costMicroseconds);
   }
 
   function store(key: string, arrival: number): void {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
-import { createGcraTable, gcraResult, gcraTerms, type RateLimitResult } from './gcra.ts';
+import { createGcraTable, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
   /**
@@ -67,20 +67,20 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   }
 
   async function takeInDatabase(key: string, limitPerMinute: number, cost: number): Promise<RateLimitResult> {
-    const terms = gcraTerms(limitPerMinute, cost);
+    const parameters = gcraParameters(limitPerMinute, cost);
     const taken = await pool.query<{ ahead: number }>({
       name: 'rate-limit-take',
       text: TAKE_SQL,
-      values: [key, terms.costMicroseconds, terms.burstMicroseconds],
+      values: [key, parameters.costMicroseconds, parameters.burstMicroseconds],
     });
-    if (taken.rows[0]) return gcraResult(terms, true, taken.rows[0].ahead);
+    if (taken.rows[0]) return gcraResult(parameters, true, taken.rows[0].ahead);
     const refused = await pool.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
     // A sweep may have removed the row in the meantime.
-    return gcraResult(terms, false, refused.rows[0]?.ahead ?? 0);
+    return gcraResult(parameters, false, refused.rows[0]?.ahead ?? 0);
   }
 
   async function giveBack(key: string, limitPerMinute: number): Promise<void> {
-    const { costMicroseconds } = gcraTerms(limitPerMinute, 1);
+    const { costMicroseconds } = gcraParameters(limitPerMinute, 1);
     try {
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {

@@ -180,11 +180,11 @@ describe('a long history', () => {
 
   beforeAll(async () => {
     await pool.query(`
-      CREATE TABLE portion (size int);
-      CREATE FUNCTION note_portion() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN INSERT INTO portion SELECT count(*) FROM deleted; RETURN NULL; END $$;
-      CREATE TRIGGER note_portion AFTER DELETE ON "Delivery" REFERENCING OLD TABLE AS deleted
-        FOR EACH STATEMENT EXECUTE FUNCTION note_portion()`);
+      CREATE TABLE batch (size int);
+      CREATE FUNCTION note_batch() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO batch SELECT count(*) FROM deleted; RETURN NULL; END $$;
+      CREATE TRIGGER note_batch AFTER DELETE ON "Delivery" REFERENCING OLD TABLE AS deleted
+        FOR EACH STATEMENT EXECUTE FUNCTION note_batch()`);
   });
 
   /** Adds one event with many deliveries to a destination. */
@@ -209,12 +209,12 @@ describe('a long history', () => {
     const destination = what === 'connector' ? await createConnector(alice, base) : await createWebhook(alice, base);
     await fill(what === 'connector' ? { connectorId: destination.id } : { webhookId: destination.id });
     await nothingToDelete();
-    await pool.query('TRUNCATE portion');
+    await pool.query('TRUNCATE batch');
 
     const { status } = await send(['DELETE', what === 'project' ? base : `${base}/${what}s/${destination.id}`]);
     expect(status).toBe(204);
     await expect.poll(countDeliveries).toBe(0);
-    const { rows } = await pool.query('SELECT sum(size)::int AS all, max(size) AS most FROM portion');
+    const { rows } = await pool.query('SELECT sum(size)::int AS all, max(size) AS most FROM batch');
     expect(rows).toEqual([{ all: DELIVERIES, most: MOST_AT_ONCE }]);
   });
 

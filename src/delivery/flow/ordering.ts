@@ -75,7 +75,7 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
   });
 }
 
-const RELEASE_PORTION = 10_000;
+const RELEASE_BATCH_SIZE = 10_000;
 
 /**
  * Makes all deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held
@@ -84,7 +84,7 @@ const RELEASE_PORTION = 10_000;
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
-  const portion = `UPDATE "Delivery" SET
+  const batch = `UPDATE "Delivery" SET
       "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
       "reason" = CASE WHEN ${IS_ASIDE} THEN NULL ELSE "reason" END,
       "nextAttemptAt" = CASE WHEN ${IS_ASIDE} THEN now() ELSE "nextAttemptAt" END, "updatedAt" = now()
@@ -92,10 +92,10 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
       SELECT "id" FROM "Delivery"
       WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
         AND (NOT $2 OR ${IS_ASIDE})
-      LIMIT ${RELEASE_PORTION}
+      LIMIT ${RELEASE_BATCH_SIZE}
     ))`;
-  for (let released = RELEASE_PORTION; released === RELEASE_PORTION; ) {
-    released = (await db.query(portion, [webhookId, isOrdered])).rowCount ?? 0;
+  for (let released = RELEASE_BATCH_SIZE; released === RELEASE_BATCH_SIZE; ) {
+    released = (await db.query(batch, [webhookId, isOrdered])).rowCount ?? 0;
   }
 }
 

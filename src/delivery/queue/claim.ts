@@ -77,7 +77,7 @@ export async function claimParked(db: Queryable, request: ClaimRequest, after: s
 }
 
 /**
- * Parks one portion of the due deliveries of destinations without room.
+ * Parks one batch of the due deliveries of destinations without room.
  *
  * @returns whether there may be more to park.
  */

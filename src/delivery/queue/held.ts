@@ -8,7 +8,7 @@ const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason
 const DESTINATION = `coalesce(d."webhookId", d."connectorId")`;
 
 /** How many deliveries are changed at once, since there may be many. */
-const PORTION = 10_000;
+const BATCH_SIZE = 10_000;
 
 export type DestinationKind = 'webhook' | 'connector';
 
@@ -25,7 +25,7 @@ const CHANGES = {
 };
 
 /**
- * Holds or skips one portion of the deliveries that are waiting for a destination, if it is still paused or disabled.
+ * Holds or skips one batch of the deliveries that are waiting for a destination, if it is still paused or disabled.
  * Nothing is lost without this, because every delivery is checked again when it is claimed.
  *
  * @returns whether there may be more.
@@ -46,13 +46,13 @@ export async function changeWaiting(
        WHERE s."id" = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
        LIMIT $2 FOR UPDATE OF d SKIP LOCKED
      ))`,
-    [id, PORTION],
+    [id, BATCH_SIZE],
   );
-  return rowCount === PORTION;
+  return rowCount === BATCH_SIZE;
 }
 
 /**
- * Makes a destination's held deliveries due now, oldest first. Handles one portion; `releaseStranded` releases the rest.
+ * Makes a destination's held deliveries due now, oldest first. Handles one batch; `releaseStranded` releases the rest.
  * Call it after the pause has ended, then publish `topics.deliveriesDue`.
  *
  * @returns how many are due now.
@@ -64,7 +64,7 @@ export async function releaseHeld(db: Queryable, destinationId: string): Promise
        SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = $1 AND ${IS_HELD}
        ORDER BY d."id" LIMIT $2 FOR UPDATE SKIP LOCKED
      ))`,
-    [destinationId, PORTION],
+    [destinationId, BATCH_SIZE],
   );
   return rowCount ?? 0;
 }
@@ -77,7 +77,7 @@ const isStillPaused = (table: string) =>
 
 /**
  * Makes held deliveries due if their destination is disabled or no longer paused, for example, those held just as the
- * pause ended. Handles one portion. Goes from destination to destination by index, so the deliveries of paused ones
+ * pause ended. Handles one batch. Goes from destination to destination by index, so the deliveries of paused ones
  * aren't read.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
@@ -97,7 +97,7 @@ export async function releaseStranded(db: Queryable): Promise<number> {
          AND NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}
        LIMIT $1
      ))`,
-    [PORTION],
+    [BATCH_SIZE],
   );
   return rowCount ?? 0;
 }

@@ -29,7 +29,7 @@ export function createMaintenance({ pool, leases, registry, signal, onPaces, log
   const ending = new AbortController();
   let isStopping = false;
   let running: Promise<void> = Promise.resolve();
-  /** How many deliveries the last round released. After each portion, there may be more. */
+  /** How many deliveries the last round released. If it released any, there may be another batch. */
   let released = 0;
 
   async function releaseLeftBehind(): Promise<void> {

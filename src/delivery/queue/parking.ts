@@ -30,7 +30,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
       for (const id of ids) found.add(id);
     },
 
-    /** Parks a portion of the due deliveries to these destinations. */
+    /** Parks a batch of the due deliveries to these destinations. */
     async park(marks: readonly number[]): Promise<void> {
       if (destinations.size === 0) return;
       const parked = destinations;

@@ -5,7 +5,7 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { isStatementTimeout } from '../../database/errors.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
 
-/** What is deleted, and the tables with its history, children before their parents. */
+/** The kinds of resources that are deleted, and the tables that hold their history, children before their parents. */
 const KINDS = [
   { table: 'Webhook', owner: ['projectId', DELETED_PROJECT_ID], column: 'webhookId', history: ['Delivery'] },
   { table: 'Connector', owner: ['projectId', DELETED_PROJECT_ID], column: 'connectorId', history: ['Delivery'] },
@@ -17,13 +17,13 @@ const KINDS = [
   },
 ] as const;
 type Kind = (typeof KINDS)[number];
-/** How much was deleted, and which project, webhook, or connector it belonged to. */
-type Portion = { id: string; count: number; isTooLarge?: boolean };
+/** How much a batch deleted, and which project, webhook, or connector it belonged to. */
+type Batch = { id: string; count: number; isTooLarge?: boolean };
 
-const MAX_PORTION = 5_000;
-/** After a timeout, the next portion is smaller by this factor. */
+const MAX_BATCH_SIZE = 5_000;
+/** After a timeout, the next batch is smaller by this factor. */
 const SHRINK = 4;
-/** A portion that takes no longer than this may be followed by one twice as large. */
+/** A batch that takes no longer than this may be followed by one twice as large. */
 const QUICK_MILLISECONDS = 1_000;
 /** How often to look without a hint while something is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
@@ -57,7 +57,7 @@ export function createHistoryClearing({
   onCleared?: (rows: number) => void;
 }) {
   const stopping = new AbortController();
-  let portionSize = MAX_PORTION;
+  let batchSize = MAX_BATCH_SIZE;
   let loop: Promise<void> = Promise.resolve();
   let hint = Promise.withResolvers<void>();
   let unsubscribe = () => {};
@@ -65,26 +65,26 @@ export function createHistoryClearing({
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
   /**
-   * Deletes a portion of the history of the next deleted project, webhook, or connector, in the order of their IDs. If
-   * that takes too long for a statement, tries again with a smaller portion. Returns undefined if there is nothing left to
+   * Deletes a batch of the history of the next deleted project, webhook, or connector, in the order of their IDs. If
+   * that takes too long for a statement, tries again with a smaller batch. Returns undefined if there is nothing left to
    * delete.
    */
-  async function clearPortion(kind: Kind, after: string): Promise<Portion | undefined> {
+  async function clearBatch(kind: Kind, after: string): Promise<Batch | undefined> {
     const client = await pool.connect();
     const startedAt = performance.now();
     let id: string | undefined;
     try {
       await client.query('BEGIN');
       id = await lockNext(client, kind, after);
-      const count = id === undefined ? 0 : await deletePortion(client, kind, id);
+      const count = id === undefined ? 0 : await deleteBatch(client, kind, id);
       await client.query('COMMIT');
       if (id === undefined) return undefined;
-      if (performance.now() - startedAt <= QUICK_MILLISECONDS) portionSize = Math.min(portionSize * 2, MAX_PORTION);
+      if (performance.now() - startedAt <= QUICK_MILLISECONDS) batchSize = Math.min(batchSize * 2, MAX_BATCH_SIZE);
       return { id, count };
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      const isTooLarge = isStatementTimeout(error) && portionSize > 1;
-      if (isTooLarge) portionSize = Math.ceil(portionSize / SHRINK);
+      const isTooLarge = isStatementTimeout(error) && batchSize > 1;
+      if (isTooLarge) batchSize = Math.ceil(batchSize / SHRINK);
       else log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
       return id === undefined ? undefined : { id, count: 0, isTooLarge };
     } finally {
@@ -93,11 +93,11 @@ export function createHistoryClearing({
   }
 
   /** Returns how many rows were deleted: none while something else has to finish first. */
-  async function deletePortion(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
+  async function deleteBatch(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
       const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
-      const portion = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${portionSize}`;
-      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${portion}))`, [id]);
+      const batch = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${batchSize}`;
+      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${batch}))`, [id]);
       if (rowCount) return rowCount;
       // Payments that were sent to the chain are booked first, which requires their customer and project.
       const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;
@@ -113,10 +113,10 @@ export function createHistoryClearing({
     let after = '';
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      const portion = await clearPortion(kind, after);
-      if (!portion) return;
-      if (portion.count > 0) onCleared?.(portion.count);
-      else if (!portion.isTooLarge) after = portion.id;
+      const batch = await clearBatch(kind, after);
+      if (!batch) return;
+      if (batch.count > 0) onCleared?.(batch.count);
+      else if (!batch.isTooLarge) after = batch.id;
       // Let other statements go first.
       await pause(performance.now() - startedAt);
     }

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../support/database.ts';
 
 const log = pino({ level: 'silent' });
 
-test('a portion of history that takes too long for a statement is retried with fewer rows', async () => {
+test('a batch of history that takes too long for a statement is retried with fewer rows', async () => {
   const database = await createTestDatabase();
   const sql = new pg.Pool({ connectionString: database.url });
   const pool = new pg.Pool({ connectionString: database.url, options: '-c statement_timeout=300' });
@@ -28,14 +28,14 @@ test('a portion of history that takes too long for a statement is retried with f
   await sql.query(`
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
     CREATE TRIGGER "Event_slow" BEFORE DELETE ON "Event" FOR EACH ROW EXECUTE FUNCTION slow()`);
-  const portions: number[] = [];
-  const clearing = createHistoryClearing({ pool, bus, log, onCleared: (rows) => portions.push(rows) });
+  const batches: number[] = [];
+  const clearing = createHistoryClearing({ pool, bus, log, onCleared: (rows) => batches.push(rows) });
   clearing.start();
   try {
     await expect.poll(() => countDeletions(sql)).toBe(0);
     // The last row is the project itself.
-    expect(portions.reduce((sum, rows) => sum + rows, 0)).toBe(401);
-    expect(Math.max(...portions)).toBeLessThan(100);
+    expect(batches.reduce((sum, rows) => sum + rows, 0)).toBe(401);
+    expect(Math.max(...batches)).toBeLessThan(100);
   } finally {
     await clearing.stop();
     await bus.close();
