@@ -75,7 +75,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['errors.ts', 'the error catalog'],
   ['clock.ts', 'the time'],
   ['version.ts', 'the version'],
-  ['console/main.tsx', 'the web console, a client of the GraphQL API, in the browser'],
+  ['console/main.tsx', 'the web console, a browser client of the GraphQL API'],
   ['console/app.tsx', ''],
   ['console/layout', 'the frame around every page, and sign-in'],
   ['console/pages', 'the routes'],

@@ -90,5 +90,5 @@ async function* itemsOf<Result, Item>(
 }
 
 function onLost(reason: string): void {
-  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; nothing will be missed.`);
+  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; no updates will be lost.`);
 }

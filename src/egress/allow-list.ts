@@ -6,7 +6,8 @@ export type EgressAllow = {
   /** Whether an entry covers this address and port. */
   permits: (address: string, port: number) => boolean;
   /**
-   * Whether an entry covers this port, so that a name with this port may turn out to be permitted once it is resolved.
+   * Whether any entry covers this port. If so, a host name on this port may be permitted, depending on the address it
+   * resolves to.
    */
   coversPort: (port: number) => boolean;
   /** The entries that include this machine, as written. */

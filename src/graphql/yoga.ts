@@ -10,7 +10,7 @@ import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 import { type OnOperation, watchOperations } from './watch-operations.ts';
 
-/** How many parsed and validated documents to cache. Each can take up a megabyte. */
+/** How many parsed and validated documents to cache. Each can use as much as 1 MB. */
 const MAX_CACHED_DOCUMENTS = 100;
 
 export type GraphQLServer = ReturnType<typeof createGraphQLServer>;

@@ -61,7 +61,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
   const lanes = new Map<string, Lane>();
-  /** When the next attempt may be available. Until then, a flood is rejected without asking the rate limiter. */
+  /** When the next attempt may be allowed. Until then, a flood is rejected without asking the rate limiter. */
   const refusedUntil = new Map<string, number>();
 
   function tooMany(retryAfterSeconds: number): AppError {

@@ -28,7 +28,7 @@ type FeedDefinition<Row, Name extends string, Filter> = {
   everything: Filter;
   matches(filter: Filter): (row: Row) => boolean;
   load(where: Where, found: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
-  /** Whether a row's last change isn't news. */
+  /** Whether a row's last change can be ignored. */
   isQuiet?(row: Row): boolean;
 };
 

@@ -18,9 +18,9 @@ export type Follower<Row, Item> = {
 export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 'present' | 'prefetch'> & {
   /** Returns the progress of a follower that has seen every existing row. */
   present(): Promise<Progress>;
-  /** Creates an item from a row and the progress to resume from after it. All members share it. */
+  /** Creates an item from a row and the progress from which to resume after that row. All members share the item. */
   toItem(row: Row, progress: Progress): Item;
-  /** Whether a row's last change isn't news, such as a claim of a delivery. */
+  /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
   isQuiet(row: Row): boolean;
 };
 

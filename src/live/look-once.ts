@@ -7,7 +7,7 @@ export type Reader<Row> = {
   load(rows: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
 };
 
-/** Creates an item from a row, where it was found, and the progress to resume from after it. */
+/** Creates an item from a row, where it was found, and the progress from which to resume after that row. */
 export type Present<Row, Item> = (row: Row, progress: Progress, found: FoundRow) => Item;
 
 /**

@@ -51,7 +51,8 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
 /**
  * Whether a follower that has come this far has shown the row.
  *
- * @param isQuiet whether the row's last change isn't news, so another transaction may have written what was shown.
+ * @param isQuiet whether the row's last change can be ignored. If so, another transaction may have written what was
+ * shown.
  */
 export function isShown(row: FoundRow, { position, horizon, shown }: Progress, isQuiet: boolean): boolean {
   return !isBehind(row, position) && (isQuiet || row.transaction < horizon || shown.has(row.transaction));

@@ -1,6 +1,6 @@
 import type { FoundRow } from './progress.ts';
 
-/** The most rows to remember. They are those of several pages. */
+/** The maximum number of rows to remember: enough for several pages. */
 const MAX_ROWS = 1_000;
 
 /**

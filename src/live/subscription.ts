@@ -9,9 +9,9 @@ import { createReadVersions } from './read-versions.ts';
 
 export type SubscriptionOptions<Row, Item> = Reader<Row> & {
   start: Progress;
-  /** Creates an item from a row and the progress to resume from after it. */
+  /** Creates an item from a row and the progress from which to resume after that row. */
   toItem(row: Row, progress: Progress): Item;
-  /** Whether a row's last change isn't worth showing (for example, a delivery was claimed). */
+  /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
   isQuiet(row: Row): boolean;
   /** The filter of `look`, for rows from the follower. */
   matches(row: Row): boolean;

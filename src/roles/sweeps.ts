@@ -13,7 +13,7 @@ type Sweeps = Readonly<Record<string, Sweep>>;
 
 const CLEAN_UP_SECONDS = 600;
 
-/** Delete what has expired. */
+/** Sweeps that delete expired rows. */
 export const CLEAN_UPS = {
   rateLimits: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRateLimits },
   idempotencyKeys: { periodSeconds: CLEAN_UP_SECONDS, run: sweepIdempotencyKeys },

@@ -61,7 +61,7 @@ export async function startAnvil(options: { binary: string; chainId: number; por
  * input, which the operating system closes when this process ends.
  */
 function spawnBound(program: string, args: string[]): ChildProcess {
-  // Detached from the terminal, because Ctrl-C would end it before the service has stopped.
+  // Detached from the terminal, because Ctrl-C would otherwise end it before the service has stopped.
   const options: SpawnOptions = { stdio: ['pipe', 'pipe', 'pipe'], cwd: dirname(program), detached: true };
   if (process.platform === 'win32') return spawn(program, args, { ...options, detached: false });
   const script = `exec 3<&0

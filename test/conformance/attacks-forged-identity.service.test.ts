@@ -33,7 +33,7 @@ test.each([
   // Servers that turn names into variables (CGI, WSGI, PHP) read these like the ones above.
   ['with underscores', (name: string) => name.replaceAll('-', '_')],
   ['in capitals', (name: string) => name.toUpperCase()],
-])("headers in which a proxy would say who the caller is don't reach the upstream, written %s", async (_how, write) => {
+])("the upstream doesn't get headers that proxies use to identify the caller: %s", async (_how, write) => {
   const { rails, upstream, urls } = stage;
   upstream.requests.length = 0;
   const forged = Object.fromEntries(NAMES.map((name) => [write(name), 'admin']));

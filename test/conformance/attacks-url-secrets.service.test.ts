@@ -147,7 +147,7 @@ async function settled(): Promise<void> {
 }
 
 describe('the service receives URLs with secrets', () => {
-  test('in a webhook: users see them in full, and API keys see them masked', async () => {
+  test("in a webhook's URL: users see them in full, and API keys see them masked", async () => {
     const body = { url: webhookUrl, eventTypes: ['*'] };
     const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
     expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });
@@ -167,7 +167,7 @@ describe('the service receives URLs with secrets', () => {
     expect((await stage.user.rest('GET', webhookBase)).body).toMatchObject({ url: webhookUrl });
   });
 
-  test('in an endpoint: users see them in full, API keys see them masked, and connectors get events', async () => {
+  test("in an endpoint's URL: users see them in full, API keys see them masked, and connectors get events", async () => {
     for (const type of CONNECTORS) {
       stage.vendors.interfere(type, createCarelessVendor(() => {})(400));
       await stage.connect(type);

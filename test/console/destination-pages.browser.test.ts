@@ -125,7 +125,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     receiver.handle(() => ({}));
   });
 
-  test('disabling a webhook requires a confirmation, which explains that events are skipped, and disables test events', async () => {
+  test('disabling a webhook requires confirmation, explains that events are skipped, and makes test events unavailable', async () => {
     const page = await open('/webhooks');
     const { id } = await createWebhook(alice, base, { url: `${receiver.url}/off` });
     await page.reload();

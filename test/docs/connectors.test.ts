@@ -19,7 +19,7 @@ test('every connector type has a page, and there are no other pages', async () =
   expect(pages).toEqual(['README', ...CONNECTOR_TYPES].map((name) => `docs/connectors/${name}.md`).sort());
 });
 
-test.each(listConnectors())('the page of $type has all sections in the same order', async (definition) => {
+test.each(listConnectors())('the $type page has every section, in the standard order', async (definition) => {
   const page = await readPage(`docs/connectors/${definition.type}.md`);
   const headings = page.split('\n').filter((line) => line.startsWith('## '));
   expect(headings).toEqual(SECTIONS);
@@ -28,7 +28,7 @@ test.each(listConnectors())('the page of $type has all sections in the same orde
   expect(section(page, '## Limits')).toMatch(/^- /m);
 });
 
-test.each(listConnectors())('the page of $type lists every field of its config', async (definition) => {
+test.each(listConnectors())("the $type page lists every field of the connector's config", async (definition) => {
   const config = section(await readPage(`docs/connectors/${definition.type}.md`), '## Configuration');
   const rows = Array.from(config.matchAll(/^\| `(\w+)` \| (yes|no)\b[^|]*\| (yes|no)\b/gm), ([, ...cells]) => cells);
   const yesNo = (value: boolean) => (value ? 'yes' : 'no');

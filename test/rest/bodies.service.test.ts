@@ -186,7 +186,7 @@ describe('DELETE', () => {
     ['with an empty body', { body: Buffer.alloc(0) }],
     ['with an empty object', { body: {} }],
     ['with null', { body: null }],
-  ])('%s deletes', async (_name, request) => {
+  ])('%s deletes the project', async (_name, request) => {
     const { base } = await createProject(alice);
     expect((await rest.send(alice, 'DELETE', base, request)).status).toBe(204);
     expect((await rest.send(alice, 'GET', base)).status).toBe(404);

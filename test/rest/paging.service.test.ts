@@ -86,7 +86,7 @@ test('items that stay are listed exactly once while others are created and delet
 
 describe('the page size and the cursor', () => {
   test.each(['0', '101', '-1', '+1', '1.5', '1e1', 'x', '', ' 1', '%00', '9'.repeat(30), '1&limit=2'])(
-    'limit=%s is rejected with a pointer to it',
+    'limit=%s is rejected with a pointer to /limit',
     async (limit) => {
       const answer = await rest.send(alice, 'GET', `/api/projects?limit=${limit}`);
       expect(answer).toMatchObject({
@@ -104,7 +104,7 @@ describe('the page size and the cursor', () => {
     'wh_01jc9x2v5qe3w8k4m6n7p9r0st',
     'proj_01jc9x2v5qe3w8k4m6n7p9r0stx',
     'null',
-  ])('after=%s is rejected with a pointer to it', async (after) => {
+  ])('after=%s is rejected with a pointer to /after', async (after) => {
     const answer = await rest.send(alice, 'GET', `/api/projects?after=${after}`);
     expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/after' }] } });
   });
@@ -172,7 +172,7 @@ describe('the delivery history', () => {
     ['since=2026-01-01T00:00:00', '/since'],
     ['since=0000-01-01T00:00:00Z', '/since'],
     ['since=2026-01-02T03:04:05.1234567890Z', '/since'],
-  ])('%s is rejected with a pointer to it', async (query, pointer) => {
+  ])('%s is rejected with a pointer to %s', async (query, pointer) => {
     const answer = await rest.send(alice, 'GET', `${base}/deliveries?${query}`);
     expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
   });

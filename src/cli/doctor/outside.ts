@@ -192,7 +192,7 @@ function skewOf({ headers }: EgressResponse): Finding {
   if (seconds <= MAX_SKEW_SECONDS.ok) return ok('matches the external server');
   const message = `It differs from the external server's clock by ${seconds} s.`;
   const advice =
-    'Synchronize this machine with NTP. Otherwise, tokens are rejected, and destinations reject webhooks if the clock is off by more than 300 s.';
+    "Synchronize this machine's clock using NTP. Otherwise, tokens are rejected, and destinations reject webhooks if the clock is off by more than 300 s.";
   return seconds <= MAX_SKEW_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 

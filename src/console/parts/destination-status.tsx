@@ -16,7 +16,7 @@ type Status = { word: string; color: string; why?: string };
 /** Why the service disabled a destination, and what to do about it. */
 const REASONS: Readonly<Record<string, string>> = {
   gone: 'Disabled because it returned 410 Gone, which means that it no longer wants events. Enable it to resume sending.',
-  failing: 'Disabled after five days of failures. Fix the cause, then enable it.',
+  failing: 'Disabled after five days of failures. Fix the cause, then enable the destination again.',
 };
 
 const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay the skipped deliveries.';

@@ -1,4 +1,4 @@
-/** A destination is no longer throttled once it may get this many requests at once. */
+/** A destination is no longer throttled when it may get this many requests at once. */
 const RECOVERED_SLOTS = 64;
 /** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;

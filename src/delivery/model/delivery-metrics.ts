@@ -7,7 +7,7 @@ type AttemptFacts = Pick<AttemptRecord, 'durationMs' | 'statusCode' | 'errorClas
   isDelivered: boolean;
 };
 
-/** What the delivery worker reports to the metrics. */
+/** The metrics that the delivery worker reports. */
 export type DeliveryMetrics = {
   /** An attempt has finished. */
   onAttempt(facts: AttemptFacts): void;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** Reports every attempt to the metrics, and writes a single log line with its details. */
+/** Records every attempt in the metrics, and writes a single log line with its details. */
 export function createReporter({ log, metrics }: { log: Logger; metrics?: DeliveryMetrics | undefined }) {
   // The lines contain only IDs and numbers, so nothing needs masking. Checking would cost more than writing the line.
   const lines = log.child({}, { redact: [] });

@@ -5,7 +5,9 @@ const MARGIN_MILLISECONDS = 500;
 /** While the queue is full of deliveries that must be parked, claims look only at what fell due within this time. */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
-/** Complete scans take up at most one millisecond in this many. After a hint that led to nothing, it is one in 10. */
+/**
+ * Complete scans take up at most one millisecond in this many, and one in 10 after a hint that turned up no deliveries.
+ */
 const MIN_PAUSES = 50;
 const MIN_PAUSES_AFTER_HINT = 10;
 
@@ -14,7 +16,7 @@ const MIN_PAUSES_AFTER_HINT = 10;
  * deliveries that are being sent, and index entries of finished deliveries, which PostgreSQL keeps while an older
  * transaction is open. A mark is the earliest due time that a claim has found, or a short time ago if that is earlier,
  * because some transactions may not have committed yet. A complete scan every few seconds finds deliveries that are
- * committed even later and deliveries whose lease has expired.
+ * committed later than that and deliveries whose lease has expired.
  *
  * @param now milliseconds of a monotonic clock.
  */

@@ -148,7 +148,7 @@ export function createPay(options: PayOptions) {
         log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');
       return { kind: 'unresolved', isDenied: false };
     });
-    // The upstream did the work, but isn't paid for it.
+    // The upstream did the work, but won't be paid for it.
     if (result.kind === 'failed' || (result.kind === 'unresolved' && result.isDenied)) request.onUnpaid();
     if (result.kind === 'unresolved') throw unresolved(payment, result.transactionHash);
     if (result.kind === 'failed') {

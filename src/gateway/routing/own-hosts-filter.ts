@@ -2,8 +2,9 @@ import type { Logger } from 'pino';
 import type { OwnHosts } from '../../config/own-hosts.ts';
 
 /**
- * Leaves out projects' host names that belong to the service. A project can have such a name if it took it before
- * `PUBLIC_URL` was set or changed. It would then receive every request sent to the service. Logs each such name once.
+ * Leaves out projects' host names that belong to the service. A project can have such a name if it claimed the name
+ * before `PUBLIC_URL` was set or changed. The project would then receive every request sent to the service. Logs each
+ * such name once.
  *
  * @param ownHosts undefined if the service's names are unknown.
  */

@@ -178,7 +178,7 @@ describe('a rejection with a success status', () => {
     (call, _response, usual) =>
       call.method === 'GET' ? usual() : answer;
 
-  test.each(REFUSALS)("from %s doesn't count as delivered: %s", async (type, kind, answer, reason) => {
+  test.each(REFUSALS)("from %s doesn't count as a delivery: %s", async (type, kind, answer, reason) => {
     stage.vendors.interfere(type, onWrite(answer));
     const { delivery, connector } = await deliver(type, kind, 'FAILED');
     stage.vendors.interfere(type, undefined);

@@ -91,7 +91,7 @@ describe('a Linear request', () => {
     expect(requestOf(built).headers.authorization).toBe('Bearer lin_oauth_x');
   });
 
-  test('groups failures of an endpoint by reason and day', () => {
+  test("groups an endpoint's failures by reason and day", () => {
     const id = (data: Parameters<typeof sampleEvent<'payment.failed'>>[1], envelope = {}) =>
       input('payment.failed', data as object, { id: `evt_${Math.random()}`, ...envelope }).id;
     expect(id({ paymentId: 'pay_2', message: 'other words' })).toBe(id({}));

@@ -159,7 +159,7 @@ describe('a PagerDuty request', () => {
 });
 
 describe('a PagerDuty test event', () => {
-  test('is a change event for any event type, so it pages nobody', () => {
+  test("is a change event for any event type, so it doesn't page anyone", () => {
     const request = requestOf(pagerduty.build([testEvent('payment.failed')], config, sampleContext()));
     expect(request.url).toBe('https://events.pagerduty.com/v2/change/enqueue');
     expect(JSON.parse(request.body ?? '').payload.summary).toMatch(/^\[Test\] /);

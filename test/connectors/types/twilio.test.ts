@@ -75,7 +75,7 @@ describe('a Twilio request', () => {
     expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
   });
 
-  test.each(EVENT_KINDS)('keeps any text in %s within one segment of the 7-bit alphabet', (kind) => {
+  test.each(EVENT_KINDS)('fits %s into one 7-bit SMS segment, whatever text it contains', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
       expect(gsmLength(Body!)).toBeLessThanOrEqual(160);

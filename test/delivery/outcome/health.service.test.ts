@@ -114,7 +114,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  test('is not disabled by failures that are still retried, no matter how many deliveries failed recently', async () => {
+  test('is not disabled while failed deliveries are still being retried, no matter how many deliveries failed recently', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '6 days');

@@ -28,7 +28,7 @@ function start(milliseconds = 1) {
   };
 }
 
-test('claims start at the beginning once, then at the earliest due time of each lane, at least half a second back', async () => {
+test("the first claim starts at the beginning; later claims start at each lane's earliest due time or half a second ago, whichever is earlier", async () => {
   const { claim, starts } = start();
   await claim([900_000, null]);
   await claim([NOW - 10, NOW - 10]);

@@ -149,7 +149,7 @@ describe('a connector delivery', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  test('whose connector type throws fails as an internal error, and is retried', async () => {
+  test('fails with an internal error and is retried if its connector type throws', async () => {
     const id = await stage.addDelivery(await addConnector());
     start({
       ...plain,

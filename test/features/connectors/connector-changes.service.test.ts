@@ -139,7 +139,7 @@ describe('changing the config of a connector', () => {
   });
 });
 
-test('no type of connector can be created with a mask in place of a secret', async () => {
+test("a connector of any type can't be created with a mask in place of a secret", async () => {
   for (const type of CONNECTOR_TYPES) {
     for (const name of secretsOf(type)) {
       const response = await post(bodyOf(type, { ...sampleConfig(type), [name]: `••••${MARK.slice(-4)}` }));

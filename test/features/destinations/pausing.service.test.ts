@@ -61,7 +61,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     const [{ id: deliveryId }] = (await deliveries()) as [Resource];
     const explanation = await alice.rest('GET', `${base}/deliveries/${deliveryId}/explain`);
     expect(explanation.body).toMatchObject({
-      summary: expect.stringMatching(new RegExp(`^It is held, because you paused its .*${kind}\\.$`)),
+      summary: expect.stringMatching(new RegExp(`^It is held because you paused its .*${kind}\\.$`)),
       advice: 'To resume it, set `isPaused` to false.',
     });
     expect(await patch({ isPaused: false })).toMatchObject({ isPaused: false, pausedAt: null, pausedReason: null });

@@ -70,7 +70,7 @@ describe('a settlement is retried while the buyer waits', () => {
     ['three 502s', 3, failing(502), 4],
     ['a lost connection', 1, reset, 2],
     ['a 429 with Retry-After', 1, failing(429, { 'retry-after': '1' }), 2],
-  ] as const)('after %s, and charged once', async (_what, count, fail, settlements) => {
+  ] as const)('after %s, and the buyer is charged once', async (_what, count, fail, settlements) => {
     failSettlements(count, fail);
     const buyer = await rails.wallet(20_000n);
     const answer = await ask(v2Headers(await sign(buyer)));
@@ -121,7 +121,7 @@ describe('a settlement is retried while the buyer waits', () => {
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
 
-  test('and if the process dies in between, the payment is resolved, and charged once', async () => {
+  test('and if the process dies in between, the payment is resolved, and the buyer is charged once', async () => {
     const gateway = await startGatewayProcess(app, rails);
     const { promise: failed, resolve } = Promise.withResolvers<void>();
     failSettlements(100, (response) => {

@@ -244,7 +244,7 @@ test.each([
   ['are rejected', 'insufficient_funds', 402],
   ['are denied, although only the chain can say so for sure', 'invalid_exact_evm_transaction_simulation_failed', 503],
 ])(
-  'a buyer whose settlements %s is rate limited',
+  'a buyer is rate limited if their settlements %s',
   { timeout: TIMEOUT_MILLISECONDS },
   async (_what, errorReason, status) => {
     rails.facilitator.misbehave('settle', (response) => {

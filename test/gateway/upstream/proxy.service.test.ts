@@ -268,7 +268,7 @@ describe('the headers for the upstream', () => {
   });
 });
 
-describe('the response for the buyer', () => {
+describe("the buyer's response", () => {
   test('has no headers that affect the connection, the entire host, or other sites', async () => {
     upstream.handle(() => ({
       statusCode: 201,
@@ -358,7 +358,7 @@ describe('the response for the buyer', () => {
     }
   });
 
-  test('to HEAD has the content length of the response to GET', async () => {
+  test('to a HEAD request has the content length of the response to GET', async () => {
     upstream.handle(() => ({ headers: { 'content-length': '1234' } }));
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
@@ -367,7 +367,7 @@ describe('the response for the buyer', () => {
     }
   });
 
-  test('to HEAD has no body', async () => {
+  test('to a HEAD request has no body', async () => {
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
       const answer = await fetch(`${shop.url}/weather`, { method: 'HEAD', headers });

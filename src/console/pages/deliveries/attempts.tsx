@@ -80,7 +80,7 @@ const PHASES = [
   { key: 'firstByteMs', label: 'Time to first byte', color: 'var(--mantine-color-teal-6)' },
 ] as const;
 
-/** An attempt's phases as a bar, with the same information as text. */
+/** An attempt's phases as a bar, and the same information in text form. */
 function Phases({ attempt }: { attempt: Attempt }) {
   const measured = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
     ({ milliseconds }) => milliseconds > 0,

@@ -158,7 +158,7 @@ function DeleteEndpoint(props: { endpoint: EndpointRow; onClose(): void; onDelet
     >
       Buyers who call <Code>{endpoint.path}</Code> will get a 404. Past payments stay in your history.
       <Text size="sm" c="dimmed" mt="xs">
-        To stop selling temporarily, disable it instead.
+        To stop selling temporarily, disable the endpoint instead.
       </Text>
     </ConfirmDialog>
   );

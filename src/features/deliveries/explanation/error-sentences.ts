@@ -73,7 +73,7 @@ const STATUS_ADVICE: Record<number, string> = {
   413: 'The request is too large for the destination. Raise its limit.',
   415: 'The destination does not accept JSON. Check what it expects.',
   422: 'The destination rejected the content. Compare `curl` with what it expects.',
-  429: 'The destination is rate limiting requests. Tollgate follows its `Retry-After`. If this keeps happening, raise the limit there, or set a lower `maxPerSecond`.',
+  429: 'The destination is rate-limiting requests. Tollgate honors its `Retry-After`. If this keeps happening, raise the limit there, or set a lower `maxPerSecond`.',
 };
 
 /** What to do about a response with this status. */

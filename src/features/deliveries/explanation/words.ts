@@ -170,7 +170,7 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
   const name = id.startsWith('con_') ? `${title} connector` : title;
   if (pausedReason === null) {
     return {
-      summary: `It is held, because you paused its ${name}.`,
+      summary: `It is held because you paused its ${name}.`,
       next: `It will be sent as soon as the ${name} is resumed.`,
       advice: 'To resume it, set `isPaused` to false.',
     };
