@@ -23,7 +23,7 @@ export async function recordAudit(tx: Transaction, viewer: Viewer, entry: AuditR
   await tx.$executeRawUnsafe(text, ...values);
 }
 
-/** The same as a step of the statement that makes the change. */
+/** Writes the same entry, but as a step of the statement that makes the change. */
 export function auditStep(viewer: Viewer, entry: AuditRecord): Step {
   const { action, projectId, targetId, changes = {}, previous } = entry;
   const kept = (values: Values) => JSON.stringify(keptValues(action, values));

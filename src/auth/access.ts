@@ -14,7 +14,7 @@ export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
   return { AND: [{ [column]: value }] };
 }
 
-/** The same filter for SQL: the column of "Project" that has this value in visible projects. */
+/** The same filter for SQL: a column of "Project", and the value it has in visible projects. */
 export function visibleProjectColumn(viewer: Viewer): { column: 'userId' | 'id'; value: string } {
   return viewer.kind === 'user'
     ? { column: 'userId', value: viewer.userId }
@@ -63,7 +63,10 @@ const SHOWN_MILLISECONDS = 1_000;
 /** When each viewer was last shown which projects, by a monotonic clock. */
 const shown = new WeakMap<Viewer, Map<string, number>>();
 
-/** Call this with projects found by `visibleProjects`. What is in them can then be read without looking them up again. */
+/**
+ * Call this with projects found by `visibleProjects`. Their contents can then be read without looking up the projects
+ * again.
+ */
 export function noteVisible(viewer: Viewer, projects: readonly { id: string }[]): void {
   const times = shown.get(viewer) ?? new Map();
   shown.set(viewer, times);

@@ -7,9 +7,9 @@ import type { KeySource } from './jwks.ts';
  * forgotten when it expires and when its issuer's keys change. Only hashes of tokens are kept.
  */
 export type VerifiedTokens<Claims extends { expiresAt: Date }> = {
-  /** The claims of a token that still is as valid as when it was verified. */
+  /** The claims of a token that is still as valid as when it was verified. */
   find(token: string): Claims | undefined;
-  /** @param keyset the issuer's keys with which the token was verified. */
+  /** @param keyset the issuer's keys that the token was verified with. */
   remember(token: string, claims: Claims, keys: KeySource, keyset: JWTVerifyGetKey): void;
 };
 

@@ -175,7 +175,7 @@ export const topics = {
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   /** There is a replay to run. */
   replaysDue: 'replays',
-  /** Something deleted has history to clear. */
+  /** A deleted resource has history to clear. */
   deletions: 'deletions',
   replays: (projectId: string) => `replays:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,

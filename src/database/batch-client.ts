@@ -7,12 +7,12 @@ export type Statement = { name: string; text: string; values: readonly unknown[]
 export type Writer = { query<Row>(statement: Statement): Promise<Row[]> };
 
 /**
- * The connection of a batch. Statements run in the order in which they are sent, and each one sees what the ones before
- * it did, and what other transactions committed while those waited for locks. On a connection in pipeline mode,
- * statements that are sent without waiting for each other share a round trip.
+ * The connection of a batch. Statements run in the order in which they are sent, and each one sees what the earlier
+ * ones did, and what other transactions committed while the earlier ones waited for locks. On a connection in pipeline
+ * mode, statements that are sent without waiting for each other share a round trip.
  */
 export type BatchClient = Writer & {
-  /** Sends a statement together with the commit. If it fails, nothing is committed. */
+  /** Sends a statement together with the commit. If the statement fails, nothing is committed. */
   queryLast(statement: Statement): void;
 };
 

@@ -6,10 +6,10 @@ export type Step = { text: string; values: readonly unknown[] };
 const texts = new Map<string, string>();
 
 /**
- * One statement from several writes, which saves their round trips and a transaction around them. No step sees what the
- * others write, but `result` can read what a step returns.
+ * Combines several writes into one statement, which saves round trips and a transaction. No step sees what the others
+ * write, but `result` can read what a step returns.
  *
- * @param name stands for the same texts in every call.
+ * @param name must stand for the same texts in every call.
  * @param result what the statement returns, for example, `SELECT * FROM endpoint`, where `endpoint` is the name of a step
  *   with a `RETURNING` clause.
  */

@@ -6,8 +6,8 @@ export type PageQuery = { where?: { id?: { lt?: string; gt?: string } }; take: n
 type Batch<Row> = { projectIds: Set<string>; pages: Promise<ReadonlyMap<string, Row[]>> };
 
 /**
- * Loads pages of projects' lists. Pages that are requested in the same turn of the event loop for the same caller, as
- * for a list under each project on a page, take two statements together: one finds the IDs on each page, because
+ * Loads pages of projects' lists. Pages that are requested for the same caller in the same turn of the event loop (for
+ * example, a list under each of several projects) take two statements together: one finds the IDs on each page, because
  * Prisma can't limit the items of each project, and one loads the items.
  *
  * @param table the table that has the columns `projectId` and `id`.
@@ -23,7 +23,7 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
   const { db, table, condition = 'true', find } = options;
   const batches = new WeakMap<object, Map<string, Batch<Row>>>();
 
-  /** @param caller pages are loaded together only for the same object. */
+  /** @param caller pages are loaded together only if this is the same object. */
   async function load(caller: object, projectId: string, query: Query): Promise<Row[]> {
     const ofCaller = batches.get(caller) ?? new Map<string, Batch<Row>>();
     batches.set(caller, ofCaller);

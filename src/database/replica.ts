@@ -56,8 +56,8 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
   }
 
   /**
-   * Compares positions in the log of changes. Times can't show whether a replica has lost its connection or its primary
-   * server has nothing to do.
+   * Compares positions in the log of changes. Times can't tell a replica that has lost its connection from one whose
+   * primary server has nothing to do.
    */
   async function measure(): Promise<void> {
     const at = performance.now();

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The most connections that a process keeps open. What it remembers for each destination is limited to this number too,
- * because with more destinations, most requests need a new connection anyway.
+ * The maximum number of connections that a process keeps open. A process also remembers details about no more than this
+ * many destinations, because with more, most requests need a new connection anyway.
  */
 export const MAX_KEPT_CONNECTIONS = 16_384;
 

@@ -80,7 +80,7 @@ export class OriginPools extends Dispatcher {
   }
 
   #forget(origin: string, pool: OriginPool): void {
-    // After it was forgotten, its last connections may still be closing.
+    // A pool's last connections may still be closing after the pool was forgotten.
     if (this.#pools.get(origin) !== pool) return;
     this.#pools.delete(origin);
     void pool.close();

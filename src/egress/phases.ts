@@ -1,6 +1,6 @@
 /** How long each phase of a request took, in milliseconds. A phase that was skipped or not reached is null. */
 export type Phases = {
-  /** Resolving the name, or waiting for another connection's resolution of it. */
+  /** Resolving the name, or waiting while another connection resolves it. */
   dnsMs: number | null;
   /** Opening the TCP connection, even if it failed. */
   connectMs: number | null;

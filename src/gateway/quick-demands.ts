@@ -14,7 +14,7 @@ type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route:
 /** Across all projects, because anyone can request any target. */
 const MAX_TARGETS = 1_000;
 const MAX_TARGET_CHARACTERS = 512;
-/** Requests with any of these need more than the terms. */
+/** Requests with any of these headers need more than the terms. */
 const SPECIAL = ['payment-signature', 'x-payment', 'content-length', 'transfer-encoding', 'expect', 'upgrade'] as const;
 
 export type QuickDemands = ReturnType<typeof createQuickDemands>;

@@ -55,8 +55,8 @@ const look = (late: string, behind: string) => `
     ) AS found ON true
    ORDER BY found.milliseconds, found.id`;
 
-// A horizon in the future comes from another server, whose backup this one was restored from. Any row might be late, so
-// some rows are sent twice instead of not at all.
+// A horizon in the future comes from another server: this one was restored from that server's backup. Any row might be
+// late, so some rows are sent twice instead of not at all.
 const isLate = (row: string, horizon: string, shown: string) => {
   const age = `age(coalesce(${horizon}::xid, snapshot.horizon::xid))`;
   return `(${age} < 0 OR age(${row}.xmin) <= ${age})
@@ -185,7 +185,8 @@ function lookAtVersions(
 }
 
 /**
- * After finding the newest row, reads the current transactions' rows. Later reads couldn't tell them from new rows.
+ * After finding the newest row, reads the current transactions' rows. Later reads couldn't tell those rows from new
+ * ones.
  */
 async function seeAll(read: Read, newest: Position | undefined): Promise<Progress> {
   const position = newest ?? BEGINNING;

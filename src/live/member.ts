@@ -18,7 +18,7 @@ export type MemberOptions<Row> = {
   isCrowded(): boolean;
 };
 
-/** Whether a newer version of the row hasn't been shown. */
+/** Whether the row is current: no newer version of it has been shown. */
 type IsCurrent = (row: FoundRow) => Promise<boolean>;
 
 /** One reader of a follower's rows. */

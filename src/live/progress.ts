@@ -15,16 +15,16 @@ export type Progress = {
   lookedAtMilliseconds: number;
   /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
-  /** Later transactions with rows up to `position` that were shown anyway, each with the time of one such row. */
+  /** Later transactions whose rows up to `position` were shown anyway, each with the time of one such row. */
   shown: ReadonlyMap<bigint, number>;
 };
 
 export type LookRequest = {
   /** Find a page of the rows after this position. */
   position: Position;
-  /** Also find rows up to the position that this transaction or a later one wrote. */
+  /** Also find rows that this transaction or a later one wrote, up to the position. */
   horizon: bigint;
-  /** Leave out rows up to the position that these transactions wrote. */
+  /** Leave out rows that these transactions wrote, up to the position. */
   shown: bigint[];
   /** Rows before this time can't be new. */
   sinceMilliseconds: number;

@@ -4,11 +4,11 @@ import type { FoundRow } from './progress.ts';
 const MAX_ROWS = 1_000;
 
 /**
- * Remembers which versions of rows a subscription has read itself. A follower may have read a row just before it
+ * Remembers which versions of rows a subscription has read itself. A follower may have read a row just before the row
  * changed, and pass on that version only after the subscription has shown the newer one. Neither times nor transactions
  * tell which of two versions is newer, so such a row is looked up.
  *
- * @param isUnchanged whether the row still is as it was found.
+ * @param isUnchanged whether the row is still as it was found.
  */
 export function createReadVersions(isUnchanged: (row: FoundRow) => Promise<boolean>) {
   const transactions = new Map<string, bigint>();
@@ -20,7 +20,7 @@ export function createReadVersions(isUnchanged: (row: FoundRow) => Promise<boole
       if (transactions.size > MAX_ROWS) transactions.delete(transactions.keys().next().value!);
     },
 
-    /** Whether the follower's version of the row isn't older than the one that was read. */
+    /** Whether the follower's version of the row is at least as new as the one that was read. */
     async isCurrent(row: FoundRow): Promise<boolean> {
       const read = transactions.get(row.id);
       if (read === undefined || read === row.transaction) return true;

@@ -6,7 +6,7 @@ export type Counts = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** A snapshot is taken again when it is this old. */
 const FRESH_SECONDS = 10;
-/** After this time, a count has failed, or its process is gone. Longer than any statement may take. */
+/** A count that takes longer than this has failed, or its process is gone. Longer than any statement may take. */
 const CLAIM_SECONDS = 20;
 /** Older snapshots would hide the fact that counting fails. */
 const MAX_AGE_SECONDS = 60;

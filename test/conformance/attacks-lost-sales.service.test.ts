@@ -34,7 +34,7 @@ async function sendTo(path: string, method: string, lines: string[], body = '') 
 }
 
 describe('a change by the seller', () => {
-  test('of the price from A to B to C leaves A accepted in every process, for a payment signed before', async () => {
+  test('of the price from A to B to C leaves A valid in every process for payments that were signed earlier', async () => {
     const { rails, urls, seller, shop } = stage;
     const amountAt = async (url: string) =>
       decodeHeader<Terms>((await fetch(`${url}/prices`)).headers.get('payment-required')).accepts[0]!.amount;
@@ -102,7 +102,7 @@ describe('a request', () => {
     // The terms are repeated as they were demanded.
     ['version 2', (payload: object) => v2Headers(payload, { accepted: accepted() })],
   ])(
-    'whose payment in %s has numbers instead of strings is served, and if a number is inexact, the 400 says which',
+    'is served if its payment in %s has numbers instead of strings; if a number is inexact, the 400 says which one',
     async (_what, headersOf) => {
       const { rails, urls } = stage;
       const signed = await sign(await rails.wallet(10_000n));
@@ -127,7 +127,7 @@ describe('a request', () => {
     },
   );
 
-  test('with a malformed Content-Type is passed to the upstream with it, unchanged', async () => {
+  test('with a malformed Content-Type is passed to the upstream with that header unchanged', async () => {
     const types = [
       'json',
       'text/',
@@ -151,7 +151,7 @@ describe('a request', () => {
 
 describe("an upstream's response", () => {
   test.each([201, 202])(
-    'with status %i keeps its Location, as a public URL, also if it is fetched again',
+    'with status %i keeps its Location, as a public URL, even when the response is fetched again',
     async (statusCode) => {
       const { upstream, urls } = stage;
       upstream.handle(() => ({ statusCode, headers: { location: `${upstream.url}/weather/7?x=1` } }));

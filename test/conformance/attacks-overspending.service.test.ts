@@ -14,7 +14,7 @@ test.each([
   ['after all others were rejected', true],
   ['immediately', false],
 ])(
-  'forty requests at once through two processes, with money for one, cause exactly one upstream call, which is paid, if the upstream responds %s',
+  'forty requests at once through two processes, with money for only one, cause exactly one upstream call, and it is paid for, if the upstream responds %s',
   async (_when, isHeld) => {
     const { rails, upstream, urls, totals } = stage;
     const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();

@@ -40,7 +40,7 @@ test.each([
   ['version 2', payingFetch],
   ['version 1', payingFetchV1],
 ])(
-  'of a description that is over 500 characters long, at most 500 are sent to the facilitator, and the payment of a %s client is settled',
+  "at most 500 characters of a longer description are sent to the facilitator, and a %s client's payment is settled",
   async (_what, paying) => {
     const { rails, urls } = stage;
     for (const operation of ['verify', 'settle'] as const) rails.facilitator.misbehave(operation, onlyShort);

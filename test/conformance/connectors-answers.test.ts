@@ -123,7 +123,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       );
     });
 
-    test.each(steps)('waits in the step %s for the seconds, or until the date, in Retry-After', (step) => {
+    test.each(steps)('waits in the step %s as long as Retry-After says, in seconds or as a date', (step) => {
       const context = contextOf(definition, step);
       const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000).toUTCString();
       for (const status of [429, 503]) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { composeStatement } from '../../src/database/compose-statement.ts';
 
-test("each step's parameters are numbered after those of the steps before it", () => {
+test("each step's parameters are numbered after the parameters of the earlier steps", () => {
   const one = { text: 'INSERT INTO "A" VALUES ($1, $2) RETURNING *', values: ['a1', 'a2'] };
   const ten = {
     text: 'INSERT INTO "B" VALUES ($2, $10, $1, $1)',

@@ -111,7 +111,7 @@ describe('a lane', () => {
     expect(rows).toEqual([{ sum: 4, rows: 50 + 4 }]);
   });
 
-  test('shares a round trip between statements that are sent together, each of which sees what the others before it did', async () => {
+  test('sends statements together in one round trip, and each statement sees what the earlier ones did', async () => {
     const double = lane.step<Item, number>({
       bytesOf: ({ bytes = 0 }) => bytes,
       async run(batch, items) {

@@ -109,7 +109,7 @@ describe('a demand for payment', () => {
     ['with two Host headers', { raw: ['HOST', 'pay.example'] }],
     ['with another method', { method: 'POST' }],
     ['with HEAD', { method: 'HEAD' }],
-  ])('is neither remembered from nor sent to a request %s', (_title, changes) => {
+  ])('is neither remembered nor sent again for a request %s', (_title, changes) => {
     remember(requestFor(changes));
     expect(answerTo(requestFor())).toBeUndefined();
     remember();

@@ -154,7 +154,7 @@ describe('subscriptions that share a follower', () => {
     expect(joining.states).toEqual(others.states.slice(1));
   });
 
-  test('each shows the last state of every committed row, and no state twice, in whatever order rows are committed', async () => {
+  test('each show the last state of every committed row, and no state twice, in whatever order rows are committed', async () => {
     // Each scenario waits for real timers, so all of them run at the same time.
     const scenarios = fc.sample(scenario, { numRuns: 80, seed: 7 });
     await Promise.all(
@@ -196,7 +196,7 @@ describe('subscriptions that share a follower', () => {
     );
   });
 
-  test('they read a new row only once, no matter how many there are', async () => {
+  test('read a new row only once, no matter how many subscriptions there are', async () => {
     const world = createWorld();
     const start = world.table.seeAll();
     const running = Array.from({ length: 50 }, () => world.subscribe(start));
@@ -213,7 +213,7 @@ describe('subscriptions that share a follower', () => {
     await Promise.all(running.map((items) => items.return!()));
   });
 
-  test('they get the same item, so its result can be shared', async () => {
+  test('get the same item, so its result can be shared', async () => {
     const world = createWorld();
     const start = world.table.seeAll();
     const [one, two] = [world.subscribe(start), world.subscribe(start)];
@@ -226,7 +226,7 @@ describe('subscriptions that share a follower', () => {
     await Promise.all([one.return!(), two.return!()]);
   });
 
-  test('each shows only the rows that match', async () => {
+  test('each show only the rows that match their filter', async () => {
     const world = createWorld();
     const wanted = new Set<string>();
     const items = world.subscribe(world.table.seeAll(), { matches: ({ id }) => wanted.has(id) });

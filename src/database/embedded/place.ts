@@ -45,7 +45,7 @@ export async function choosePlace(dataDir: string): Promise<Place> {
   };
 }
 
-/** The owner of existing files decides, because another user, or root with another account, may have created them. */
+/** The account that owns existing files, because another user, or root with another account, may have created them. */
 async function accountFor(owner: Account | undefined): Promise<Account> {
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return unprivilegedAccount();

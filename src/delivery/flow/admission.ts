@@ -75,7 +75,9 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     return new Map(room);
   }
 
-  /** The most deliveries that one request may carry now, so that a claim can fill it. */
+  /**
+   * The maximum number of deliveries that one request may carry now. A claim may take this many, to fill the request.
+   */
   function largestBatch(): number {
     const open = [...pacedRoom().values()].filter(({ requests }) => requests > 0);
     return Math.max(...open.map(({ deliveriesPerRequest }) => deliveriesPerRequest), 0);

@@ -26,9 +26,10 @@ const FIRST_ATTEMPTS_SHARE = 1 / 4;
  * other destinations are busy, it may have more: an equal share of all slots, with one share left free for a newcomer.
  * If several limits apply, the lowest counts.
  *
- * @param restrictions the most deliveries that destinations may have in flight, because of open circuits or throttling.
- * @param paces the requests that destinations may get on top of those in flight, because of rate limits. A request that
- *   carries many deliveries may exceed the destination's share, but no other limits.
+ * @param restrictions the maximum number of deliveries that each destination may have in flight because of open
+ * circuits or throttling.
+ * @param paces how many more requests each destination may get under its rate limit, in addition to those in flight. A
+ *   request that carries many deliveries may exceed the destination's share, but no other limits.
  */
 export function createDestinationRoom(
   { maxInFlight, perDestination, maxPerDestination }: DestinationLimits,

@@ -6,8 +6,8 @@ export type Turn = 'go' | 'put_back' | 'closed';
 type Waiting = { job: Job; resolve: (turn: Turn) => void };
 
 /**
- * Lets at most `most` requests to a destination run at once. More are claimed, because a few large claims cost the
- * database less than many small ones. They wait here for their turn.
+ * Lets at most `most` requests to a destination run at once. More deliveries than that are claimed, because a few large
+ * claims cost the database less than many small ones. The rest wait here for their turn.
  */
 export function createGate(most: number) {
   const inside = new Set<Job>();
@@ -59,7 +59,7 @@ export function createGate(most: number) {
       else counts.delete(destination);
     },
 
-    /** Ends the wait of all jobs, or of those for one destination, and returns them. */
+    /** Ends the wait of all jobs, or of one destination's jobs, and returns those jobs. */
     clear(turn: Exclude<Turn, 'go'>, destination?: string): Job[] {
       const cleared = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
       if (destination === undefined) waiting.clear();

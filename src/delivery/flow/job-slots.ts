@@ -18,7 +18,7 @@ const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
 export const paceOfJob = ({ deliveries, definition }: Job): Pace | null =>
   paceOf(deliveries[0]!.maxPerSecond, definition);
 
-/** The slots that jobs have within rate limits. Every request of a job takes its own slot. */
+/** Gets slots for jobs whose destinations have rate limits. Each of a job's requests takes its own slot. */
 export function createJobSlots({ pacing, onTurnEnded }: JobSlotsOptions) {
   const slotted = new WeakSet<Job>();
   let isClosed = false;

@@ -100,8 +100,8 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
 }
 
 /**
- * Makes deliveries that have waited for a long time due again, so that the next claim rechecks them, in case one was
- * never released.
+ * Makes deliveries that have waited for a long time due again, in case one was never released. The next claim rechecks
+ * them.
  */
 export async function recheckWaiting(db: Queryable): Promise<number> {
   const { rowCount } = await db.query(

@@ -9,7 +9,7 @@ export type Pace = {
   burst: number;
   /** How many deliveries one request can carry. */
   deliveriesPerRequest: number;
-  /** If requests must not overlap, the longest that one can take. Null if they may overlap. */
+  /** The longest that one request can take, if requests must not overlap. Null if they may overlap. */
   turnSeconds: number | null;
   /** The destination's own limit when this was determined. */
   maxPerSecond: number | null;

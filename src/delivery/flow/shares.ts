@@ -31,7 +31,10 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
     /** How much may be claimed at once: only some of the free slots, so the rest are left for other accounts. */
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
-    /** The most an account can claim without exceeding three times the slots that are then free, rounded up. */
+    /**
+     * The maximum that an account can claim without exceeding three times the slots that are free afterward, rounded
+     * up.
+     */
     accountRoom(freeSlots: number): Room {
       const roomFor = (count: number) =>
         Math.max(Math.ceil((freeSlots * TIMES_THE_FREE - count) / (TIMES_THE_FREE + 1)), 0);

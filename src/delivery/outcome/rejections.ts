@@ -36,7 +36,7 @@ export type PausedConnector = { id: string; projectId: string; reason: string };
 /** One connector's run of identical results at the end of a batch. */
 type Run = { id: string; secretConfig: string; key: string; reason: string; length: number; isWhole: boolean };
 
-/** The run of each connector in a batch. */
+/** Each connector's run in a batch. */
 function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
   const counting = outcomes.filter(({ rejection }) => rejection !== null);
   return [...Map.groupBy(counting, ({ delivery }) => delivery.destination).values()].map((group) => {

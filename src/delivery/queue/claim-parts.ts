@@ -2,9 +2,10 @@ import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_URGENT, LANE } from './queue.ts';
 
 /**
- * What the two claims, of queued and of parked deliveries, have in common. Both take these parameters: $1 the maximum number of deliveries, $2 the lease in seconds,
- * $3 and $4 the destinations with known room and that room, $5 the room of all other destinations, $6 the maximum
- * number of retries. $7, $8, and $9 are like $3, $4, and $5, but for accounts, and $10, $11, and $12 are for origins.
+ * What claims of queued deliveries and claims of parked deliveries have in common. Both take these parameters: $1 the
+ * maximum number of deliveries, $2 the lease in seconds, $3 and $4 the destinations with known room and that room, $5
+ * the room of all other destinations, $6 the maximum number of retries. $7, $8, and $9 are like $3, $4, and $5, but for
+ * accounts, and $10, $11, and $12 are for origins.
  */
 
 // The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".

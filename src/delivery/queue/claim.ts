@@ -143,7 +143,7 @@ type DestinationColumns = {
 
 type DeliveryRow = {
   id: string;
-  /** Not that of the destination, which is another one once the destination is deleted. */
+  /** The delivery's own project. Once the destination is deleted, the destination's project is a different one. */
   projectId: string;
   destination: string;
   trigger: 'SCHEDULED' | 'MANUAL';

@@ -77,7 +77,7 @@ const isStillPaused = (table: string) =>
 
 /**
  * Makes held deliveries due if their destination is disabled or no longer paused, for example, those held just as the
- * pause ended. Handles one batch. Goes from destination to destination by index, so the deliveries of paused ones
+ * pause ended. Handles one batch. Goes from destination to destination by index, so deliveries to paused destinations
  * aren't read.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {

@@ -1,8 +1,11 @@
 import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 
-/** Almost every transaction that stores an event commits within this time after the due time that it stores. */
+/** Almost every transaction that stores an event commits no more than this long after the due time that it stores. */
 const MARGIN_MILLISECONDS = 500;
-/** While the queue is full of deliveries that must be parked, claims look only at what fell due within this time. */
+/**
+ * While the queue is full of deliveries that must be parked, claims look only at deliveries that fell due within this
+ * time.
+ */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
 /**

@@ -38,7 +38,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
       cleared = hasMore ? new Set() : parked;
     },
 
-    /** Whether all due deliveries to these destinations are parked, so claims pass over nothing. */
+    /** Whether all due deliveries to these destinations are parked. If so, claims have nothing to pass over. */
     isDone: (): boolean => [...destinations].every((id) => cleared.has(id)),
 
     isToBeVisited: (): boolean => destinations.size > 0 || now() - visitedAt > VISIT_EVERY_MILLISECONDS,

@@ -5,7 +5,7 @@ import { firstIdAt } from '../../ids.ts';
 
 const MAX_FAULTS = 1_000;
 
-// Ids start with the time, so this reads only the partition and the part of the index around the event.
+// IDs start with the time, so this reads only the partition and the part of the index around the event.
 const HISTORY = `
   SELECT
     ARRAY(

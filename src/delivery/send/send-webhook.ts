@@ -164,7 +164,7 @@ export type FailedTry = {
   startedAt: number;
   delivery: ClaimedDelivery;
   log: Logger;
-  /** The request that was sent or would have been. */
+  /** The request that was sent or would have been sent. */
   request?: RecordedExchange['request'] | undefined;
   /** Totals for the earlier calls that got a response. */
   durationMs?: number;

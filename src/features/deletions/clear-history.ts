@@ -27,7 +27,7 @@ const SHRINK = 4;
 const QUICK_MILLISECONDS = 1_000;
 /** How often to look without a hint while something is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
-/** How often to look without a hint at all other times. */
+/** How often to look without a hint in all other cases. */
 const LOOK_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */

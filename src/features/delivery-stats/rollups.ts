@@ -43,7 +43,8 @@ const FIRST_NEW = `(
 
 /**
  * The next page of projects in the order of their IDs: the last ID on it, and which of its projects may have deliveries
- * to count. Whether any delivery has finished is checked only when they are counted, because many may not have.
+ * to count. Whether any of these deliveries has finished is checked only when they are counted, because many may be
+ * unfinished.
  */
 const FIND_PROJECTS = `
   SELECT p."id", EXISTS (
@@ -137,7 +138,7 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
   }
 
-  /** Counts a project's next hours. The rest of them have to wait for the other projects. */
+  /** Counts a project's next hours. Any remaining hours have to wait for the other projects. */
   async function countProject(projectId: string, closed: Date): Promise<void> {
     for (let hours = 0; hours < HOURS_PER_ROUND && !stopping.signal.aborted; hours++) {
       if (!(await countNextHour(pool, projectId, closed))) return;

@@ -26,8 +26,8 @@ export type DeliveryStats = Period & {
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * The maximum number of deliveries, and of events, to read that aren't in the rollups yet. There are more only before a
- * long history has been counted for the first time, or while a transaction stays open for a long time.
+ * The maximum number of deliveries to read that aren't in the rollups yet, and the same for events. There are more only
+ * before a long history has been counted for the first time, or while a transaction stays open for a long time.
  */
 const MAX_READ = 200_000;
 

@@ -51,8 +51,8 @@ export function findNamed(writer: Writer, projectId: string, id: string): Promis
 }
 
 /**
- * The same for one project, and undefined if the viewer can't see it. Nothing is locked: by the time the event is
- * written, a destination may be gone, and its delivery violates a foreign key.
+ * The same for one project, or undefined if the viewer can't see the project. Nothing is locked: if a destination is
+ * gone by the time the event is written, its delivery violates a foreign key.
  */
 export async function findInVisible(
   db: Queryable,

@@ -14,12 +14,12 @@ export type EventToWrite = {
   filteredOut: readonly string[];
 };
 
-/** A statement that writes events and their deliveries. It is only one, because payments wait for it. */
+/** A single statement that writes events and their deliveries, because payments wait for it. */
 export function writingEvents(events: readonly EventToWrite[]): Statement {
   return composeStatement('event-write', eventSteps(events), 'SELECT');
 }
 
-/** The same as steps of a statement that also writes what the events are about. */
+/** The same writes, as steps of a statement that also writes what the events are about. */
 export function eventSteps(events: readonly EventToWrite[]): { event: Step; delivery: Step } {
   const deliveries = events.flatMap(({ id, event, deliveries }) =>
     deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),

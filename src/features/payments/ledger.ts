@@ -123,7 +123,8 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
           return { kind: 'claimed', payment: created };
         }
         const existing = await findHolder(db, input);
-        // If this claim's first result was lost, the payment is this request's, unless another one has taken it over.
+        // If this claim's first result was lost, the payment belongs to this request, unless another request has taken
+        // it over.
         if (existing) {
           const isOwn = existing.id === id && existing.leaseToken === FIRST_LEASE;
           return { kind: isOwn ? 'claimed' : 'existing', payment: existing };

@@ -58,8 +58,8 @@ export function createPaymentService({ db }: { db: Database }) {
 const COUNTED: Prisma.PaymentWhereInput = { OR: [{ failureStage: null }, { failureStage: { not: 'VERIFY' } }] };
 
 /**
- * A condition that an index has, and that all payments with the status meet. No index has the status itself, because each
- * payment would be written to it several times.
+ * A condition that an index has, and that all payments with the status meet. No index has the status itself, because
+ * each payment would be written to that index several times.
  */
 const markOf = (status: PaymentStatus) => MARKS[status === 'SETTLED' || status === 'FAILED' ? status : 'open'];
 const MARKS = {

@@ -3,8 +3,8 @@ import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain } from '../chain/chain.ts';
 
 /**
- * How long a balance counts. The payer may move the money elsewhere meanwhile, just as between a payment's verification
- * and its settlement.
+ * How long a balance counts. The payer may move the money elsewhere in the meantime, just as between a payment's
+ * verification and its settlement.
  */
 const LIFETIME_MILLISECONDS = 1_000;
 const MAX_REMEMBERED = 10_000;
@@ -13,8 +13,8 @@ type Look = { startedAt: number; funds: Promise<KnownFunds> };
 type Seen = { startedAt: number; funds: KnownFunds };
 
 /**
- * Looks at the wallets of payers. Payments that wait at the same time share a look, and what it showed is remembered for
- * a moment.
+ * Looks at payers' wallets. Payments that wait at the same time share a look, and its result is remembered for a
+ * moment.
  *
  * @param now milliseconds of a monotonic clock
  */
@@ -38,26 +38,26 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
     if ((remembered.get(key)?.startedAt ?? 0) > seen.startedAt) return;
     remembered.delete(key);
     remembered.set(key, seen);
-    // The oldest one.
+    // Forget the oldest result.
     if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
   }
 
-  /** The wallet of a payment's payer. Call this once the payment is claimed. */
+  /** The payer's wallet. Call this once the payment is claimed. */
   return function walletOf(claimed: Payment) {
     const key = `${claimed.assetAddress} ${claimed.payer}`;
     const claimedAt = now();
     return {
-      /** What was seen in it a moment ago, perhaps before the claim. */
+      /** What the wallet contained a moment ago, perhaps before the claim. */
       lastSeen(): KnownFunds | undefined {
         const seen = remembered.get(key);
         return seen && now() - seen.startedAt < LIFETIME_MILLISECONDS ? seen.funds : undefined;
       },
 
-      /** Its balance at some time after the claim. @throws Error if no node responds. */
+      /** The wallet's balance at some time after the claim. @throws Error if no node responds. */
       async balance(): Promise<bigint> {
         const current = looks.get(key);
         const isShared = current !== undefined && current.startedAt >= claimedAt;
-        // One failed request to a node must not fail every payment of the wallet.
+        // One failed request to a node must not fail every payment from the wallet.
         const shared = isShared ? await current.funds.catch(() => undefined) : undefined;
         const { balanceAtomic } = shared ?? (await look(key, claimed).funds);
         return balanceAtomic;

@@ -42,7 +42,7 @@ type Entry = {
   loadedAt: number;
   version: number;
   forget(): void;
-  /** Set once a path wasn't found in this entry. */
+  /** Set when a path isn't found in this entry. */
   successor?: Promise<Entry>;
 };
 

@@ -72,7 +72,7 @@ export function meterBody(source: Readable): MeteredBody {
   return body;
 }
 
-/** Whether enough of the body may be unread that closing the connection is cheaper than draining it. */
+/** Whether so much of the body may be unread that closing the connection is cheaper than draining it. */
 export function isUndrained(request: IncomingMessage): boolean {
   if (!hasBody(request) || request.readableEnded) return false;
   const announced = request.headers['content-length'];

@@ -142,7 +142,7 @@ describe('reading Amplitude responses', () => {
     expect(amplitude.classify(response, context).kind).toBe(kind);
   });
 
-  test('waits as long as Retry-After says, or else 30 seconds for a throttled user and an hour for a daily quota', () => {
+  test('waits as long as Retry-After says; otherwise, 30 seconds for a throttled user and an hour for a daily quota', () => {
     const throttled = { code: 429, throttled_users: { [payer]: 31 } };
     const overQuota = { code: 429, exceeded_daily_quota_users: { [payer]: 500_001 } };
     expect(amplitude.classify(vendorResponse(429, throttled), context)).toMatchObject({ afterSeconds: 30 });

@@ -164,7 +164,7 @@ describe('reading GA4 responses', () => {
     });
   });
 
-  test("classifies a 500 for a test event as drop, because it isn't a purchase", () => {
+  test("drops a test event after a 500, because it isn't a purchase", () => {
     expect(ga4.classify(vendorResponse(500), classifyContext(config, testEvent())).kind).toBe('drop');
   });
 });

@@ -38,7 +38,7 @@ describe('a destination that asks for fewer requests', () => {
     expect(slots().has('a')).toBe(false);
   });
 
-  test('does not recover because of requests that were in flight when it asked', () => {
+  test('does not count as recovered when requests that were already in flight succeed', () => {
     const { onLimited, onHealthy, slots, wait } = createWithClock();
     onLimited('a', 10);
     for (let count = 0; count < 10; count++) onHealthy('a');

@@ -57,7 +57,7 @@ describe('a webhook', () => {
     expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'webhook disabled', webhookId: webhook.id }));
   });
 
-  test('whose URL has changed is not disabled because of a response from the old URL', async () => {
+  test('whose URL has changed stays active after the old URL returns 410', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     receiver.handle(async () => {
       await stage.pool.query(`UPDATE "Webhook" SET "url" = 'https://new.example' WHERE "id" = $1`, [webhook.id]);

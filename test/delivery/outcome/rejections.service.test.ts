@@ -121,7 +121,7 @@ describe('a connector whose deliveries are rejected', () => {
     expect(await isPaused(id)).toBe(false);
   });
 
-  test('is not paused because of a rejection of its previous config', async () => {
+  test('is not paused if the last rejection was of its previous config', async () => {
     const id = await addConnector();
     startWorker();
     await send(id, ...times(4, 'No such field.'));

@@ -84,7 +84,7 @@ describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => 
     for (const id of [...unchanged, other]) expect((await stage.delivery(id)).reason).toBeNull();
   });
 
-  test('are not held if it is no longer paused', async () => {
+  test('stay in the queue if it is no longer paused', async () => {
     const destination = await add();
     const id = await stage.addDelivery(destination);
     await changeWaiting(stage.pool, kind, destination, 'hold');

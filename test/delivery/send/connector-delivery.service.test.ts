@@ -278,7 +278,7 @@ describe('a connector whose credential is rejected', () => {
     for (const delivery of [id, later, another]) await stage.deliveryIs(delivery, 'SUCCEEDED');
   });
 
-  test('is not paused because of a credential that has been replaced', async () => {
+  test('is not paused if the rejected credential has since been replaced', async () => {
     const connectorId = await addConnector();
     const cell = { table: 'Connector', column: 'secretConfig', rowId: connectorId, projectId: stage.projectId };
     receiver.handle(async (_request, _response, index) => {

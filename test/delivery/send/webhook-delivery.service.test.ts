@@ -179,7 +179,7 @@ describe('a paused webhook', () => {
     await stage.deliveryIs(id, 'SUCCEEDED');
   });
 
-  test('whose pause ends while a delivery is being held sends it', async () => {
+  test('sends a delivery if the pause ends while the delivery is being held', async () => {
     const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
     const id = await stage.addDelivery(webhook.id);
     const { deliveries } = await claimDue(stage.pool, {

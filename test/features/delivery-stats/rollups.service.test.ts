@@ -181,7 +181,7 @@ describe('statistics from rollups equal a count of the deliveries', () => {
     expect(await notes()).toBe(0);
   });
 
-  test('after a resend that commits while its hour is counted', async () => {
+  test('after a resend that commits while its hour is being counted', async () => {
     const [first] = await finish([{ responseTimeMs: 10 }, { responseTimeMs: 90 }]);
     await moveTo(clock + HOUR);
     await count();
@@ -233,7 +233,7 @@ test('deliveries are counted only up to the start of the oldest open transaction
   expect((await read('HOUR')).totals).toMatchObject({ succeededCount: 2 });
 });
 
-test('rollups answer without reading the deliveries that they count', async () => {
+test('statistics are read from rollups, not from the deliveries that the rollups count', async () => {
   await finish([{}, { status: 'FAILED' }]);
   await moveTo(clock + HOUR);
   await count();

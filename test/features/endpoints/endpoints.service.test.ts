@@ -233,7 +233,7 @@ describe('a change and its event are one transaction', () => {
   });
 });
 
-test('null or spaces remove the description of an endpoint', async () => {
+test("null or spaces remove an endpoint's description", async () => {
   const { id } = await createEndpoint(alice, base, { description: 'x' });
   expect((await patch(id, { description: null })).body.description).toBeNull();
   await patch(id, { description: 'y' });

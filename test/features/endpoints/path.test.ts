@@ -188,7 +188,7 @@ describe('an incomplete escape, which decoding could complete', () => {
     expect(canonicalPath(text).ok).toBe(false);
   });
 
-  test('is never in an accepted path, which decodes to the original text and is canonical', () => {
+  test('never occurs in an accepted path; such a path decodes to the original text and is canonical', () => {
     const property = fc.property(anyPath, (text) => {
       const result = canonicalPath(text);
       if (!result.ok) return;

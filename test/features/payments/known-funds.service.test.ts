@@ -40,7 +40,7 @@ describe('a payment whose payer has others in flight', () => {
     expect(held).toHaveLength(3);
   });
 
-  test('counts payments that were settled since the funds were known, but reports only those since its claim', async () => {
+  test('counts payments settled since the funds were read, but reports only payments settled since its claim', async () => {
     payer = hex(20);
     const looked = await claim();
     await settled(one.ledger, newPayment(projectId, { payer }));

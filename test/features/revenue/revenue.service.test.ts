@@ -139,7 +139,7 @@ describe('revenue', () => {
     expect(day.topCustomers).toMatchObject([{ walletAddress: getAddress(bob) }, { walletAddress: getAddress(ada) }]);
   });
 
-  test('shows the current path of an endpoint', async () => {
+  test("shows an endpoint's current path", async () => {
     const endpoint = await alice.rest<Resource>('POST', `${shop.base}/endpoints`, {
       path: '/old',
       upstreamUrl: 'https://api.example.com/',

@@ -24,7 +24,7 @@ function open() {
   return { looks, clock, walletOf };
 }
 
-test('payments that were claimed before a look at their wallet share it', async () => {
+test('payments that were claimed before a look at their wallet share that look', async () => {
   const { looks, clock, walletOf } = open();
   const first = walletOf(paymentOf('0x1'));
   const second = walletOf(paymentOf('0x1'));
@@ -38,7 +38,7 @@ test('payments that were claimed before a look at their wallet share it', async 
   expect(await Promise.all(balances)).toEqual([0n, 0n, 1n]);
 });
 
-test('a payment that was claimed after a look started gets a look of its own, which is remembered even if it ends first', async () => {
+test('a payment that was claimed after a look started gets a look of its own, which is remembered even if the earlier look ends last', async () => {
   const { looks, clock, walletOf } = open();
   const earlier = walletOf(paymentOf('0x1', 1)).balance();
   clock.milliseconds = 2;
@@ -65,7 +65,7 @@ test('a balance is remembered for a second, counted from the start of the look, 
   expect(walletOf(paymentOf('0x1')).lastSeen()).toBeUndefined();
 });
 
-test('a failed look fails only the payment that took it, and those that share it take their own', async () => {
+test('a failed look fails only the payment that started it, and the payments that shared it start their own', async () => {
   const { looks, walletOf } = open();
   const [first, second, third] = [1, 2, 3].map(() => walletOf(paymentOf('0x1')).balance());
   looks[0]!.result.reject(new Error('No node responds.'));

@@ -177,7 +177,7 @@ describe('forty requests at once, through two processes', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 
-  test('are all rejected except one while the balance is unknown', {
+  test('are all rejected, except for one, while the balance is unknown', {
     timeout: TIMEOUT_MILLISECONDS,
   }, async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ export type ClaimItem = NewPayment & { id: string; authorization: string };
 
 /**
  * Inserts payments, unless another payment holds their authorization. Takes over claims that were abandoned before
- * verification. Returns undefined for payments that another one blocks.
+ * verification. Returns undefined for payments that another payment blocks.
  */
 export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
   isStatement: true,

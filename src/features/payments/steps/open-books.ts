@@ -9,7 +9,7 @@ export type Books = { projectId: string; milestonesAtomic: readonly bigint[] };
  * closed, so everything booked on a day is in its summary. To avoid a deadlock, this locks the projects first, as
  * project deletion does.
  *
- * @returns the books by project. Those of projects that no longer exist are missing.
+ * @returns the books by project, without projects that no longer exist.
  */
 export async function openBooks(batch: Writer, projectIds: readonly string[]): Promise<Map<string, Books>> {
   const rows = await batch.query<{ projectId: string; milestones: string[] }>({

@@ -12,7 +12,7 @@ import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 /** A payment whose money may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 
-/** What a payer's wallet contained at some time after `since`, which is a time of the database's clock. */
+/** What a payer's wallet contained at some time after `since`, which is a time by the database's clock. */
 export type KnownFunds = { balanceAtomic: bigint; since: Date };
 
 /** `held`: the payer has other payments in flight, which the balance must cover too. */
