@@ -107,6 +107,7 @@ test('for a healthy service, every check is ok, and the exit code is 0', async (
     'database connections',
     'secret keys',
   ]);
+  expect(findings[4]!.message).toMatch(/^1 key for /);
 });
 
 test('without --json, doctor prints one line per check, with advice below each failed check', async () => {

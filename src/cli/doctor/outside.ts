@@ -1,4 +1,5 @@
 import type { IssuerConfig } from '../../auth/issuer-config.ts';
+import { counted } from '../../connectors/shared/plain-text.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
@@ -44,7 +45,7 @@ async function checkKeys({ issuer, jwksUri, jwks, algorithms }: IssuerConfig, eg
     const keyType = KEY_TYPES.find(([pattern]) => pattern.test(algorithm))![1];
     return keys.some(({ kty, alg }) => kty === keyType && (alg === undefined || alg === algorithm));
   });
-  if (usable.length > 0) return ok(`${keys.length} keys for ${usable.join(', ')}`);
+  if (usable.length > 0) return ok(`${counted(keys.length, 'key')} for ${usable.join(', ')}`);
   const published = [...new Set(keys.map(({ alg, kty }) => alg ?? kty))].join(', ') || 'none';
   return failed(
     `No published key matches ${algorithms.join(', ')}. The provider publishes: ${published}.`,
