@@ -22,7 +22,7 @@ import { microseconds, milliseconds, print, rate } from '../support/table.ts';
 import type { ApiMethods } from './api.ts';
 import type { Dashboard, DashboardMethods } from './dashboards.ts';
 
-/** The most sockets that an account may have open. */
+/** The maximum number of sockets that an account may have open. */
 const SOCKETS_PER_ACCOUNT = 50;
 const POSTS_PER_SECOND = 10;
 

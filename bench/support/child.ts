@@ -15,7 +15,7 @@ export type Child<M extends Methods> = {
 /**
  * Starts a program as a child process. The program handles calls with `serve`.
  *
- * @param core the only core that it may use. By default, it may use those of this process.
+ * @param core the only core that it may use. By default, it may use this process's cores.
  */
 export function startChild<M extends Methods>(program: URL, env: Record<string, string> = {}, core?: number): Child<M> {
   const flags = env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [];

@@ -60,7 +60,7 @@ export async function isVisible(prisma: Pick<PrismaClient, 'project'>, viewer: V
 
 /** How long a project counts as visible after it was shown. A subscription has the same viewer for hours. */
 const SHOWN_MILLISECONDS = 1_000;
-/** When each viewer was last shown which projects, by a monotonic clock. */
+/** When each viewer was last shown each project, by a monotonic clock. */
 const shown = new WeakMap<Viewer, Map<string, number>>();
 
 /**

@@ -2,7 +2,10 @@ import type { Config } from './config.ts';
 
 /** The host names that belong to the service itself. */
 export type OwnHosts = {
-  /** Whether projects can't have this name. The name must be in lowercase, without a port or trailing dot. */
+  /**
+   * Whether this name belongs to the service, so projects can't have it. The name must be in lowercase, without a port
+   * or trailing dot.
+   */
   includes(host: string): boolean;
 };
 

@@ -11,7 +11,7 @@ import { createSnapshots, within } from './snapshots.ts';
 /** By default, a scrape times out after 10 s, and it must include the process's own metrics. */
 const READ_MILLISECONDS = 3_000;
 
-/** Metrics with one source, so that they are missing together if it fails. */
+/** Metrics that come from one source. If it fails, all of them are missing. */
 type Group = { count: () => Promise<unknown>; render: (value: unknown) => Promise<string> };
 
 /** Creates a group. `count` returns its numbers. `define` creates its gauges, and returns a function that sets them. */

@@ -63,7 +63,7 @@ describe('an API key', () => {
   });
 });
 
-describe('the hash of an API key', () => {
+describe("an API key's hash", () => {
   test('names its keyring key, reveals nothing about the API key, and is deterministic', () => {
     const keyring = parseKeyring(NEW);
     const key = newApiKey('LIVE');

@@ -43,7 +43,7 @@ const tokenOf = (key: SigningKey, header = {}) => makeToken(key, goodClaims(Math
 const verify = async (key: SigningKey) => (await verifier.verify(tokenOf(key))).subject;
 const fetches = () => provider.receiver.requests.length;
 
-describe('the keys of an issuer', () => {
+describe("an issuer's keys", () => {
   test('are fetched once at startup and used for all tokens after that', async () => {
     await verifier.start();
     await Promise.all(Array.from({ length: 50 }, () => verify(first)));

@@ -93,7 +93,7 @@ describe('a verified token', () => {
     expect(checks).toBe(1);
   });
 
-  test('is rejected with 503 once its issuer has not been reachable for a day', async () => {
+  test('is rejected with 503 once its issuer has been unreachable for a day', async () => {
     const sent = token({ exp: START_SECONDS + 100_000 });
     await verifier.verify(sent);
     provider.fail();

@@ -70,7 +70,7 @@ test('after a lost connection, listen forwards every missed event exactly once',
   await proxy.close();
 });
 
-test('listen forwards only the given event types, or only those of the given webhook', async () => {
+test("listen forwards only the given event types, or only the given webhook's event types", async () => {
   const project = await projectWithKey();
   const { id: webhookId } = await createWebhook(user, project.base, { eventTypes: ['endpoint.pricing_changed'] });
   for (const choice of [

@@ -136,7 +136,7 @@ describe('a variable', () => {
     expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual(
       named.filter((name) => !withoutAnother.includes(name)).toSorted(),
     );
-    // The messages are our own, not those of a library.
+    // The messages are our own, not a library's.
     expect(problems.join()).not.toMatch(/expected|Invalid (input|option|string|URL)|Too small/);
   });
 

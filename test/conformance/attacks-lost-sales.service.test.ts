@@ -26,7 +26,7 @@ afterAll(() => stage?.close());
 const pay = async () => v2Headers(await sign(await stage.rails.wallet(10_000n)));
 const statusOf = async (url: string) => (await fetch(url)).status;
 
-/** Sends a request to the first process that no HTTP client would send. */
+/** Sends the first process a request that no HTTP client would send. */
 async function sendTo(path: string, method: string, lines: string[], body = '') {
   const { origin, pathname } = new URL(stage.urls[0] + path);
   const [answer] = await sendRaw(origin, [Buffer.from(rawRequest(`${method} ${pathname}`, ...lines) + body, 'latin1')]);

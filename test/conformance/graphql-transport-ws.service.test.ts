@@ -104,7 +104,7 @@ describe('opening', () => {
     expect(await client.next()).toEqual({ type: 'connection_ack' });
   });
 
-  test('the name of the credential is case-insensitive', async () => {
+  test("the credential's name is case-insensitive", async () => {
     const client = await raw();
     client.send({ type: 'connection_init', payload: { authorization: `bearer ${alice.token}` } });
     expect(await client.next()).toEqual({ type: 'connection_ack' });

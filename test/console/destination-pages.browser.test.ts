@@ -203,7 +203,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     expect(receiver.requests.some(({ path }) => path === '/quiet')).toBe(false);
   });
 
-  test('the menu of a disabled connector says why it can’t send a test event', async () => {
+  test('a disabled connector’s menu says why it can’t send a test event', async () => {
     const page = await open('/connectors');
     const config = { webhookUrl: 'https://n8n.example.com/webhook/off' };
     const { id } = await createConnector(alice, base, { type: 'n8n', config });
@@ -242,7 +242,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await expectAccessible(page);
   });
 
-  test('the form of a connector matches its type, marks invalid fields, and never shows a secret again', async () => {
+  test('a connector’s form matches its type, marks invalid fields, and never shows a secret again', async () => {
     const page = await open('/connectors');
     await page.getByRole('button', { name: 'Add connector' }).first().click();
     await page.getByLabel('Search connectors').fill('slack');

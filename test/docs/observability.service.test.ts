@@ -101,7 +101,7 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
     expect(status, stdout + stderr).toBe(0);
   });
 
-  test('accepts the expressions of the dashboard', async () => {
+  test("accepts the dashboard's expressions", async () => {
     const rules = expressions.map((expr, index) => ({
       record: `panel:${index}`,
       expr: expr.replaceAll('$__rate_interval', '5m'),
@@ -114,7 +114,7 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
     expect(status, stdout + stderr).toBe(0);
   });
 
-  test('accepts the metrics of a process', async () => {
+  test("accepts a process's metrics", async () => {
     const answer = await (await fetch(`${app.url}/metrics`)).text();
     const { stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input: answer, encoding: 'utf8' });
     expect(error).toBeUndefined();

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const number = expect.any(Number);
 
-describe('the phases of a request', () => {
+describe("a request's phases", () => {
   test('include opening the connection for its first request, but only the wait for the response for later ones', async () => {
     const lookup = async () => ['127.0.0.1'];
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup, connectionsPerOrigin: 1 });

@@ -110,7 +110,7 @@ describe('node(id:)', () => {
   });
 });
 
-describe('the size of a page', () => {
+describe('the page size', () => {
   test.each([0, -1, 101, 2_147_483_647, -2_147_483_648])('cannot be %d, forward or backward', async (size) => {
     for (const name of ['first', 'last']) {
       const { data, errors } = await alice.graphql(`{ projects(${name}: ${size}) { nodes { id } } }`);

@@ -92,7 +92,7 @@ describe('a result is not shared', () => {
     expect(resolved).toBe(2);
   });
 
-  test('with another operation of the same document', async () => {
+  test('with another operation from the same document', async () => {
     const document = parse(`
       subscription One { added { name(size: 1) } }
       subscription Two { added { other: name(size: 2) } }

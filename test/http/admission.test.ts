@@ -77,7 +77,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('watching the credential of a stream', () => {
+describe("watching a stream's credential", () => {
   test('ends the stream when the token expires, and no sooner', async () => {
     admit().watch(user(60_000), 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(59_999);

@@ -8,7 +8,7 @@ const request = (remoteAddress: string | undefined, forwarded?: string | string[
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
 const trusts = trustProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']);
 
-describe('the address of a client', () => {
+describe("a client's address", () => {
   test.each([
     ['is that of the connection if there is no proxy', '203.0.113.9', undefined, '203.0.113.9'],
     ['is not what an untrusted client claims', '203.0.113.9', '198.51.100.1', '203.0.113.9'],

@@ -7,7 +7,7 @@ export type SimulatedRow = {
   transaction: bigint;
   /** Counts the changes that the feed shows. */
   version: number;
-  /** Whether the feed hides the last write, as it hides a claim of a delivery. */
+  /** Whether the feed hides the last write, as it hides the claiming of a delivery. */
   isQuiet: boolean;
 };
 

@@ -21,7 +21,7 @@ test('exactly the operations with a body have an example', () => {
 
 // Without a worker, nothing is sent. Testing a connector would send a request; see `test/connectors`.
 test.each(takingBodies.filter(({ operationId }) => operationId !== 'testConnector'))(
-  'the example of $operationId is accepted',
+  'the example for $operationId is accepted',
   async ({ method, path, operationId, kind }) => {
     const { id: projectId, base } = await createProject(alice);
     const idOf: Record<string, () => Promise<string>> = {

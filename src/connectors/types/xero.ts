@@ -143,7 +143,7 @@ function createInvoice(booking: Booking, config: Config, connectorId: string): C
   };
 }
 
-/** Finds our invoices for the day: the total and those for individual payments. */
+/** Finds our invoices for the day: the one for the total, and any for individual payments. */
 function findDay({ date, dayNumber }: Booking, config: Config): ConnectorRequest {
   const [year, month, day] = date.split('-');
   const filter = `Date==DateTime(${year},${month},${day}) AND InvoiceNumber!=null AND InvoiceNumber.StartsWith("${dayNumber}")`;

@@ -9,7 +9,7 @@ export type JobSlotsOptions = {
   onTurnEnded: () => void;
 };
 
-/** The longest that a job waits before it asks for a slot again, in case one has become free early. */
+/** The maximum time that a job waits before it asks for a slot again, in case one has become free early. */
 const MAX_SLEEP_SECONDS = 1;
 
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;

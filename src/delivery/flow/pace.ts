@@ -9,7 +9,7 @@ export type Pace = {
   burst: number;
   /** How many deliveries one request can carry. */
   deliveriesPerRequest: number;
-  /** The longest that one request can take, if requests must not overlap. Null if they may overlap. */
+  /** The maximum duration of a request, if requests must not overlap. Null if they may overlap. */
   turnSeconds: number | null;
   /** The destination's own limit when this was determined. */
   maxPerSecond: number | null;

@@ -19,7 +19,7 @@ export function createTurns(db: Queryable) {
     /**
      * Takes the destination's turn, unless any process has it.
      *
-     * @param seconds the longest that the request can take.
+     * @param seconds the maximum duration of the request.
      */
     async take(id: string, seconds: number): Promise<boolean> {
       const values = [turnKeyOf(id), seconds];

@@ -17,7 +17,7 @@ type RuleContext = {
   schedule: readonly number[];
   random: number;
   isOurFault: boolean;
-  /** Whether the destination asked for fewer requests and hasn't done so for too long or too often. */
+  /** Whether the destination asked for fewer requests, unless it has done so for too long or too often. */
   isLimited: boolean;
 };
 

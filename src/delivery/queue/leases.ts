@@ -33,7 +33,7 @@ export function createLeases<T extends Lease>({ db, leaseSeconds }: { db: Querya
       for (const lease of old) if (held.has(lease) && prolonged?.has(lease.id)) held.set(lease, now);
     },
 
-    /** Whether the lease can't have expired yet, judging only by this process's clock. */
+    /** Whether the lease is certainly still valid, judging only by this process's clock. */
     isSure: (lease: T): boolean =>
       performance.now() - (held.get(lease) ?? Number.NEGATIVE_INFINITY) < leaseSeconds * 1000,
   };

@@ -41,7 +41,7 @@ const MAX_STEPS = 5;
 const MARGIN_SECONDS = 10;
 const DEFAULT_TIMEOUT_SECONDS = 15;
 
-/** The longest that sending to a connector of this type can take without quick retries, in seconds. */
+/** The maximum number of seconds that sending to a connector of this type can take, without quick retries. */
 export function longestSecondsOf(definition: Pick<ConnectorDefinition, 'timeoutSeconds' | 'credential'>): number {
   const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, credential } = definition;
   const once = MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;

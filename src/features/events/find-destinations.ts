@@ -45,7 +45,7 @@ export function findDestinations(
   return writer.query({ name: 'event-destinations', text: SUBSCRIBED, values: [projectIds, [...types, '*']] });
 }
 
-/** The only destination of an event that someone requested, locked in the same way. */
+/** The single destination of an event that someone requested, locked in the same way. */
 export function findNamed(writer: Writer, projectId: string, id: string): Promise<EventDestination[]> {
   return writer.query({ name: 'event-destination', text: NAMED, values: [[projectId], id] });
 }

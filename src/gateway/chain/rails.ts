@@ -32,7 +32,10 @@ export function offeredVersions(kinds: SupportedKind[], network: Network): (1 | 
   );
 }
 
-/** Logs the x402 versions that the facilitator doesn't support on the network, because it rejects their payments. */
+/**
+ * Logs the x402 versions that the facilitator doesn't support on the network, because it rejects payments in those
+ * versions.
+ */
 export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
   try {
     const offered = offeredVersions(await facilitator.supported(), network);

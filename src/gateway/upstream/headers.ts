@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 export type Headers = Record<string, string | string[]>;
 
 /**
- * Request headers that every upstream gets: content, negotiation, conditions, and tracing. None of them can make an
- * upstream believe who is calling, because anyone can send them.
+ * Request headers that every upstream gets: content, negotiation, conditions, and tracing. None of them tells an
+ * upstream who is calling, because anyone can send them.
  */
 const REQUEST_HEADERS = new Set([
   'accept',

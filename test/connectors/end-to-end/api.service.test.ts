@@ -70,7 +70,7 @@ describe('creating a connector', () => {
   });
 });
 
-describe('changing the config of a connector', () => {
+describe("changing a connector's config", () => {
   test('keeps fields that are omitted or sent back masked, and removes fields that are null', async () => {
     const connector = await stage.connect('n8n', {
       config: { authHeaderName: 'X-Key', authHeaderValue: 'a-secret-of-some-length' },

@@ -169,7 +169,7 @@ describe('the BigQuery probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => bigquery.probe?.classify(response, config, 'send');
   const table = (names: string[]) => vendorResponse(200, { schema: { fields: names.map((name) => ({ name })) } });
 
-  test('reads the columns of the table', () => {
+  test("reads the table's columns", () => {
     expect(bigquery.probe?.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://bigquery.googleapis.com/bigquery/v2/projects/my-project-123/datasets/payments/tables/events?fields=schema.fields(name)',

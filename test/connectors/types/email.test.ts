@@ -39,7 +39,7 @@ describe('a SendGrid request', () => {
     });
   });
 
-  test('sends to the region of the account', () => {
+  test("sends to the account's region", () => {
     const request = requestOf(email.build([settled], { ...config, region: 'eu' }, sampleContext()));
     expect(request.url).toBe('https://api.eu.sendgrid.com/v3/mail/send');
     expect(email.probe!.build({ ...config, region: 'eu' }).url).toBe('https://api.eu.sendgrid.com/v3/scopes');
@@ -135,7 +135,7 @@ describe('the SendGrid config', () => {
 });
 
 describe('the SendGrid probe', () => {
-  test('reads the scopes of the key', () => {
+  test("reads the key's scopes", () => {
     expect(email.probe!.build(config)).toMatchObject({
       method: 'GET',
       url: 'https://api.sendgrid.com/v3/scopes',

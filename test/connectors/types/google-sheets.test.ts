@@ -216,7 +216,7 @@ describe('the Google Sheets config', () => {
 describe('the Google Sheets probe', () => {
   const probe = (response: ReturnType<typeof vendorResponse>) => googleSheets.probe?.classify(response, config, 'send');
 
-  test('reads the titles of the sheets', () => {
+  test("reads the sheets' titles", () => {
     const request = googleSheets.probe?.build(config);
     expect(decodeURIComponent(request?.url ?? '')).toBe(
       `${sheetUrl}?fields=spreadsheetId,sheets.properties(title,gridProperties.rowCount)`,

@@ -215,7 +215,7 @@ describe('the Segment config', () => {
 });
 
 describe('the Segment probe', () => {
-  test('reads the settings of the source', () => {
+  test("reads the source's settings", () => {
     expect(segment.probe?.build(config)).toEqual({
       method: 'GET',
       url: `https://cdn.segment.com/v1/projects/${config.writeKey}/settings`,

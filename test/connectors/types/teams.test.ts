@@ -91,7 +91,7 @@ describe('a Teams request', () => {
     expect(builtJson(teams, { webhookUrl, envelope: 'card' }, settled)).toEqual(inMessage.attachments[0].content);
   });
 
-  test('keeps the query of the URL byte for byte, because it is signed', () => {
+  test("keeps the URL's query byte for byte, because it is signed", () => {
     const odd = `${host}${path}?api-version=1&sp=%2ftriggers%2Fmanual&sig=a%2Bb~c`;
     expect(requestOf(teams.build([settled], { webhookUrl: odd }, sampleContext())).url).toBe(odd);
   });

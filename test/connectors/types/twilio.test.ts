@@ -47,7 +47,7 @@ describe('a Twilio request', () => {
     expect(form).not.toHaveProperty('From');
   });
 
-  test('sends to the region of the account', () => {
+  test("sends to the account's region", () => {
     const request = requestOf(twilio.build([settled], { ...config, region: 'ie1' }, sampleContext()));
     expect(request.url).toMatch(/^https:\/\/api\.dublin\.ie1\.twilio\.com\/2010-04-01\//);
   });

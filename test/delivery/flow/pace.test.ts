@@ -19,7 +19,7 @@ function startsAt({ perSecond, burst }: Pace, gaps: readonly number[]): number[]
   });
 }
 
-/** The most deliveries in any span of time, which includes its start, but not its end. */
+/** The maximum number of deliveries in any span of time. A span includes its start but not its end. */
 function mostWithin(times: readonly number[], seconds: number): number {
   const inOrder = times.toSorted((a, b) => a - b);
   const counts = inOrder.map((start, index) => {

@@ -54,7 +54,7 @@ async function dump(): Promise<string> {
   return rows.flatMap(({ rows: found }) => found.map(({ row }) => row)).join('\n');
 }
 
-describe('the value of a key', () => {
+describe("a key's value", () => {
   test('is shown once, when the key is created', async () => {
     const { key, ...shown } = await createKey(alice, base);
     expect(key).toMatch(/^tg_test_[0-9A-Za-z]{49}$/);
@@ -78,7 +78,7 @@ describe('the value of a key', () => {
   });
 });
 
-describe('the environment of an API key', () => {
+describe("an API key's environment", () => {
   test.each([
     [{}, 'TEST', 'tg_test_'],
     [{ environment: null }, 'TEST', 'tg_test_'],
@@ -246,7 +246,7 @@ describe('in its project, an API key', () => {
   });
 });
 
-test('the last use of an API key is recorded', async () => {
+test("an API key's last use is recorded", async () => {
   const key = await createKey(alice, base);
   expect(key.lastUsedAt).toBeNull();
   await rest.send(as(key), 'GET', base);

@@ -61,7 +61,7 @@ const SHOWN = {
   signingSecret: '••••with',
 };
 
-describe('changing the config of a connector', () => {
+describe("changing a connector's config", () => {
   let id: string;
   beforeEach(async () => {
     const { body } = await post(bodyOf('n8n', CONFIG));

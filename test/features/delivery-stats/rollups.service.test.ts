@@ -63,7 +63,7 @@ async function moveTo(time: number, openSince: number | null = null): Promise<vo
 
 type Finish = { status?: string; attemptCount?: number; responseTimeMs?: number | null; webhookId?: string };
 
-/** Adds deliveries that were created and finished now. Returns their ids. */
+/** Adds deliveries that were created and finished now. Returns their IDs. */
 async function finish(finishes: Finish[], time = clock): Promise<string[]> {
   const ids = finishes.map(() => firstIdAt('Delivery', time).slice(0, -16) + newId('Delivery').slice(-16));
   await sql.query(

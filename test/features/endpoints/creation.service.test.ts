@@ -81,7 +81,7 @@ describe('creating an endpoint', () => {
     expect(await stored()).toEqual({ endpoints: 1, events: 1, deliveries: 2, audited: 1 });
   });
 
-  test('with an API key is logged with the name of the key', async () => {
+  test("with an API key is logged with the key's name", async () => {
     const apiKeyId = newId('ApiKey');
     const values = { projectId, name: 'CI', environment: 'TEST' as const, hash: apiKeyId, last4: 'abcd' };
     await db.prisma.apiKey.create({ data: { id: apiKeyId, ...values } });

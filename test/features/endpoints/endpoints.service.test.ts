@@ -34,7 +34,7 @@ async function events(type?: string): Promise<Event[]> {
 }
 const patch = (id: string, body: object) => rest.send<Resource>(alice, 'PATCH', `${base}/endpoints/${id}`, { body });
 
-describe('the price of an endpoint', () => {
+describe("an endpoint's price", () => {
   test.each([
     ['0.01', '0.01'],
     ['0.010', '0.01'],
@@ -50,7 +50,7 @@ describe('the price of an endpoint', () => {
   });
 });
 
-describe('the path of an endpoint', () => {
+describe("an endpoint's path", () => {
   test.each([
     ['/ab', '/%61b'],
     ['/~user', '/%7euser'],

@@ -24,7 +24,7 @@ test('the event types are the documented ones, and filters also accept `*`', () 
   for (const filter of EVENT_TYPE_FILTERS) expect(EVENT_KIND_DESCRIPTIONS[filter]).toMatch(/^[A-Z].*\.$/);
 });
 
-test.each(EVENT_KINDS)('the sample of %s is a valid payload without unknown fields', (kind) => {
+test.each(EVENT_KINDS)('the sample for %s is a valid payload without unknown fields', (kind) => {
   expect(EVENT_PAYLOADS[kind].strict().safeParse(SAMPLE_PAYLOADS[kind]).error).toBeUndefined();
 });
 
@@ -41,7 +41,7 @@ test('a list of event types must not be empty or contain unknown types, and drop
   }
 });
 
-describe('the events of a project', () => {
+describe("a project's events", () => {
   let app: TestApp;
   let rest: Rest;
   let alice: TestUser;

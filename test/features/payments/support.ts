@@ -16,7 +16,7 @@ const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 export const log = pino({ level: 'silent' });
 
 export const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`;
-/** What a process uses that has found the outcome of another process's payment on the chain. */
+/** What a process uses after it has found the outcome of another process's payment on the chain. */
 export const reconciledOf = ({ leaseToken: _, ...identity }: PaymentLease): Reconciled => ({
   ...identity,
   reconciled: true,

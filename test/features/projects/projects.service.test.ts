@@ -28,7 +28,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-describe('the wallet address of a project', () => {
+describe("a project's wallet address", () => {
   /** The examples from EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
   const CHECKSUMMED = [
     '0x52908400098527886E0F7030069857D2E4169EE7',
@@ -81,7 +81,7 @@ describe('the wallet address of a project', () => {
   });
 });
 
-describe('the name of a project', () => {
+describe("a project's name", () => {
   test('is trimmed and can be in any script', async () => {
     for (const name of ['Ωmega', '店舗', 'متجر', '🛒', 'a'.repeat(200)]) {
       expect(await createProject(alice, { name: ` ${name}\t` })).toMatchObject({ name });

@@ -158,7 +158,7 @@ describe('a daily summary', () => {
   });
 });
 
-describe('the day of a payment', () => {
+describe("a payment's day", () => {
   test('is the day its settlement becomes known, so that a summarized day never changes', async () => {
     const lease = await sent(books.ledger, newPayment(projectId));
     await books.ledger.unknown(lease, { reason: 'timeout' });

@@ -305,7 +305,7 @@ describe('resending a delivery', () => {
   });
 });
 
-describe('the event types of a webhook', () => {
+describe("a webhook's event types", () => {
   test('keep their order and lose duplicates', async () => {
     const eventTypes = ['payment.failed', 'payment.settled', 'payment.failed'];
     expect((await createWebhook(alice, base, { eventTypes })).eventTypes).toEqual(eventTypes.slice(0, 2));

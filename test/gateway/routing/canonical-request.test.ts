@@ -8,7 +8,7 @@ const path = (target: string) => {
   return result.ok ? result.path : undefined;
 };
 
-describe('the path of a request', () => {
+describe("a request's path", () => {
   test.each([
     ['/', '/'],
     ['/weather', '/weather'],
