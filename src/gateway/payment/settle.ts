@@ -21,7 +21,7 @@ export type SettleResult =
 
 export type Settler = ReturnType<typeof createSettler>;
 
-/** How long to retry a settlement while the facilitator is failing. The buyer is waiting. */
+/** How long to retry a settlement while the facilitator is failing. A buyer may be waiting. */
 const RETRY_MILLISECONDS = 15_000;
 const FIRST_PAUSE_MILLISECONDS = 250;
 
@@ -50,23 +50,28 @@ export function createSettler(options: {
    * Sends the settlement, and retries it as long as the facilitator is failing and the authorization is unused. This is
    * safe, because the chain accepts an authorization only once.
    */
-  async function sendUntilClear(payment: Payment, lease: PaymentLease): Promise<SettleResult> {
+  async function sendUntilClear(
+    payment: Payment,
+    lease: PaymentLease,
+    { isFirstAttempt }: { isFirstAttempt: boolean },
+  ): Promise<SettleResult> {
     const lastChance = payment.validBefore.getTime() - SETTLEMENT_SECONDS * 1000;
     const retryUntil = Math.min(now().getTime() + RETRY_MILLISECONDS, lastChance);
-    let isFirstAttempt = true;
+    let isFirst = isFirstAttempt;
     for (let pause = FIRST_PAUSE_MILLISECONDS; ; pause *= 2) {
       const reply = await send(payment);
       if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
       const waitMilliseconds = Math.max(pause, retryAfterOf(reply) * 1000);
       const isRetried =
         (reply.kind === 'notSent' || reply.kind === 'unavailable') && now().getTime() + waitMilliseconds <= retryUntil;
-      if (!isRetried) return conclude(payment, lease, { ...reply, isFirstAttempt });
+      if (!isRetried) return conclude(payment, lease, { ...reply, isFirstAttempt: isFirst });
       await sleep(waitMilliseconds);
       if (reply.kind === 'notSent') continue;
       // This attempt may have reached the chain.
-      isFirstAttempt = false;
+      isFirst = false;
       const seen = await look(payment);
-      if (seen?.kind !== 'unused' || seen.isExpired) return decide(seen, payment, lease, { ...reply, isFirstAttempt });
+      if (seen?.kind !== 'unused' || seen.isExpired)
+        return decide(seen, payment, lease, { ...reply, isFirstAttempt: isFirst });
     }
   }
 
@@ -165,7 +170,7 @@ export function createSettler(options: {
       return once(payment, async () => {
         const lease = leaseOf(payment);
         if (payment.status === 'SERVED') await ledger.settling(lease);
-        return sendUntilClear(payment, lease);
+        return sendUntilClear(payment, lease, { isFirstAttempt: true });
       });
     },
 
@@ -182,9 +187,10 @@ export function createSettler(options: {
         const isLate = remainingSeconds < SETTLEMENT_SECONDS;
         const first = await conclude(payment, isLate ? lease : undefined);
         if (first.kind !== 'unresolved' || isLate) return first;
+        if (lease) return sendUntilClear(payment, lease, { isFirstAttempt: false });
         const reply = await send(payment);
         if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
-        return conclude(payment, lease, { ...reply, isFirstAttempt: false });
+        return conclude(payment, undefined, { ...reply, isFirstAttempt: false });
       });
     },
   };

@@ -69,3 +69,37 @@ test("a rejection after another process took over doesn't fail the payment, beca
   const { status } = await one.db.prisma.payment.findUniqueOrThrow({ where: { id: payment.id } });
   expect(status).toBe('SETTLED');
 });
+
+test('a settlement that a process took over is retried while the facilitator is down, not left for later', async () => {
+  seen = { kind: 'unused', isExpired: false };
+  const payment = await claimed(one.ledger, newPayment((await one.project()).id));
+  await one.ledger.verified(leaseOf(payment));
+  await one.ledger.served(leaseOf(payment), answer());
+  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
+  const taken = (await two.ledger.take(payment.id, 15))!;
+
+  const transactionHash = hex(32) as `0x${string}`;
+  const replies: FacilitatorSettlement[] = [
+    { kind: 'notSent', reason: 'facilitator_unreachable', message: 'Down.' },
+    { kind: 'unavailable', reason: 'facilitator_unavailable', message: 'Busy.', retryAfterSeconds: undefined },
+    { kind: 'settled', transactionHash },
+  ];
+  const settler = settlerOf(two, async () => replies.shift()!);
+  expect(await settler.resolve(taken, leaseOf(taken))).toEqual({ kind: 'settled', transactionHash });
+  expect(replies).toEqual([]);
+});
+
+test('a rejection of a settlement that another process may have sent leaves the outcome to the chain', async () => {
+  seen = { kind: 'unused', isExpired: false };
+  const payment = await claimed(one.ledger, newPayment((await one.project()).id));
+  await one.ledger.verified(leaseOf(payment));
+  await one.ledger.served(leaseOf(payment), answer());
+  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
+  const taken = (await two.ledger.take(payment.id, 15))!;
+  const replies: FacilitatorSettlement[] = [
+    { kind: 'notSent', reason: 'facilitator_unreachable', message: 'Down.' },
+    REFUSED,
+  ];
+  const settler = settlerOf(two, async () => replies.shift()!);
+  expect(await settler.resolve(taken, leaseOf(taken))).toEqual({ kind: 'unresolved', isDenied: true });
+});
