@@ -21,13 +21,6 @@ export function visibleProjectColumn(viewer: Viewer): { column: 'userId' | 'id';
     : { column: 'id', value: viewer.projectId };
 }
 
-/** `visibleProjects` for a statement on "Project": a condition, and the value of its `$1`. */
-export function visibleProjectsSql(viewer: Viewer): { condition: string; value: string } {
-  return viewer.kind === 'user'
-    ? { condition: '"userId" = $1', value: viewer.userId }
-    : { condition: '"id" = $1', value: viewer.projectId };
-}
-
 /**
  * The filter for one project.
  *

@@ -1,4 +1,4 @@
-import { visibleProjectsSql } from '../../auth/access.ts';
+import { visibleProjectColumn } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Queryable } from '../../database/client.ts';
 import { Prisma, type Project } from '../../generated/prisma/client.ts';
@@ -10,11 +10,11 @@ type Row = Omit<Project, 'milestonesAtomic'> & { milestonesAtomic: string[] };
  * is a statement of our own, which takes a fraction of the time that Prisma takes for it.
  */
 export async function findProject(db: Queryable, viewer: Viewer, id: string): Promise<Project | null> {
-  const { condition, value } = visibleProjectsSql(viewer);
+  const { column, value } = visibleProjectColumn(viewer);
   const { rows } = await db.query<Row>({
-    name: `project-of-${viewer.kind}`,
+    name: `project-visible-${column}`,
     text: `SELECT "id", "userId", "name", "walletAddress", "gatewayHost", "milestonesAtomic"::text[], "createdAt", "updatedAt"
-             FROM "Project" WHERE ${condition} AND "id" = $2`,
+             FROM "Project" WHERE "${column}" = $1 AND "id" = $2`,
     values: [value, id],
   });
   const [row] = rows;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { jwtVerify } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { type Grant, startTokenServer, type TokenServer } from '../support/token-server.ts';
@@ -145,6 +145,9 @@ function endTokens(): void {
   server.expireAll();
 }
 
+// A connector left active would also ask for tokens.
+afterEach(() => stage.db.prisma.connector.updateMany({ data: { isActive: false } }));
+
 describe.each(CASES)('a connector of type $type with $what', ({ type, credential, renewed, host, check }) => {
   test('keeps delivering after its access tokens end, and pauses only if no more are issued', async () => {
     if (credential.refreshToken) server.connect(credential.refreshToken);
@@ -189,7 +192,6 @@ describe.each(CASES)('a connector of type $type with $what', ({ type, credential
 
     const history = JSON.stringify(await Promise.all(delivered.map((delivery) => stage.delivery(delivery.id))));
     for (const secret of [...server.tokens(), ...Object.values(secrets)]) expect(history).not.toContain(secret);
-    await stage.patch(id, { isActive: false });
   });
 });
 

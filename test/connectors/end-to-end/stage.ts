@@ -132,7 +132,7 @@ export async function openStage(
     },
 
     /** Waits until the connector has `count` deliveries with that status, and returns them. */
-    async deliveriesAre(connectorId: string, status: string, count = 1, timeout = 15_000): Promise<Delivery[]> {
+    async deliveriesAre(connectorId: string, status: string, count = 1, timeout = 60_000): Promise<Delivery[]> {
       const inState = async () => (await stage.deliveries(connectorId)).filter((each) => each.status === status);
       const describe = async () => JSON.stringify(await stage.deliveries(connectorId));
       await expect.poll(inState, { timeout, interval: 25, message: await describe() }).toHaveLength(count);

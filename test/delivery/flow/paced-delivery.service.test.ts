@@ -114,7 +114,8 @@ describe('deliveries without a slot', () => {
     const backlog = await addBacklog(id, 25);
     for (let count = 0; count < 3; count++) start();
     await succeeded(25);
-    expect((times.at(-1)! - times[0]!) / 1000).toBeLessThan((24 / perSecond) * 1.3);
+    // With a margin for a busy machine.
+    expect((times.at(-1)! - times[0]!) / 1000).toBeLessThan((24 / perSecond) * 2.5);
     const order = receiver.requests.map(({ headers }) => headers['webhook-id']);
     const positions = backlog.map(({ eventId }) => order.indexOf(eventId));
     // Each process holds at most a few that have no slot yet.
@@ -131,7 +132,7 @@ describe('a changed rate', () => {
     await expect.poll(() => stage.countBy('RUNNING')).toBe(0);
     await setRate(id, rate);
     stage.bus.publish(topics.paces);
-    await succeeded(6, 5_000);
+    await succeeded(6);
   });
 
   test('applies at once if it is lower', async () => {
@@ -159,6 +160,16 @@ test('requests that wait for others to end are still an interval apart', async (
   for (const gap of gaps()) expect(gap).toBeGreaterThan(HALF_AN_INTERVAL);
 });
 
+/** In one transaction, so that a worker can't see a replay as anything else. */
+async function resend(id: string, { isReplay }: { isReplay: boolean }): Promise<void> {
+  const client = await stage.pool.connect();
+  await client.query('BEGIN');
+  await requeue(client, id);
+  await client.query('UPDATE "Delivery" SET "isReplay" = $2 WHERE "id" = $1', [id, isReplay]);
+  await client.query('COMMIT');
+  client.release();
+}
+
 describe('a test event and a resent delivery', () => {
   test.each([true, false])(
     'go before a backlog that waits for slots, but a replay does not (replay: %s)',
@@ -170,8 +181,7 @@ describe('a test event and a resent delivery', () => {
       await receiver.waitFor(2);
       const before = receiver.requests.length;
       const fresh = await stage.addDelivery(id, { trigger: 'MANUAL', isReplay });
-      await requeue(stage.pool, old);
-      if (isReplay) await stage.pool.query(`UPDATE "Delivery" SET "isReplay" = true WHERE "id" = $1`, [old]);
+      await resend(old, { isReplay });
       stage.bus.publish(topics.deliveriesDue);
       await receiver.waitFor(before + 6);
       const asked = await Promise.all([fresh, old].map((delivery) => stage.delivery(delivery)));

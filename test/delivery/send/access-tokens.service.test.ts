@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
-import { secretField } from '../../../src/connectors/fields.ts';
+import { choiceField, secretField, textField } from '../../../src/connectors/fields.ts';
 import { requireCredential } from '../../../src/connectors/shared/credential-rule.ts';
 import { clientFields, oauthClient, refreshTokenField } from '../../../src/connectors/shared/oauth-client.ts';
 import { openDatabase } from '../../../src/database/client.ts';
@@ -24,6 +24,8 @@ const config = requireCredential(
     accessToken: secretField({ title: 'Token', description: 'A token.' }).optional(),
     ...clientFields,
     refreshToken: refreshTokenField('For tests.'),
+    tenantId: textField({ title: 'Tenant', description: 'Any.' }).optional(),
+    site: choiceField(['eu', 'us'], { title: 'Site', description: 'Where.', decidesAddress: true }).optional(),
   }),
   ['clientId', 'clientSecret'],
   ['refreshToken'],
@@ -224,6 +226,15 @@ describe('a refresh token', () => {
     const after = { ...CONFIG, tenantId: 'other' };
     await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
     expect(await row()).toEqual(before);
+    await db.close();
+  });
+
+  test('is forgotten if the address changes that it would be sent to', async () => {
+    const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
+    await use(processes[0]);
+    const after = { ...CONFIG, site: 'us' };
+    await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+    expect(await row()).toMatchObject({ sealed: '', expiresAt: null, generation: 2 });
     await db.close();
   });
 
