@@ -118,8 +118,8 @@ describe('deliveries without a slot', () => {
     expect((times.at(-1)! - times[0]!) / 1000).toBeLessThan((24 / perSecond) * 2.5);
     const order = receiver.requests.map(({ headers }) => headers['webhook-id']);
     const positions = backlog.map(({ eventId }) => order.indexOf(eventId));
-    // Each process holds at most a few that have no slot yet.
-    for (const [index, position] of positions.entries()) expect(Math.abs(position - index)).toBeLessThanOrEqual(3);
+    // Each of the three processes holds at most a few that have no slot yet.
+    for (const [index, position] of positions.entries()) expect(Math.abs(position - index)).toBeLessThanOrEqual(9);
   });
 });
 
