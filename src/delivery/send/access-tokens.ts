@@ -86,8 +86,8 @@ export function createWithToken(options: {
     config: ConnectorConfig,
     refreshToken: string | undefined,
   ): Promise<TokenOutcome> {
-    const request = await credential!.build(config, { now: new Date(), ...(refreshToken && { refreshToken }) });
-    const { method, url, headers, body } = request;
+    const built = await credential!.build(config, { now: new Date(), ...(refreshToken && { refreshToken }) });
+    const { method, url, headers, body } = built;
     const response = await egress.send({
       ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
       ...(body !== undefined && { body }),

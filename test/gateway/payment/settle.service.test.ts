@@ -3,6 +3,7 @@ import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
 import type { FacilitatorSettlement } from '../../../src/gateway/chain/facilitator.ts';
 import { createSettler } from '../../../src/gateway/payment/settle.ts';
+import type { Payment } from '../../../src/generated/prisma/client.ts';
 import {
   answer,
   claimed,
@@ -36,11 +37,22 @@ function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSett
   return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
 }
 
-test("a rejection after another process took over doesn't fail the payment, because that process may have sent the settlement again", async () => {
-  seen = { kind: 'unused', isExpired: false };
+async function served(): Promise<Payment> {
   const payment = await claimed(one.ledger, newPayment((await one.project()).id));
   await one.ledger.verified(leaseOf(payment));
   await one.ledger.served(leaseOf(payment), answer());
+  return payment;
+}
+
+/** Ends the first process's lease, and takes the payment for the second one. */
+async function takenOver({ id }: Payment): Promise<Payment> {
+  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${id}`;
+  return (await two.ledger.take(id, 15))!;
+}
+
+test("a rejection after another process took over doesn't fail the payment, because that process may have sent the settlement again", async () => {
+  seen = { kind: 'unused', isExpired: false };
+  const payment = await served();
 
   const asked = Promise.withResolvers<void>();
   const said = Promise.withResolvers<FacilitatorSettlement>();
@@ -50,8 +62,7 @@ test("a rejection after another process took over doesn't fail the payment, beca
   }).settle({ ...payment, status: 'SETTLING' });
   await asked.promise;
 
-  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
-  const taken = (await two.ledger.take(payment.id, 15))!;
+  const taken = await takenOver(payment);
   const other = settlerOf(two, async () => ({
     kind: 'ambiguous',
     reason: 'settlement_pending',
@@ -72,11 +83,7 @@ test("a rejection after another process took over doesn't fail the payment, beca
 
 test('a settlement that a process took over is retried while the facilitator is down, not left for later', async () => {
   seen = { kind: 'unused', isExpired: false };
-  const payment = await claimed(one.ledger, newPayment((await one.project()).id));
-  await one.ledger.verified(leaseOf(payment));
-  await one.ledger.served(leaseOf(payment), answer());
-  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
-  const taken = (await two.ledger.take(payment.id, 15))!;
+  const taken = await takenOver(await served());
 
   const transactionHash = hex(32) as `0x${string}`;
   const replies: FacilitatorSettlement[] = [
@@ -91,11 +98,7 @@ test('a settlement that a process took over is retried while the facilitator is 
 
 test('a rejection of a settlement that another process may have sent leaves the outcome to the chain', async () => {
   seen = { kind: 'unused', isExpired: false };
-  const payment = await claimed(one.ledger, newPayment((await one.project()).id));
-  await one.ledger.verified(leaseOf(payment));
-  await one.ledger.served(leaseOf(payment), answer());
-  await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${payment.id}`;
-  const taken = (await two.ledger.take(payment.id, 15))!;
+  const taken = await takenOver(await served());
   const replies: FacilitatorSettlement[] = [
     { kind: 'notSent', reason: 'facilitator_unreachable', message: 'Down.' },
     REFUSED,
