@@ -6,6 +6,7 @@ import { holdingLease } from './hold-lease.ts';
 import type { Settler } from './settle.ts';
 
 export type Recovery = {
+  /** Looks for abandoned payments at once, and then every few seconds: their authorizations expire soon. */
   start(): void;
   /** Waits for recoveries in progress. */
   stop(): Promise<void>;
@@ -31,6 +32,7 @@ export function createRecovery(options: {
   let isRunning = false;
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<void> = Promise.resolve();
+  const running = new Set<Promise<void>>();
 
   const steps: Partial<Record<Payment['status'], (payment: Payment) => Promise<unknown>>> = {
     CLAIMED: (payment) => abandon(payment, 'VERIFY'),
@@ -53,36 +55,39 @@ export function createRecovery(options: {
     });
   }
 
+  /** Keeps up to `AT_ONCE` recoveries running, so that one that waits for the facilitator doesn't hold up the others. */
   async function recoverAll(): Promise<void> {
-    for (;;) {
-      const payments = await ledger.takeAbandoned(AT_ONCE);
-      await Promise.all(payments.map(recover));
-      if (payments.length < AT_ONCE || !isRunning) return;
+    while (isRunning) {
+      const free = AT_ONCE - running.size;
+      const payments = await ledger.takeAbandoned(free);
+      for (const payment of payments) {
+        const recovery = recover(payment).finally(() => running.delete(recovery));
+        running.add(recovery);
+      }
+      if (payments.length < free) return;
+      await Promise.race(running);
     }
   }
 
-  function schedule(): void {
-    if (!isRunning) return;
-    // Randomized so that processes don't all poll at once.
-    timer = setTimeout(
-      () => {
-        round = recoverAll()
-          .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments; will retry"))
-          .then(schedule);
-      },
-      pollMilliseconds * (0.75 + Math.random() / 2),
-    );
+  /** The time between rounds is randomized so that processes don't all poll at once. */
+  function nextRound(): void {
+    round = recoverAll()
+      .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments; will retry"))
+      .then(() => {
+        if (isRunning) timer = setTimeout(nextRound, pollMilliseconds * (0.75 + Math.random() / 2));
+      });
   }
 
   return {
     start() {
       isRunning = true;
-      schedule();
+      nextRound();
     },
     async stop() {
       isRunning = false;
       clearTimeout(timer);
       await round;
+      await Promise.all(running);
     },
   };
 }
