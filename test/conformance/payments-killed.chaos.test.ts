@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await (await spare)?.end('SIGKILL');
+  for (const gateway of await Promise.all(started)) await gateway.end('SIGKILL');
   await database?.end();
   await app?.stop();
   await upstream?.close();
@@ -57,13 +57,14 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The next process starts while the previous one is running. */
-let spare: Promise<GatewayProcess> | undefined;
+/** The process that is running, and the next one, which starts while that one is running. */
+let started: Promise<GatewayProcess>[] = [];
 
 async function nextGateway(): Promise<GatewayProcess> {
-  const next = spare ?? startGatewayProcess(app, rails);
-  spare = startGatewayProcess(app, rails);
+  const next = started[1] ?? startGatewayProcess(app, rails);
+  const spare = startGatewayProcess(app, rails);
   spare.catch(() => {});
+  started = [next, spare];
   return next;
 }
 
