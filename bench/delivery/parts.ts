@@ -83,7 +83,7 @@ async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
     'deliveries/s',
     'of the limit',
     'CPU each',
-    'PostgreSQL’s',
+    'PostgreSQL CPU each',
     'statements each',
     'p50',
     'p95',

@@ -100,7 +100,7 @@ async function paid(contest: Contest, isQuick: boolean): Promise<Table> {
   const results = await compare(contest, [own, ...shared], timing);
   const columns = [
     ...['', 'payments/s', `÷ ${EXPRESS}`, 'CPU each', `CPU ÷ ${EXPRESS}`],
-    ...['PostgreSQL’s', 'statements each', 'commits each', 'p50', 'p99'],
+    ...['PostgreSQL CPU each', 'statements each', 'commits each', 'p50', 'p99'],
   ];
   const rows = results.map((result) => [
     ...[result.label, rate(result.pick('perSecond')), versus(results, EXPRESS, 'perSecond')(result)],

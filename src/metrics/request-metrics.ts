@@ -15,14 +15,14 @@ export function createRequestMetrics(registry: Registry) {
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'Duration of GraphQL operations, including those run by REST routes, by type and outcome (ok or error). For subscriptions, the time it takes to start them.',
+    help: 'Duration of GraphQL operations by type and outcome (ok or error), including the ones that REST routes run. For subscriptions, the time it takes to start them.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
   });
   const errors = new Counter({
     name: 'tollgate_graphql_errors_total',
-    help: 'Errors in GraphQL operations, including those run by REST routes, by code. INTERNAL means that something failed in the service: search the log for the error.',
+    help: 'Errors by code, from all GraphQL operations, including the ones that REST routes run. INTERNAL means that something failed in the service: search the log for the error.',
     labelNames: ['code'],
     registers,
   });

@@ -4,10 +4,10 @@ import type pg from 'pg';
 /** A secret that must not appear anywhere. `core` is the part that only base64 and hex encodings change. */
 export type Canary = { name: string; core: string };
 
-/** A text that a secret could have leaked into. */
+/** Text that a secret could have leaked into. */
 export type Trace = { where: string; text: string };
 
-/** All planted secrets start with this, so texts without it can be skipped quickly. */
+/** All planted secrets start with this, so text without it can be skipped quickly. */
 const PREFIX = 'kan4ry';
 
 /** Returns the forms in which an encoded secret can appear, in lower case. */

@@ -169,7 +169,7 @@ test('a mutation takes effect once', async () => {
   expect(list.data.filter(({ name }) => name === 'Once')).toHaveLength(1);
 });
 
-test('a subscription by POST for any type still is a stream', async () => {
+test('a subscription sent by POST that accepts any media type is still streamed', async () => {
   const controller = new AbortController();
   const response = await fetch(`${app.url}/graphql`, {
     method: 'POST',

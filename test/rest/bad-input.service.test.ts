@@ -221,7 +221,7 @@ type Row = (typeof WRONG)[number];
 const titled = (rows: Row[]) => rows.map((row) => ({ ...row, at: row.pointer ?? `/${row.field}` }));
 
 describe('REST rejects an invalid value with a pointer to it and writes nothing', () => {
-  test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('creating a $kind: $field at $at', async (row) => {
+  test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('$kind, on creation: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {
       await expectRefused('POST', places[row.kind].list, { ...GOOD[row.kind], [row.field]: value }, row.at);
@@ -230,7 +230,7 @@ describe('REST rejects an invalid value with a pointer to it and writes nothing'
   });
 
   const changes = [...WRONG, ...WRONG_ON_CHANGE].filter(({ kind }) => kind !== 'key');
-  test.each(titled(changes))('changing a $kind: $field at $at', async (row) => {
+  test.each(titled(changes))('$kind, on a change: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {
       await expectRefused('PATCH', places[row.kind].item, { [row.field]: value }, row.at);
@@ -265,7 +265,7 @@ describe('GraphQL rejects the same values with the same pointers and writes noth
     }
   }
 
-  test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('creating a $kind: $field at $at', async (row) => {
+  test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('$kind, on creation: $field at $at', async (row) => {
     const before = await snapshot();
     const good: Record<string, unknown> = { ...GOOD[row.kind], ...(row.kind !== 'project' && { projectId }) };
     if (good.eventTypes) good.eventTypes = ['ALL'];

@@ -13,7 +13,7 @@ export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'p
 
 type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 
-/** The defaults for how many upstream failures within how many minutes open an alert. */
+/** By default, this many upstream failures within this many minutes open an alert. */
 const UPSTREAM_FAILURE_COUNT = 5;
 const UPSTREAM_FAILURE_MINUTES = 5;
 

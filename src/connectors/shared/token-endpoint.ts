@@ -59,5 +59,5 @@ export function classifyTokenResponse(
   }
   const detail = vendorText(valueAt(json, 'error_description'), secrets, 60);
   const why = [code || `HTTP ${statusCode}`, detail].filter((text) => text !== '').join(': ');
-  return { kind: 'pause', reason: reason(`${vendor} no longer issues access tokens (${why}). ${advice}`) };
+  return { kind: 'pause', reason: reason(`${vendor} refused to issue an access token (${why}). ${advice}`) };
 }

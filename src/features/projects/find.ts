@@ -6,8 +6,8 @@ import { Prisma, type Project } from '../../generated/prisma/client.ts';
 type Row = Omit<Project, 'milestonesAtomic'> & { milestonesAtomic: string[] };
 
 /**
- * Reads a project, or returns null if the viewer can't see it. Nearly every request reads its project first, so this
- * is a statement of our own, which takes a fraction of the time that Prisma takes for it.
+ * Reads a project, or returns null if the viewer can't see it. Nearly every request reads its project first, so this is
+ * handwritten SQL, which takes a fraction of the time that Prisma would.
  */
 export async function findProject(db: Queryable, viewer: Viewer, id: string): Promise<Project | null> {
   const { column, value } = visibleProjectColumn(viewer);

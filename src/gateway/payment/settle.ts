@@ -164,7 +164,8 @@ export function createSettler(options: {
     /**
      * Sends a settlement for the first time: SERVED or SETTLING → SETTLED, FAILED, or UNKNOWN. The lease must be held.
      *
-     * @throws LeaseLost if another process owns the payment before anything is sent or when the facilitator rejects it.
+     * @throws LeaseLost if another process owns the payment, either before anything is sent or by the time the
+     *   facilitator rejects it.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {

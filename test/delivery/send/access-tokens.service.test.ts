@@ -260,7 +260,7 @@ describe('a token endpoint that', () => {
     server.revoke();
     expect(await use(processes[0])).toEqual({
       kind: 'pause',
-      reason: 'Test no longer issues access tokens (invalid_grant: Token has been expired or revoked.). Connect again.',
+      reason: 'Test refused to issue an access token (invalid_grant: Token has been expired or revoked.). Connect again.',
     });
     expect(await row()).toMatchObject({ leaseUntil: null, sealed: '' });
   });
