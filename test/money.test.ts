@@ -38,7 +38,7 @@ describe('amounts', { timeout: 30_000 + RUNS }, () => {
     );
   });
 
-  test('have one shortest text, which equals the float wherever floats are exact', () => {
+  test('have one shortest form, which equals the float where floats are exact', () => {
     const property = fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (amount) => {
       const text = formatUsd(amount);
       expect(text).toMatch(/^(0|[1-9]\d*)(\.\d{0,5}[1-9])?$/);

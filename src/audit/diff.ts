@@ -13,7 +13,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
     ...['maxPerSecond', 'isActive', 'isPaused', 'overlapHours'],
   ],
-  // The API's version of the config, with secrets redacted.
+  // The config as the API shows it, with secrets redacted.
   connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],
   replay: ['filter', 'total', 'maxPerSecond'],
 };

@@ -5,8 +5,8 @@ import type { Viewer } from './viewer.ts';
 
 /**
  * The only place that enforces tenancy. It decides which projects a viewer can see. Every query in every feature uses
- * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread it into a filter
- * that has an `id`: thanks to `AND`, neither condition replaces the other.
+ * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread this filter into
+ * another one that has an `id`: thanks to `AND`, neither condition replaces the other.
  */
 export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
   const { column, value } = visibleProjectColumn(viewer);
@@ -51,7 +51,10 @@ export async function isVisible(prisma: Pick<PrismaClient, 'project'>, viewer: V
   return (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId);
 }
 
-/** How long a project counts as visible after it was shown. A subscription has the same viewer for hours. */
+/**
+ * How long a project counts as visible after it was shown. This must be short, because a subscription can have the same
+ * viewer for hours.
+ */
 const SHOWN_MILLISECONDS = 1_000;
 /** When each viewer was last shown each project, by a monotonic clock. */
 const shown = new WeakMap<Viewer, Map<string, number>>();

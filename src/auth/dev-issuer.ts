@@ -5,7 +5,7 @@ import { readOrCreate } from '../secrets/create-once.ts';
 import type { IssuerConfig } from './issuer-config.ts';
 
 export type DevIssuer = {
-  /** For the token verifier, which treats it like any other issuer. */
+  /** The token verifier gets this config, and treats the dev issuer like any other issuer. */
   config: IssuerConfig;
   /**
    * Creates a token. If the tier or rate limit is omitted, the user keeps the stored value.

@@ -11,8 +11,8 @@ export type KeySource = {
   /** All keys that are trusted now. This is the same function until the keys change. Undefined if there are none. */
   usable(): JWTVerifyGetKey | undefined;
   /**
-   * Fetches the keys again, unless it already tried within the last 5 s. Never throws. Returns whether the keys are
-   * fresh.
+   * Fetches the keys again, unless that was already tried within the last 5 s. Never throws. Returns whether the keys
+   * are fresh.
    */
   refresh(): Promise<boolean>;
 };

@@ -9,8 +9,8 @@ export type Bus = {
   /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
   publish(topic: string): void;
   /**
-   * Like `publish`, but calls this process's listeners before it returns, so that this process stops using what it knew
-   * before.
+   * Like `publish`, but calls this process's listeners before it returns, so that this process stops using outdated
+   * data immediately.
    */
   publishHereFirst(topic: string): void;
   /** Calls the listener on every hint on the topic and after a reconnect. Returns a function that unsubscribes. */
@@ -31,7 +31,7 @@ const RECONNECT_MILLISECONDS = 500;
 // A connection that a proxy or a firewall has silently dropped looks open forever.
 const HEARTBEAT_MILLISECONDS = 5_000;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
-/** Marks the line of a notification that contains its turn. */
+/** Marks the line in a notification that contains the turn. */
 const TURN_MARK = '#';
 
 /**
@@ -162,7 +162,10 @@ export async function openBus(options: {
   };
 }
 
-/** `end` waits for a goodbye, which never comes if the connection is silent. The driver has no public way to do this. */
+/**
+ * `end` waits for a goodbye, which never comes if the connection is silent. The driver has no public way to close the
+ * socket.
+ */
 function destroySocket(client: pg.Client): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

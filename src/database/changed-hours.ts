@@ -21,9 +21,7 @@ export async function noteDroppedHours(client: Queryable, partition: string): Pr
     INSERT INTO "ChangedDeliveryHour" ("projectId", "hour") SELECT "projectId", "hour" FROM found`);
 }
 
-/**
- * A deletion from one partition that also notes the hours, because the partitioned table's triggers don't run for it.
- */
+/** Deletes from one partition and also notes the hours, because the partitioned table's triggers don't run for it. */
 export const notingHours = (deletion: string) => `
   WITH deleted AS (${deletion} RETURNING "projectId", "updatedAt", "outcome")
   INSERT INTO "ChangedDeliveryHour" ("projectId", "hour")

@@ -9,7 +9,7 @@ const texts = new Map<string, string>();
  * Combines several writes into one statement, which saves round trips and a transaction. No step sees what the others
  * write, but `result` can read what a step returns.
  *
- * @param name must stand for the same texts in every call.
+ * @param name must stand for the same SQL in every call.
  * @param result what the statement returns, for example, `SELECT * FROM endpoint`, where `endpoint` is the name of a step
  *   with a `RETURNING` clause.
  */

@@ -7,8 +7,8 @@ const KEEP_MILLISECONDS = 1_000;
 const ROW_BYTES = 7_000;
 
 /**
- * Checks that the database accepts writes. It writes a row that needs a new page, rolls it back, and waits until the
- * commit is on disk, because when a disk is full, reads still work, and so do writes that fit into existing pages. No
+ * Checks that the database accepts writes. When a disk is full, reads still work, and so do writes that fit into
+ * existing pages. So this writes a row that needs a new page, rolls it back, and waits until the commit is on disk. No
  * other transaction waits for this one, and the next vacuum cleans up.
  *
  * @returns a function that rejects with the driver's error while the database doesn't accept writes.

@@ -20,10 +20,10 @@ const SPECIAL = ['payment-signature', 'x-payment', 'content-length', 'transfer-e
 export type QuickDemands = ReturnType<typeof createQuickDemands>;
 
 /**
- * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them again
- * before anything else is done with a request. A response is valid only while the routes that it was made from are
- * current. The metrics count these responses, but they are logged only at the level `debug`: anyone can cause any number
- * of them, and a tenth of their time went into the log.
+ * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them
+ * again before anything else is done with a request. A response is valid only while the routes that it was made from
+ * are current. The metrics count these responses, but they are logged only at the level `debug`: anyone can cause any
+ * number of them, and logging them took a tenth of the time.
  */
 export function createQuickDemands(options: {
   routes: Pick<RouteTable, 'version' | 'projectOfHost'>;

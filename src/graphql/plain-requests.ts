@@ -6,7 +6,7 @@ import type { GraphQLServer } from './yoga.ts';
 
 type MediaType = 'application/json' | 'application/graphql-response+json';
 
-/** `Accept` headers of requests for one JSON response, and its type. Yoga reads all others. */
+/** The `Accept` headers that request one JSON response, and the type of that response. Yoga handles all others. */
 const MEDIA_TYPES: ReadonlyMap<string | undefined, MediaType> = new Map([
   [undefined, 'application/json'],
   ['*/*', 'application/json'],

@@ -23,8 +23,8 @@ import { stopAtDeadline } from './deadline.ts';
 export const schema: GraphQLSchema = stopAtDeadline(readIds(builder.toSchema()));
 
 /**
- * Makes IDs plain properties. Pothos would resolve each to a promise in order to encode it, and one promise makes the
- * executor treat every field of an object as one. Our IDs aren't encoded.
+ * Makes IDs plain properties. Pothos would resolve each ID to a promise in order to encode it, and a single promise
+ * makes the executor handle the whole object asynchronously. Our IDs aren't encoded.
  */
 function readIds(built: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(built.getTypeMap())) {

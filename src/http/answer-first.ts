@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 /**
  * Lets `answer` respond to requests before the framework sees them. It must behave as the framework would.
  *
- * @param answer returns false, without having touched the response, if the framework handles the request.
+ * @param answer returns false, without having touched the response, if the framework should handle the request.
  */
 export function answerFirst(
   server: Server,

@@ -6,7 +6,7 @@ import { roughBytes } from './prefetch.ts';
 import type { Progress } from './progress.ts';
 import { type TailOptions, tail } from './tail.ts';
 
-/** Follows a table once for everyone who may read the same rows of it. */
+/** Follows a table once for all viewers who may read the same rows. */
 export type Follower<Row, Item> = {
   /**
    * Starts to collect new rows for a member. A row that becomes visible later is collected. All others are visible to

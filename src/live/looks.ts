@@ -37,7 +37,8 @@ type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null })
  * one wrote it, and that transaction isn't one of those already `shown`. `xmin` is the transaction that wrote the
  * current version of a row, and `age` compares transaction numbers across their wraparound. One statement reads one
  * snapshot, so every transaction before the returned horizon has ended and is visible. Of every other transaction,
- * either all rows are visible or none. A page of late rows starts with the oldest transaction and ends with a whole one.
+ * either all rows are visible or none. A page of late rows starts with the oldest transaction and always includes all
+ * rows of the last one.
  */
 const look = (late: string, behind: string) => `
   WITH snapshot AS (

@@ -92,7 +92,10 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
       databaseUp.set(shared === undefined ? 0 : 1);
       return (await registry.metrics()) + (shared ?? '');
     },
-    /** Lets go of what is counted. The library's timers and observers never end, and they refer to the registry. */
+    /**
+     * Releases everything that the metrics refer to. The library's timers and observers never end, and they refer to
+     * the registry.
+     */
     close: () => registry.clear(),
   };
 }

@@ -37,8 +37,7 @@ type Snapshot = { name: string; value: unknown; isDue: boolean; isUsable: boolea
 type Claim = { name: string; claimedAt: Date };
 
 /**
- * Counts what concerns the whole service. One process at a time makes each count, and shares the result with the
- * others.
+ * Counts what concerns the whole service. Only one process at a time runs each count, and the others share its result.
  */
 export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Logger; counts: Counts }) {
   const names = Object.keys(counts);

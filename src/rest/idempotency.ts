@@ -29,7 +29,7 @@ export async function runOnce(
     }
     throw error;
   });
-  // The change has been made. If an error here failed the request, the caller would make the change again.
+  // The change has been made. If an error here made the request fail, the caller would make the change again.
   await store
     .finish(scope, key, answer)
     .catch((error) => log.warn({ err: error }, 'could not store the response to an idempotent request'));

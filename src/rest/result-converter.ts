@@ -16,8 +16,8 @@ import { operationOf, rootType } from './document-types.ts';
 export type Convert = (value: unknown) => unknown;
 
 /**
- * Prepares the conversion of a document's results into REST's spelling, in which only enum values differ. Values without
- * any aren't touched. Relies on documents without aliases.
+ * Prepares the conversion of a document's results into REST's spelling, in which only enum values differ. Values
+ * without enums aren't touched. Relies on documents without aliases.
  */
 export function resultConverter(schema: GraphQLSchema, document: DocumentNode): Convert {
   const fragments = new Map(

@@ -23,7 +23,7 @@ export function scrub(text: string, secrets: readonly string[]): string {
   return createScrubber(secrets)(text);
 }
 
-/** Like `scrub`, but for many texts: computes the spellings of the secrets only once. */
+/** Like `scrub`, but for repeated use: computes the spellings of the secrets only once. */
 export function createScrubber(secrets: readonly string[]): (text: string) => string {
   const spellings = new Set(secrets.flatMap(partsOf).flatMap(spellingsOf));
   spellings.delete('');

@@ -31,7 +31,7 @@ async function hangUp(path: string, requests: RequestInit[]): Promise<void> {
 test('if a buyer hangs up a hundred times after the upstream has received the request, there are a hundred upstream calls and a hundred payments', async () => {
   const before = await settledCount();
   const buyer = await stage.rails.wallet(100n * 5n * CENT);
-  // In waves, because a busy machine verifies a hundred payments at once too slowly.
+  // In waves, because a busy machine is too slow to verify a hundred payments at once.
   for (let wave = 0; wave < 10; wave++) {
     const { promise: areGone, resolve: gone } = Promise.withResolvers<void>();
     stage.upstream.handle(async () => {

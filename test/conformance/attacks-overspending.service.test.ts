@@ -9,12 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-// Slow first: it leaves the limit on bad payments alone, because the others are rejected before verification decides.
+// The slow case comes first, because it uses up none of the limit on bad payments: the other payments are rejected
+// before they are verified.
 test.each([
   ['after all others were rejected', true],
   ['immediately', false],
 ])(
-  'forty requests at once through two processes, with money for only one, cause exactly one upstream call, and it is paid for, if the upstream responds %s',
+  'forty requests at once through two processes, with money for only one, cause exactly one upstream call, which is paid for, if the upstream responds %s',
   async (_when, isHeld) => {
     const { rails, upstream, urls, totals } = stage;
     const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();

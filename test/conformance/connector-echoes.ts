@@ -64,9 +64,7 @@ export function repeat(call: VendorCall): { plain: string; all: string } {
   return { plain: `bad ${parts.join(' ')}`, all: all.join('\n') };
 }
 
-/**
- * Creates vendors that repeat what they were sent: in every text of the body, in headers, and in the status text.
- */
+/** Creates vendors that repeat what they were sent: in all text in the body, in headers, and in the status text. */
 export function createCarelessVendor(onAnswer: (call: VendorCall, body: string) => void) {
   let count = 0;
   return (statusCode: number): Interference =>

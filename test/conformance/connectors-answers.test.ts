@@ -215,7 +215,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 /** For these types, only the status shows whether a key is good. */
 const PAGE_IS_BELIEVED_BY_PROBE: ReadonlySet<string> = new Set(['mixpanel']);
 
-/** Tens of thousands of texts are checked, so there is one `expect` per outcome instead of one per rule. */
+/** Tens of thousands of strings are checked, so there is one `expect` per outcome instead of one per rule. */
 function expectPresentable(outcome: Outcome, secrets: readonly string[]): void {
   const texts = [
     'reason' in outcome ? outcome.reason : '',

@@ -98,7 +98,7 @@ const SECRET_FIELDS: Record<ConnectorType, string[]> = {
   xero: ['accessToken', 'clientSecret', 'refreshToken'],
 };
 
-/** Texts that every field of every type must reject. */
+/** Strings that every field of every type must reject. */
 const BAD_TEXTS: Record<string, (good: string) => string> = {
   empty: () => '',
   blank: () => '   ',

@@ -98,7 +98,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(idsOf(sampleEvent(kind!, {}, other))).not.toBe(idsOf(sampleEvent(kind!)));
     });
 
-    test.each(carried)('stays within the size limits however long the texts of %s are', (kind) => {
+    test.each(carried)('stays within the size limits however long the text in %s is', (kind) => {
       const { requests } = send(definition, longEvent(kind), sampleConfig(type, 'all'));
       for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
     });
@@ -179,7 +179,7 @@ function isCellOfNumber(name: string, value: unknown): boolean {
   return name === 'values' && typeof value === 'number';
 }
 
-/** An event with texts as long as the service allows, and longer. */
+/** An event with text that is as long as the service allows, or longer. */
 function longEvent(kind: EventKind): ConnectorEvent {
   const event = sampleEvent(kind);
   const long = (text: string) => text + '/é"<&'.repeat(400);

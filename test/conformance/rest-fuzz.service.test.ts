@@ -123,7 +123,7 @@ describe('any text in a text field gets a documented response', () => {
     async ({ operationId, field }) => {
       const route = writes.find((candidate) => candidate.operationId === operationId)!;
       const good = GOOD_BODIES[operationId]!;
-      // Some texts are next to the valid value, to get past the first check.
+      // Some text comes before or after the valid value, to get past the first check.
       const texts = fc.tuple(hostileText(), fc.constantFrom('', 'before', 'behind')).map(([text, place]) => {
         if (place === 'before') return `${good[field]}${text}`;
         return place === 'behind' ? `${text}${good[field]}` : text;

@@ -17,7 +17,7 @@ test("each step's parameters are numbered after the parameters of the earlier st
   });
 });
 
-test('a name stands for the same text every time', () => {
+test('a name always stands for the same SQL', () => {
   const compose = (value: string) =>
     composeStatement('same', { step: { text: 'INSERT INTO "A" VALUES ($1)', values: [value] } }, 'SELECT');
   expect(compose('x').text).toBe(compose('y').text);

@@ -181,7 +181,7 @@ test('dropping a partition during a long read does not block other reads, and fi
   const reader = await pool.connect();
   await reader.query('BEGIN; SELECT count(*) FROM "Attempt"');
   const round = keepPartitions({ pool, log, retentionDays: 30 });
-  // While the drop is retried, other reads wait for its lock timeout at most.
+  // While the drop is retried, other reads wait for no longer than its lock timeout.
   for (let count = 0; count < 5; count++) {
     await pool.query(`SET statement_timeout = '3s'; SELECT count(*) FROM "Attempt"`);
   }

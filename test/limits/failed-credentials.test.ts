@@ -90,7 +90,7 @@ describe('failed credentials', () => {
     ['the same IPv6 /64', '2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
     ['another spelling', '2001:db8:1:2::1', '2001:0DB8:0001:0002:0:0:0:9', true],
     ['the next /64', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
-    ['two texts that are not addresses', 'unknown', 'x', true],
+    ['two strings that are not addresses', 'unknown', 'x', true],
   ])('of %s count together or separately as expected', async (_what, one, other, isSame) => {
     const { fail, isStopped } = withClock();
     await fail(one, 30);

@@ -220,7 +220,7 @@ async function expectRefused(method: 'POST' | 'PATCH', path: string, body: unkno
 type Row = (typeof WRONG)[number];
 const titled = (rows: Row[]) => rows.map((row) => ({ ...row, at: row.pointer ?? `/${row.field}` }));
 
-describe('REST rejects an invalid value with a pointer to it and writes nothing', () => {
+describe('REST rejects an invalid value with a pointer to it, and writes nothing', () => {
   test.each(titled([...WRONG, ...WRONG_ON_CREATION]))('$kind, on creation: $field at $at', async (row) => {
     const before = await snapshot();
     for (const value of row.values) {

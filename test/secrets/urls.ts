@@ -12,7 +12,7 @@ const maybe = (mark: string, text: fc.Arbitrary<string>) =>
     text.map((found) => mark + found),
   );
 
-/** URLs and similar texts, with everything that masking depends on and only characters that PostgreSQL can store. */
+/** URLs and similar text, with everything that masking depends on and only characters that PostgreSQL can store. */
 export const urls: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom('https://', 'http://', 'HTTPS://', 'hTtp://', 'ftp://', 'https:/', ''),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Texts that often break programs: control characters, lone surrogates, lookalikes, bidirectional text, and code. */
+/** Strings that often break programs: control characters, lone surrogates, lookalikes, bidirectional text, and code. */
 const KNOWN = [
   '\0',
   '\ud800',
@@ -31,7 +31,7 @@ const KNOWN = [
   'a\r\nSet-Cookie: x=1',
 ];
 
-/** Any text, including lone surrogates and very long texts. */
+/** Any text, including lone surrogates and very long strings. */
 export function hostileText(maxLength = 300): fc.Arbitrary<string> {
   const anyUnits = fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength })
@@ -49,7 +49,7 @@ export function hostileText(maxLength = 300): fc.Arbitrary<string> {
   );
 }
 
-/** Any JSON value that contains hostile texts. */
+/** Any JSON value that contains hostile text. */
 export function hostileJson(): fc.Arbitrary<unknown> {
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
@@ -65,7 +65,7 @@ export function hostileJson(): fc.Arbitrary<unknown> {
   return value;
 }
 
-/** A well-formed event filter that contains hostile texts. */
+/** A well-formed event filter that contains hostile text. */
 export function hostileFilter(): fc.Arbitrary<unknown> {
   const condition = fc.oneof(
     fc

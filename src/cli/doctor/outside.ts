@@ -144,7 +144,7 @@ export async function checkChain({ config, egress }: Surroundings): Promise<Find
     const chainId = Number(await request({ method: 'eth_chainId' }));
     if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
     return failed(
-      `The node at RPC_URL is on chain ${chainId}, but NETWORK ${network.id} is chain ${network.chainId}.`,
+      `The node at RPC_URL is on chain ${chainId}, but NETWORK is ${network.id}.`,
       'Change RPC_URL or NETWORK. Otherwise, payments with an unclear outcome cannot be resolved.',
     );
   } catch (error) {

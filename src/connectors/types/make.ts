@@ -62,7 +62,10 @@ export const make = defineConnector({
       return retry("The Make webhook's queue is full.", after ?? QUEUE_FULL_SECONDS);
     }
     if (statusCode === 410) {
-      return retry('The Make scenario was turned off or deleted. Turn it back on, or save the URL of another one.', after ?? SWITCHED_OFF_SECONDS);
+      return retry(
+        'The Make scenario was turned off or deleted. Turn it back on, or save the URL of another one.',
+        after ?? SWITCHED_OFF_SECONDS,
+      );
     }
     if (statusCode === 429) return retry('Make is rate limiting requests.', after ?? THROTTLE_SECONDS);
     if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {

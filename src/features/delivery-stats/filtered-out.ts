@@ -6,7 +6,7 @@ import { inCountingStep } from './counting-step.ts';
 export type FilteredOut = { destinationId: string; count: number };
 
 const STEP_EVENTS = 50_000;
-/** Far more than the clocks that IDs are created with can differ from the database's clock. */
+/** IDs are created with clocks that may differ from the database's clock, but never by this much. */
 const CLOCK_MARGIN_MILLISECONDS = 60_000;
 
 /** The range of event IDs to count in the next step. Ends at $1 if the remaining events fit in one step. */

@@ -13,8 +13,8 @@ type Look = { startedAt: number; funds: Promise<KnownFunds> };
 type Seen = { startedAt: number; funds: KnownFunds };
 
 /**
- * Looks at payers' wallets. Payments that wait at the same time share a look, and its result is remembered for a
- * moment.
+ * Reads the balances of payers' wallets. Payments that wait at the same time share one look at the wallet, and the
+ * balance is remembered for a moment.
  *
  * @param now milliseconds of a monotonic clock
  */

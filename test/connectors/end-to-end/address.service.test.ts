@@ -122,7 +122,7 @@ test.each(ADDRESSES)(
     expect((await stage.connector(connector.id)).config).toEqual(shown);
     expect((await change(connector.id, { ...moved, ...pick(full, secrets) })).status).toBe(200);
 
-    // The same address isn't a change, but changing it back is, even by removing the field.
+    // Saving the same address again doesn't count as a change, but changing it back does, even by removing the field.
     expect((await change(connector.id, moved)).status).toBe(200);
     if (secrets.length > 0) expectAskedFor(await change(connector.id, { [name]: home }), secrets);
   },

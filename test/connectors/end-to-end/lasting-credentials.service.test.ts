@@ -27,7 +27,7 @@ type Case = {
   type: ConnectorType;
   what: string;
   credential: Record<string, string>;
-  /** The credential after a person has connected again. */
+  /** The credential after someone has connected the app again. */
   renewed: Record<string, string>;
   host: string;
   check(grant: Grant): unknown;
@@ -149,7 +149,7 @@ function endTokens(): void {
 afterEach(() => stage.db.prisma.connector.updateMany({ data: { isActive: false } }));
 
 describe.each(CASES)('a connector of type $type with $what', ({ type, credential, renewed, host, check }) => {
-  test('keeps delivering after its access tokens end, and pauses only if no more are issued', async () => {
+  test('keeps delivering after its access tokens expire, and pauses only if no more are issued', async () => {
     if (credential.refreshToken) server.connect(credential.refreshToken);
     server.grants.length = 0;
     const body = { type, config: configWith(type, credential), eventTypes: ['payment.settled'] };
@@ -166,7 +166,7 @@ describe.each(CASES)('a connector of type $type with $what', ({ type, credential
     expect(server.grants[0]!.host).toBe(host);
     await check(server.grants[0]!);
 
-    // The vendor ends the token early.
+    // The vendor invalidates the token before it expires.
     endTokens();
     await record('second');
     const delivered = await stage.deliveriesAre(id, 'SUCCEEDED', 2);

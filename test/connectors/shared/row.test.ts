@@ -95,7 +95,7 @@ describe('the payload as text', () => {
     );
   });
 
-  test('stays valid JSON within the limit for texts of any length', () => {
+  test('stays valid JSON within the limit for text of any length', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.string({ unit: 'binary', maxLength: 5000 }), { maxKeys: 8 }),

@@ -2,7 +2,7 @@ import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleEvent } from './samples.ts';
 
-/** The sample event of a type, with every text replaced except amounts. */
+/** The sample event of a type, with all text replaced except amounts. */
 export function hostileEvent(kind: EventKind, text: string): ConnectorEvent {
   const event = sampleEvent(kind);
   const data = Object.fromEntries(

@@ -88,7 +88,7 @@ export function accepts<Config>(definition: ConnectorDefinition<Config>, value: 
   return definition.config.safeParse(value).success;
 }
 
-/** Texts that a buyer or a seller could enter in any text field, and that must do no harm at the vendor. */
+/** Text that a buyer or a seller could enter in any text field, and that must do no harm at the vendor. */
 export const HOSTILE_TEXTS = [
   '<!channel> <!here> <@U012AB3CD> @everyone @here @all @channel',
   '<script>alert(1)</script><b onmouseover="x">&amp;',

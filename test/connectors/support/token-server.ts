@@ -8,8 +8,8 @@ export type TokenServer = Awaited<ReturnType<typeof startTokenServer>>;
 export type Grant = { host: string; parameters: URLSearchParams; authorization: string | undefined };
 
 /**
- * An OAuth 2.0 token endpoint that replaces refresh tokens, as Intuit and Xero do: the one before works until the new one is
- * used, and then never again.
+ * An OAuth 2.0 token endpoint that replaces refresh tokens, as Intuit and Xero do: the previous one works until the new
+ * one is used, and then never again.
  */
 export async function startTokenServer(options: { lifetimeSeconds?: number; onIssued?: (token: string) => void } = {}) {
   const { lifetimeSeconds = 3_600, onIssued } = options;
@@ -27,7 +27,7 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
     const given = parameters.get('refresh_token');
     if (given !== null) {
       if (!refreshTokens.includes(given)) return json(400, { error: 'invalid_grant' });
-      // Using a token ends those before it.
+      // Using a token invalidates the earlier ones.
       refreshTokens = [given, `refresh-${randomUUID()}`];
     }
     const token = `token-${randomUUID().replaceAll('-', '')}`;
@@ -48,7 +48,7 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
     grants,
     /** For token endpoints on a vendor's own host. */
     answer,
-    /** Starts with this refresh token, as after a person has connected the app. */
+    /** Starts with this refresh token, as if someone had just connected the app. */
     connect(refreshToken: string): void {
       isRevoked = false;
       refreshTokens = [refreshToken];
@@ -59,7 +59,7 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
     },
     /** Whether an access token works. */
     accepts: (token: string) => valid.has(token),
-    /** Ends all access tokens. */
+    /** Invalidates all access tokens. */
     expireAll: () => valid.clear(),
     /** The access tokens that work, oldest first. */
     tokens: () => [...valid],

@@ -15,7 +15,7 @@ import { openStage, type Stage } from '../support.ts';
 let stage: Stage;
 let server: TokenServer;
 let connector: { id: string; projectId: string };
-/** Each of them is a process of its own. */
+/** Each of these acts as a separate process. */
 let processes: [WithToken, WithToken, WithToken];
 
 const CONFIG = { clientId: 'client', clientSecret: 'secret-0123456789', refreshToken: 'refresh-0123456789' };
@@ -122,7 +122,7 @@ describe('an access token', () => {
     expect(await use(processes[1])).toEqual(renewed);
   });
 
-  test('and its refresh token are stored before it is used, and only sealed', async () => {
+  test('and its refresh token are stored before it is used, and only in sealed form', async () => {
     let stored: Record<string, unknown> | undefined;
     let token = '';
     await processes[0](connector, definition, CONFIG, async ({ config: { accessToken }, secrets }) => {
@@ -229,7 +229,7 @@ describe('a refresh token', () => {
     await db.close();
   });
 
-  test('is forgotten if the address changes that it would be sent to', async () => {
+  test('is forgotten if the address that it would be sent to changes', async () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     await use(processes[0]);
     const after = { ...CONFIG, site: 'us' };
@@ -256,16 +256,17 @@ describe('a refresh token', () => {
 });
 
 describe('a token endpoint that', () => {
-  test('no longer accepts the credential pauses the connector, and says how to connect again', async () => {
+  test('no longer accepts the credential pauses the connector, and the reason says how to connect again', async () => {
     server.revoke();
     expect(await use(processes[0])).toEqual({
       kind: 'pause',
-      reason: 'Test refused to issue an access token (invalid_grant: Token has been expired or revoked.). Connect again.',
+      reason:
+        'Test refused to issue an access token (invalid_grant: Token has been expired or revoked.). Connect again.',
     });
     expect(await row()).toMatchObject({ leaseUntil: null, sealed: '' });
   });
 
-  test('fails is asked again with the next attempt, not before it asked to be', async () => {
+  test('fails is asked again by the next attempt, which waits for as long as Retry-After says', async () => {
     server.receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '17' } }, { statusCode: 500 });
     const reason = (status: number) => `Test couldn't issue an access token right now (HTTP ${status}).`;
     expect(await use(processes[0])).toEqual({ kind: 'retry', reason: reason(503), afterSeconds: 17 });

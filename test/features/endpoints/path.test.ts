@@ -88,7 +88,7 @@ describe('a path that programs may read differently is rejected', () => {
 });
 
 describe('the stored form of any path', () => {
-  /** Parts of texts that are almost paths. */
+  /** Parts of strings that are almost paths. */
   const pieces = fc.constantFrom(
     ...[
       '/',
@@ -170,7 +170,7 @@ describe('an incomplete escape, which decoding could complete', () => {
   ];
   const anyPath = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((parts) => `/${parts.join('')}`);
 
-  /** Decodes the escapes of a text once, byte by byte. */
+  /** Decodes the escapes in a string once, byte by byte. */
   const resolved = (text: string) =>
     text.replace(/%([0-9A-Fa-f]{2})/g, (_escape, code) => String.fromCharCode(Number.parseInt(code, 16)));
 

@@ -42,7 +42,7 @@ test('a project has every column, with the same values as from Prisma', async ()
   expect(await findProject(db.pool, apiKey(projectId), projectId)).toEqual(expected);
 });
 
-test('another user’s project and another project than an API key’s are not found', async () => {
+test('a project of another user is not found, and with an API key, no project but its own is found', async () => {
   expect(await findProject(db.pool, user(newId('User')), projectId)).toBeNull();
   expect(await findProject(db.pool, apiKey(newId('Project')), projectId)).toBeNull();
   expect(await findProject(db.pool, user(userId), newId('Project'))).toBeNull();

@@ -24,7 +24,7 @@ function open() {
   return { looks, clock, walletOf };
 }
 
-test('payments that were claimed before a look at their wallet share that look', async () => {
+test('payments that are claimed before a look at their wallet starts share that look', async () => {
   const { looks, clock, walletOf } = open();
   const first = walletOf(paymentOf('0x1'));
   const second = walletOf(paymentOf('0x1'));
@@ -65,7 +65,7 @@ test('a balance is remembered for a second, counted from the start of the look, 
   expect(walletOf(paymentOf('0x1')).lastSeen()).toBeUndefined();
 });
 
-test('a failed look fails only the payment that started it, and the payments that shared it start their own', async () => {
+test('if a look at a wallet fails, only the payment that started it fails, and the payments that shared it start their own', async () => {
   const { looks, walletOf } = open();
   const [first, second, third] = [1, 2, 3].map(() => walletOf(paymentOf('0x1')).balance());
   looks[0]!.result.reject(new Error('No node responds.'));

@@ -192,7 +192,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
 /** What a due delivery is waiting for. */
 const whenThereIsRoom = ({ isParked }: Delivery) =>
   isParked
-    ? 'as soon as there is room: the destination, its server, or your account already has its maximum number of deliveries in progress, or a rate limit has been reached'
+    ? 'as soon as there is room. Right now, the destination, its server, or your account has its maximum number of deliveries in progress, or a rate limit has been reached'
     : 'as soon as a worker is free';
 
 /** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */

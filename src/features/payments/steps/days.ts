@@ -19,5 +19,5 @@ export function enterDays(entries: string): string {
   )`;
 }
 
-/** The UTC day of a time in SQL. */
+/** SQL for the UTC day of a time. */
 export const dayOf = (time: string): string => `(${time} AT TIME ZONE 'UTC')::date`;

@@ -60,7 +60,10 @@ function causesOf(items: readonly SettleItem[], rows: Row[], books: ReadonlyMap<
   );
 }
 
-/** Gives each payment its customer's totals after it, as if the batch's payments had been settled one after the other. */
+/**
+ * Adds to each payment the totals that its customer has after it, as if the batch's payments had been settled one after
+ * the other.
+ */
 function inOrder(rows: Row[]): { row: Row; count: number; totalAtomic: bigint }[] {
   const totals = new Map<string, { count: number; totalAtomic: bigint }>();
   return rows

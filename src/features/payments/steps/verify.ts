@@ -21,7 +21,7 @@ export type VerifyResult = { kind: 'verified'; payment: Payment } | { kind: 'hel
 export type VerifyItem = PaymentLease & {
   /** Whether the balance is known to cover the payer's other payments in flight. */
   isCovered: boolean;
-  /** If the balance is known, it decides that too. */
+  /** If set, this balance also decides whether they are covered. */
   funds: KnownFunds | undefined;
   traceContext: string | null;
 };

@@ -45,7 +45,7 @@ describe('the curl command for a webhook', () => {
       hostileText(80),
       fc.array(fc.constantFrom(...SYNTAX), { maxLength: 8 }).map((all) => all.join('')),
     );
-    // A command starts many processes, so each sends many texts, of which one may be as long as a command can be.
+    // A command starts many processes, so each one sends many strings. One of them may be as long as a command can be.
     const shortTexts = fc.array(
       text.filter(({ length }) => length < 1_000),
       { maxLength: 20 },
