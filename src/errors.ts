@@ -177,8 +177,8 @@ export function invalidField(pointer: string, message: string): AppError {
 }
 
 /**
- * The same error for a resource that doesn't exist and one that belongs to someone else, so callers can't tell which
- * is the case.
+ * The error for a resource that doesn't exist and for one that belongs to someone else. It is the same for both, so
+ * that callers can't tell which is the case.
  */
 export function notFound(): AppError {
   return new AppError('NOT_FOUND');

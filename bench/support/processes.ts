@@ -17,7 +17,9 @@ export function reserveCore(): number | undefined {
   return spawnSync('taskset', pinning).status === 0 ? 0 : undefined;
 }
 
-/** A program and its arguments, changed so that it runs on this core only, if there is one. */
+/**
+ * A program and its arguments, changed so that the program runs only on this core. Without a core, nothing is changed.
+ */
 export function onCore(core: number | undefined, program: string, args: readonly string[]): [string, string[]] {
   return core === undefined ? [program, [...args]] : ['taskset', ['--cpu-list', String(core), program, ...args]];
 }

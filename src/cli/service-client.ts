@@ -35,7 +35,7 @@ export function createServiceClient({ url, credential }: { url: string; credenti
   }
 
   return {
-    /** @throws Failure that says what the service rejected, or that it isn't responding. */
+    /** @throws Failure that says what the service rejected, or that the service isn't responding. */
     async run<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
       variables: Variables,

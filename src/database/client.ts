@@ -170,9 +170,9 @@ function surviveLostConnections(pool: pg.Pool, log: Logger): void {
 const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
 
 /**
- * Names Prisma's statements so that the server plans each of them once per connection, except those that need a plan
- * based on the values. The number of names is limited, because a statement's text varies with the length of its lists,
- * and every name takes up memory on every connection. `''` means unnamed.
+ * Names Prisma's statements, so that the server plans each of them once per connection. Statements whose plan depends
+ * on the values stay unnamed. The number of names is limited, because a statement's text varies with the length of its
+ * lists, and every name takes up memory on every connection. `''` means unnamed.
  */
 function boundedStatementNames(): (query: { sql: string }) => string {
   const names = new Map<string, string>();

@@ -26,8 +26,9 @@ const REPLICA_POOL_SIZE = 4;
 type Mark = { at: number; written: bigint };
 
 /**
- * Opens a replica for statistics. While it is unreachable, further behind than `MAX_LAG_MILLISECONDS`, or not a standby of
- * this database, statistics are read from the primary server, as are those that the replica fails to return.
+ * Opens a replica for statistics. While it is unreachable, further behind than `MAX_LAG_MILLISECONDS`, or not a standby
+ * of this database, statistics are read from the primary server. If the replica fails to return some statistics, these
+ * come from the primary server too.
  */
 export function openReplica({ db, url, log }: { db: Database; url: string; log: Logger }) {
   const shared = { url, log, applicationName: 'tollgate-statistics', onConnect: applySettings(SESSION_SETTINGS) };

@@ -97,8 +97,8 @@ function isPermitted(address: string, { protocol, port }: Target, allow: EgressA
 }
 
 /**
- * Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that the internet
- * can't reach.
+ * Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that are closed to
+ * the internet.
  */
 function isOwnAddress(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);

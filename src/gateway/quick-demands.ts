@@ -8,7 +8,7 @@ import { wantsPage } from './payment/payment-required.ts';
 import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
 
-/** A 402 response as it was sent before, how it was logged, and the version of the routes that it was made from. */
+/** A 402 response that was sent before, how it was logged, and the version of the routes that it is based on. */
 type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string; version: number };
 
 /** Across all projects, because anyone can request any target. */

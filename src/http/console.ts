@@ -27,8 +27,8 @@ type Asset = {
 };
 
 /**
- * Serves the web console at `/console/`: the files that Vite built, the console's settings, and its page for every path
- * that it routes itself. Redirects browsers from `/` to the console.
+ * Serves the web console at `/console/`: the files that Vite built, the console's settings, and the console's page for
+ * every path that the console routes itself. Redirects browsers from `/` to the console.
  *
  * @param folder the built files. Without them, the server runs without the console.
  */

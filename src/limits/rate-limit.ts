@@ -19,7 +19,10 @@ export type RateLimiter = {
 const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
 
-/** Counts only in this process, which is enough if it is the only one. `now` is milliseconds of a monotonic clock. */
+/**
+ * Counts only this process's requests, which is enough if there is no other process. `now` is milliseconds of a
+ * monotonic clock.
+ */
 export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?: number } = {}): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });

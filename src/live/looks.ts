@@ -33,8 +33,8 @@ type ResultRow = {
 type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null }) => Promise<Look>;
 
 /**
- * Reads late rows up to a position, and a page of rows after it. A row is late if the transaction `horizon` or a later
- * one wrote it, and that transaction isn't one of those already `shown`. `xmin` is the transaction that wrote the
+ * Reads late rows up to a position, and a page of rows after it. A row is late if it was written by the transaction
+ * `horizon` or a later one, unless that transaction is already in `shown`. `xmin` is the transaction that wrote the
  * current version of a row, and `age` compares transaction numbers across their wraparound. One statement reads one
  * snapshot, so every transaction before the returned horizon has ended and is visible. Of every other transaction,
  * either all rows are visible or none. A page of late rows starts with the oldest transaction and always includes all

@@ -1,6 +1,6 @@
 import { type FoundRow, isShown, type Progress } from './progress.ts';
 
-/** A new row: where it was found, the progress after it, its size, and whether its last change can be ignored. */
+/** A new row: where it was found, the progress after this row, its size, and whether its last change can be ignored. */
 export type Found<Row, Item> = {
   row: Row;
   item: Item;

@@ -22,7 +22,10 @@ export const CLEAN_UPS = {
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 
-/** Each worker checks this often. If the one that used to run a sweep is gone, another starts it within this time. */
+/**
+ * Each worker checks this often. If the worker that used to run a sweep is gone, another one starts the sweep within
+ * this time.
+ */
 const LOOK_MILLISECONDS = 60_000;
 
 /**

@@ -17,8 +17,8 @@ type KeyringEntry = {
  * A deployment's keys. `current` seals and hashes new data. All keys can open old data.
  *
  * To replace a key without downtime, roll out each of these four steps to every process before the next: append the new
- * key (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old key once that command reports
- * that nothing is left, but at least 24 hours after the second step.
+ * key (`old,new`), put it first (`new,old`), run `rotate-secrets`, and remove the old key. Remove it only when that
+ * command reports that nothing is left, and no sooner than 24 hours after the second step.
  */
 export type Keyring = { current: KeyringEntry; all: ReadonlyMap<string, KeyringEntry> };
 

@@ -21,7 +21,9 @@ const BODY_TYPES = ['application/json', 'application/x-ndjson', 'application/x-w
 // Headers that the HTTP client sets, or that are valid for only one connection (RFC 9110 §7.6.1).
 const FORBIDDEN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'te'];
 
-/** Checks that any HTTP client could send the request to the vendor, and that it doesn't leak its credential. */
+/**
+ * Checks that any HTTP client could send the request to the vendor, and that the request doesn't leak its credential.
+ */
 export function checkRequest(request: ConnectorRequest, rules: RequestRules): void {
   const url = new URL(request.url);
   expect(url.protocol).toBe('https:');

@@ -83,7 +83,10 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
 const slotted = OPERATIONS.filter(({ slots }) => slots.length > 0);
 const unslotted = OPERATIONS.filter(({ slots, isWrite }) => slots.length === 0 && !isWrite);
 
-/** Values with all identifiers from one variant, with one of them among the caller's own, and without optional ones. */
+/**
+ * Several sets of values: all identifiers come from one variant, only one of them does and the rest are the caller's
+ * own, or optional ones are left out.
+ */
 function mixtures({ slots }: Operation, ids: Stranger['ids'], variant: Variant): Values[] {
   const valuesBy = (kindOf: (index: number) => Variant | 'own') =>
     Object.fromEntries(

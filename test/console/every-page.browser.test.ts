@@ -17,7 +17,9 @@ import {
   untilComplete,
 } from './browser.ts';
 
-/** Every page in the navigation, with text that it shows in a full project and text that it shows in an empty one. */
+/**
+ * Every page in the navigation, with some text that it shows in a full project and some that it shows in an empty one.
+ */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
   Overview: { path: '', full: 'Top customers', empty: 'Next steps' },
   Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Create your first paid endpoint' },

@@ -24,7 +24,7 @@ afterAll(() => app?.stop());
 
 type Sent = { body: string; accept?: string; authorization?: string; contentType?: string };
 
-/** Sends a request as it is, or so that Yoga's HTTP server handles it, which does that for URLs with a query. */
+/** Sends a request as it is, or with a query in its URL, so that Yoga's HTTP server handles it. */
 async function send(url: '/graphql' | '/graphql?', { body, accept = 'application/json', ...given }: Sent) {
   const { authorization = `Bearer ${alice.token}`, contentType = 'application/json' } = given;
   const headers = { authorization, accept, 'content-type': contentType, 'x-request-id': REQUEST_ID };

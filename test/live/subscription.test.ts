@@ -130,7 +130,7 @@ describe('subscriptions that share a follower', () => {
       table.commit(1);
       table.tick(1);
     };
-    // Since this transaction stays open, it isn't known which of the later ones have been seen.
+    // Since this transaction stays open, it isn't known which of the later transactions have been seen.
     table.begin(0);
     table.tick(1);
     commitRow(world, 1);

@@ -1,6 +1,6 @@
 /**
- * Lists the files that skip tests if the machine lacks something, so that the end of a run can show what is missing
- * and how to install it.
+ * Lists the files that skip tests if the machine lacks something. With this list, the end of a run can show what is
+ * missing and how to install it.
  */
 export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string }[] = [
   {

@@ -31,8 +31,8 @@ export type Receiver = {
   /** Sends these responses to the next requests, one each, before the handler is used again. */
   answerNext: (...answers: Answer[]) => void;
   /**
-   * Waits until there are `condition` requests and returns all of them, or until at least one request matches
-   * `condition` and returns those that match.
+   * If `condition` is a number, waits until there are that many requests, and returns all of them. If it is a function,
+   * waits until at least one request matches, and returns those that match.
    *
    * @throws Error after `timeoutMilliseconds`, with the received requests.
    */

@@ -2,8 +2,8 @@ import type { Transaction } from '../../database/client.ts';
 import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 
 /**
- * The reserved account and project that own what was deleted, so that nobody can see it while its history is being
- * cleared. The migration "deletions" creates them.
+ * The reserved account and project that own deleted resources, so that nobody can see these resources while their
+ * history is being cleared. The migration "deletions" creates them.
  */
 export const DELETED_USER_ID = 'usr_00000000000000000000000000';
 export const DELETED_PROJECT_ID = 'proj_00000000000000000000000000';

@@ -5,7 +5,10 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { isStatementTimeout } from '../../database/errors.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
 
-/** The kinds of resources that are deleted, and the tables that hold their history, children before their parents. */
+/**
+ * The kinds of resources that can be deleted, each with the tables that hold its history, children before their
+ * parents.
+ */
 const KINDS = [
   { table: 'Webhook', owner: ['projectId', DELETED_PROJECT_ID], column: 'webhookId', history: ['Delivery'] },
   { table: 'Connector', owner: ['projectId', DELETED_PROJECT_ID], column: 'connectorId', history: ['Delivery'] },

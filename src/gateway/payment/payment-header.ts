@@ -14,7 +14,9 @@ type Authorization = {
   nonce: `0x${string}`;
 };
 
-/** A payment as the client sent it. `accepted` is what it says it's paying for, but only what it signed counts. */
+/**
+ * A payment as the client sent it. `accepted` is what the client says it is paying for, but only what it signed counts.
+ */
 export type PresentedPayment = {
   x402Version: 1 | 2;
   network: string;

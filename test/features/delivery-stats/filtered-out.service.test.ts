@@ -36,7 +36,7 @@ beforeEach(async () => {
   shop = await createProject(alice);
 });
 
-/** Adds an event that happened at this time, for each list of destinations that filter it out. */
+/** For each list of destinations, adds an event that happened at this time and that they filter out. */
 async function happen(time: number, lists: string[][], db: pg.Pool | pg.Client = sql): Promise<void> {
   for (const list of lists) {
     await db.query(

@@ -56,7 +56,9 @@ export async function alreadyAt(
   throw new LeaseLost(by.paymentId);
 }
 
-/** Returns the payment if it was already settled by this transaction, no matter which process recorded that. */
+/**
+ * Returns the payment if it was already settled by this transaction, no matter which process recorded the settlement.
+ */
 export async function alreadySettled(
   db: Pick<Transaction, 'payment'>,
   by: PaymentLease | Reconciled,

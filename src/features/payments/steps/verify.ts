@@ -30,8 +30,8 @@ type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string
 
 /**
  * Adds CLAIMED payments with a valid authorization to their payers' payments in flight. A payment that is covered, or
- * that is its payer's only one in flight, becomes VERIFIED and gets its customer and its event. Returns undefined for
- * payments that aren't CLAIMED under this lease.
+ * that is its payer's only payment in flight, becomes VERIFIED, is assigned to its customer, and causes its event.
+ * Returns undefined for payments that aren't CLAIMED under this lease.
  *
  * Across all processes, only one transaction at a time looks at a payer, so of two simultaneous payments, the second
  * sees the first. Unverified claims don't count, because anyone can make them in the name of any wallet. Payments
