@@ -27,7 +27,7 @@ export type ApiRequest = {
 
 export type LoadResult = { count: number; seconds: number; latencies: Float64Array };
 
-/** As long as the text that replaces it. */
+/** This has the same length as the text that replaces it. */
 export const UNIQUE = '-unique-unique-';
 
 const run = randomBytes(3).toString('hex');

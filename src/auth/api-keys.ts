@@ -7,7 +7,7 @@ export type KeyEnvironment = 'LIVE' | 'TEST';
 const ENVIRONMENTS: Readonly<Record<string, KeyEnvironment>> = { live: 'LIVE', test: 'TEST' };
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_BYTES = 32;
-// 62^43 > 2^256 and 62^6 > 2^32.
+// 43 characters can hold the 256 random bits, and 6 can hold the 32 bits of the checksum.
 const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 

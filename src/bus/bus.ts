@@ -39,7 +39,7 @@ const TURN_MARK = '#';
  * straight to the server, because listening needs a session.
  */
 export async function openBus(options: {
-  /** Points to the server itself. */
+  /** Points to the PostgreSQL server itself, not to a pooler. */
   url: string;
   pool: pg.Pool;
   log: Logger;

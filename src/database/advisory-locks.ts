@@ -8,10 +8,10 @@ export const ADVISORY_LOCKS = {
   migrations: 72_707_369,
   partitions: 72_707_370,
   deliveryRollups: 72_707_371,
-  /** With the hash of a project's ID. */
+  /** The second number is the hash of a project's ID. */
   books: 402,
-  /** With the hash of a network, an asset, and a wallet. */
+  /** The second number is the hash of a network, an asset, and a wallet. */
   payer: 403,
-  /** With 0. */
+  /** The second number is 0. */
   hosts: 404,
 } as const;

@@ -11,7 +11,7 @@ export type Database = {
   /** Frequent statements use the pool directly, and Prisma uses its connections too. */
   pool: pg.Pool;
   prisma: PrismaClient;
-  /** Points to the server itself, for work that needs its own session. */
+  /** Points to the PostgreSQL server itself, not to a pooler, for work that needs its own session. */
   directUrl: string;
   close(): Promise<void>;
 };
@@ -24,7 +24,9 @@ export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
   url: string;
-  /** Points to the server itself. If it differs from `url`, `url` points to a pooler in transaction mode. */
+  /**
+   * Points to the PostgreSQL server itself. If this differs from `url`, `url` points to a pooler in transaction mode.
+   */
   directUrl?: string | undefined;
   /** The maximum number of connections from this process. */
   poolSize: number;
@@ -107,7 +109,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 
 /** Opens connections for the queue, which runs a few fixed statements all the time. Their settings need sessions. */
 export function openQueuePool(options: {
-  /** Points to the server itself. */
+  /** Points to the PostgreSQL server itself, not to a pooler. */
   url: string;
   log: Logger;
   answerTimeoutMilliseconds?: number;

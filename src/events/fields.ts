@@ -18,7 +18,7 @@ export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
 function fieldOf(name: string, schema: z.core.$ZodType): EventField | undefined {
   if (schema instanceof z.ZodEnum) return { type: 'text', choices: schema.options.map(String) };
   if (schema instanceof z.ZodNumber) return { type: 'integer' };
-  // Amounts are strings, recognizable by their unit.
+  // Amounts are strings. Their names end in the unit.
   if (schema instanceof z.ZodString) return { type: /(Usd|Atomic)$/.test(name) ? 'decimal' : 'text' };
   return undefined;
 }

@@ -11,7 +11,7 @@ import type { RouteTable } from './routing/route-table.ts';
 /** A 402 response that was sent before, how it was logged, and the version of the routes that it is based on. */
 type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string; version: number };
 
-/** Across all projects, because anyone can request any target. */
+/** A limit for all projects together, because anyone can request any target. */
 const MAX_TARGETS = 1_000;
 const MAX_TARGET_CHARACTERS = 512;
 /** Requests with any of these headers need more than the terms. */

@@ -1,4 +1,4 @@
-/** A position in a table that is ordered by time, then by ID. */
+/** A position in a table. Tables are ordered by time, then by ID. */
 export type Position = { milliseconds: number; id: string };
 
 /** A row found by a read: its position, and the transaction that wrote its current version. */

@@ -7,7 +7,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Counter({
     name: 'tollgate_delivery_attempts_total',
-    help: "Attempts made by this process, by kind of destination and outcome. If attempts fail for one kind of connector, check that vendor's status. If they fail for all kinds, check your network.",
+    help: "This process's attempts, by kind of destination and outcome. If attempts fail for one kind of connector, check that vendor's status. If they fail for all kinds, check your network.",
     labelNames: ['kind', 'outcome'],
     registers,
   });

@@ -64,7 +64,7 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
   });
   const databaseUp = new Gauge({
     name: 'tollgate_database_up',
-    help: 'Whether the database responded to this scrape within 3 s. If 0, the metrics that are read from it are missing; see the log and /readyz. If it is 1 and some are missing, search the log for "could not collect a metric".',
+    help: 'Whether the database responded to this scrape within 3 s. If it is 0, the metrics that are read from the database are missing; see the log and /readyz. If it is 1 and some of them are missing, search the log for "could not collect a metric".',
     registers,
   });
 

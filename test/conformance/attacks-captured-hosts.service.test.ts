@@ -50,10 +50,10 @@ test('if a project already has a host name that now belongs to the service, requ
   try {
     for (const host of [...names.slice(0, 3), 'PAY.gate.example:443', 'gate.example.'])
       expect(await statusOf(published.url, host)).toBe(200);
-    // Neither above nor under the service's name.
+    // These names are neither parent domains nor subdomains of the service's name.
     for (const host of ['www.gate.example', 'shop.example']) expect(await statusOf(published.url, host)).toBe(404);
 
-    // A change reads all names again.
+    // Any change makes the gateway read all names again.
     await createProject(alice, { gatewayHost: 'later.example' });
     await expect.poll(() => statusOf(published.url, 'later.example')).toBe(404);
     expect(await statusOf(published.url, 'gate.example')).toBe(200);
@@ -77,7 +77,7 @@ test.each(['localhost', 'LOCALHOST', 'www.localhost'])(
     const published = await publish('http://localhost:4000');
     try {
       await database.query('UPDATE "Project" SET "gatewayHost" = $2 WHERE "id" = $1', [project.id, host]);
-      // A change reads all names again.
+      // Any change makes the gateway read all names again.
       await createProject(alice, { gatewayHost: marker });
       await expect.poll(() => statusOf(published.url, marker)).toBe(404);
       expect(await statusOf(published.url, host)).toBe(200);

@@ -99,7 +99,7 @@ describe('a request', () => {
 
   test.each([
     ['version 1', v1Headers],
-    // The terms are repeated as they were demanded.
+    // The payment repeats the terms exactly as the 402 stated them.
     ['version 2', (payload: object) => v2Headers(payload, { accepted: accepted() })],
   ])(
     'is served if its payment in %s has numbers instead of strings; if a number is inexact, the 400 says which one',

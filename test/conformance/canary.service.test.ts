@@ -101,7 +101,7 @@ async function subscribe(): Promise<WebSocket> {
   return ws;
 }
 
-/** Their key signs requests for access tokens. It is never sent. */
+/** The keys of these types sign requests for access tokens, and are never sent. */
 const SIGNING: readonly ConnectorType[] = ['bigquery', 'google-sheets'];
 
 type Made = { type: ConnectorType; id: string; secrets: string[] };
@@ -148,7 +148,7 @@ describe('the service receives secrets', () => {
       expect(changed.status).toBe(200);
       made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'all', replaced));
 
-      // Secrets in the wrong place.
+      // Puts secrets in the wrong places.
       const wrong = `${plant(`${type}: in the wrong place`)} "\\`;
       for (const name of Object.keys(config)) {
         expect((await stage.patch(id, { config: { [name]: { value: wrong } } })).status).toBe(422);

@@ -47,12 +47,12 @@ describe('statistics', () => {
   });
   afterEach(() => replica.close());
 
-  /** Which server returns them. */
+  /** Which server returns statistics. */
   async function source(): Promise<string> {
     const [row] = await replica.$queryRaw<[{ isStandby: boolean }]>`SELECT pg_is_in_recovery() AS "isStandby"`;
     return row.isStandby ? 'standby' : 'primary';
   }
-  /** For how many milliseconds the standby hasn't replayed a transaction. */
+  /** How many milliseconds ago the last transaction that the standby has replayed was committed. */
   async function silence(): Promise<number> {
     const [row] = await replica.$queryRaw<[{ milliseconds: number }]>`
       SELECT coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float8 * 1000

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** Returns the names of the metrics that the text mentions, including histogram series. */
+/** Returns the names of the metrics that `text` mentions, including histogram series. */
 function named(text: string): string[] {
   const names = Array.from(text.matchAll(/\b(?:tollgate|nodejs|process)_[a-z0-9_]+\b(?!\*)/g), ([name]) => name);
   return [...new Set(names.filter((name) => !name.endsWith('_')))];

@@ -27,7 +27,7 @@ const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptio
   ...overrides,
 });
 
-/** Follows a table until the test returns it. */
+/** Follows a table until the test calls `return`. */
 function startTail(overrides: Partial<TailOptions<SimulatedRow, Item>>) {
   const stop = new AbortController();
   const items = tail(options(overrides), stop.signal);

@@ -288,7 +288,7 @@ test('the order of every key is kept even if four workers keep getting killed an
     if (before.has(id) && !accepted.includes(before.get(id)!)) early.push(id);
     if (chance < 0.15) return { statusCode: 500 };
     accepted.push(id);
-    // Accepted, but the sender never finds out.
+    // The receiver has accepted this request, but the sender never finds out.
     if (chance < 0.2) response.destroy();
     return chance < 0.2 ? undefined : {};
   });

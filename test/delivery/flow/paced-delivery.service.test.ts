@@ -144,7 +144,7 @@ describe('a changed rate', () => {
     stage.bus.publish(topics.paces);
     const before = receiver.requests.length;
     await sleep(2_000);
-    // Those that already had a slot.
+    // Only the deliveries that already had a slot.
     expect(receiver.requests.length - before).toBeLessThanOrEqual(5);
   });
 });

@@ -24,7 +24,7 @@ test('a batch of history that takes too long for a statement is retried with few
      SELECT id, $2, 'endpoint.created', '{}' FROM unnest($1::text[]) AS id`,
     [Array.from({ length: 400 }, () => newId('Event')), projectId],
   );
-  // All of them take two seconds.
+  // Deleting all of these events takes two seconds.
   await sql.query(`
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
     CREATE TRIGGER "Event_slow" BEFORE DELETE ON "Event" FOR EACH ROW EXECUTE FUNCTION slow()`);

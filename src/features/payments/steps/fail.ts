@@ -8,9 +8,9 @@ import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
 export type FailItem = PaymentIdentity & {
-  /** Null if the chain has shown the outcome. */
+  /** Null if the chain has shown the outcome, which needs no lease. */
   leaseToken: number | null;
-  /** The statuses that the payment may have. */
+  /** The statuses from which the payment may fail. */
   from: readonly PaymentStatus[];
   stage: PaymentStage;
   reason: string;

@@ -10,7 +10,7 @@ import { type Books, openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
 export type SettleItem = PaymentIdentity & {
-  /** Null if the chain has shown the outcome. */
+  /** Null if the chain has shown the outcome, which needs no lease. */
   leaseToken: number | null;
   transactionHash: string;
   settledAt: Date;
