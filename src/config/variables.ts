@@ -88,7 +88,7 @@ export const VARIABLES = {
   },
   EGRESS_ALLOW: {
     schema: z.string().optional(),
-    help: 'Non-public addresses that the service may call, as `CIDR:port`, separated by commas. Default: ports 4010 to 4012 of `127.0.0.1` in development, otherwise none.',
+    help: 'Non-public addresses that the service may call, as `CIDR:port`, separated by commas. Default: ports 4010 to 4012 on `127.0.0.1` in development, and none in production.',
   },
   NETWORK: {
     schema: z

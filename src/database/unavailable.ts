@@ -12,7 +12,7 @@ const PASSING: ReadonlySet<string> = new Set([
   '57P02', // stopping after a crash
   '57P03', // starting up
   '57P05', // session idle for too long
-  '25006', // read-only: a standby, or configured
+  '25006', // read-only: a standby, or set to read-only
   '57014', // statement timeout
   '55P03', // lock timeout
   '25P03', // transaction idle for too long

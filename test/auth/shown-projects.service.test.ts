@@ -21,7 +21,7 @@ test('a project that is no longer visible is soon hidden from a subscription tha
     noteVisible(viewer, [project]);
     expect(await isVisible(db.prisma, viewer, project.id)).toBe(true);
 
-    // As when it is deleted: it moves to a reserved account.
+    // This is what deleting a project does: it moves the project to a reserved account.
     await db.prisma.project.update({ where: { id: project.id }, data: { userId: other } });
 
     await expect.poll(() => isVisible(db.prisma, viewer, project.id)).toBe(false);

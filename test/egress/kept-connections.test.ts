@@ -12,7 +12,7 @@ describe('the number of connections that are kept open', () => {
     expect(keptConnections(limits('20000'))).toBe(10_000);
   });
 
-  test('has a maximum, even if any number of files may be open', () => {
+  test('has a maximum, even without a limit on open files', () => {
     for (const text of [limits('1048576'), limits('unlimited'), ''])
       expect(keptConnections(text)).toBe(MAX_KEPT_CONNECTIONS);
   });

@@ -49,7 +49,7 @@ export const xero = defineConnector<Config>({
   title: 'Xero',
   category: 'Accounting',
   description:
-    "Drafts a sales invoice for each day's revenue, or for each payment if daily summaries aren't selected. You approve it.",
+    "Drafts a sales invoice for each day's revenue, or for each payment if daily summaries aren't selected. You then approve it in Xero.",
   documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/overview/',
   config,
   credential: oauthClient({

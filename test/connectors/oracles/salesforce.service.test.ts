@@ -9,7 +9,7 @@ const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00
 const connect = (instanceUrl: string) =>
   new Connection({ instanceUrl, accessToken: config.accessToken, version: '66.0', maxRequest: 1 });
 
-test.each(EVENT_KINDS)('the Salesforce connector upserts the same record for %s as jsforce', async (kind) => {
+test.each(EVENT_KINDS)('the Salesforce connector upserts the same record as jsforce for %s', async (kind) => {
   const event = sampleEvent(kind);
   const ours = requestOf(salesforce.build([event], config, sampleContext()));
   const record = JSON.parse(ours.body ?? '');

@@ -205,7 +205,7 @@ describe('a batch', () => {
     await stage.addDeliveries(await addConnector(), 100);
     start({ claimBatch: 8, perDestination: 8, maxPerDestination: 8, claimedAhead: 0 }, batchType(40, { count: 3 }));
     await succeeded(100);
-    // Only the first claim doesn't know the type.
+    // The first claim is made before the connector's type is known. Later claims fill each request.
     expect(batches().map(({ length }) => length)).toEqual([8, 40, 40, 12]);
   });
 });

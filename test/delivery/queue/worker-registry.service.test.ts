@@ -30,7 +30,7 @@ test('a single worker takes every turn, before and after it has announced itself
   expect(takers([registry])).toEqual(TURNS.map(() => 1));
 });
 
-test('exactly one of several workers takes each turn, every worker gets its share, and all take hints without a turn', async () => {
+test('each turn belongs to exactly one of several workers, every worker gets its share, and a hint that has no turn is for all of them', async () => {
   const registries = [create(), create(), create()];
   await beat(registries);
   await beat(registries);

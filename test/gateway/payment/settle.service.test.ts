@@ -96,7 +96,7 @@ test('a settlement that a process took over is retried while the facilitator is 
   expect(replies).toEqual([]);
 });
 
-test('a rejection of a settlement that another process may have sent leaves the outcome to the chain', async () => {
+test('if a settlement is rejected that another process may have sent, the chain decides the outcome', async () => {
   seen = { kind: 'unused', isExpired: false };
   const taken = await takenOver(await served());
   const replies: FacilitatorSettlement[] = [

@@ -66,7 +66,7 @@ export async function startVendors() {
     hostOverrides: Object.fromEntries(
       [...typeByHost.keys(), ...TOKEN_ENDPOINTS].map((place) => [place.split('/')[0]!, receiver.url]),
     ),
-    /** Replaces the token endpoints on the hosts of vendors. */
+    /** Replaces the token endpoints on vendors' hosts. */
     issueTokens(issue: (request: ReceivedRequest) => Answer): void {
       issueToken = issue;
     },
