@@ -15,7 +15,8 @@ const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   twilio: ['send', 'lookup', 'lookup after error'],
   pagerduty: ['send', 'test-trigger', 'test-resolve'],
   opsgenie: ['send:eu', 'test-close:eu'],
-  'google-sheets': ['append', 'grid', 'read-back', 'append-missing'],
+  // The last call only formats rows that are already stored, so none of its failures count.
+  'google-sheets': ['append', 'tab', 'heading:0:Tabelle1', 'read-back', 'append-missing'],
   dune: ['insert', 'insert-created', 'create', 'namespace'],
   hubspot: ['upsert', 'create-properties', 'upsert-again'],
   quickbooks: ['send', 'check', 'preferences', 'item', 'rate:GBP'],
@@ -36,6 +37,10 @@ type BodyKind = keyof typeof BODIES;
 
 /** A status that a vendor uses differently, in every step or only in `step`, with any body or only with `body`. */
 type Exception = { status: number; kind: Outcome['kind']; step?: string; body?: BodyKind };
+const MISSING_IS_HELD: readonly Exception[] = [
+  { status: 404, kind: 'pause' },
+  { status: 410, kind: 'pause' },
+];
 const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   discord: [
     // An HTML page is from the firewall, which only blocks temporarily.
@@ -62,9 +67,15 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   // The workflow is turned off, which can be temporary.
   n8n: [{ status: 404, kind: 'retry' }],
   make: [{ status: 410, kind: 'retry' }],
-  // A new table can be unavailable for a while.
-  bigquery: [{ status: 404, kind: 'retry' }],
-  supabase: [{ status: 404, kind: 'retry' }],
+  // The seller can create what is missing, so deliveries are held until then.
+  bigquery: MISSING_IS_HELD,
+  supabase: MISSING_IS_HELD,
+  salesforce: MISSING_IS_HELD,
+  'google-sheets': [
+    ...MISSING_IS_HELD,
+    // A sheet that is too narrow for the heading can still receive rows.
+    { status: 400, kind: 'next', step: 'heading:0:Tabelle1' },
+  ],
   dune: [
     { status: 404, kind: 'next', step: 'insert' },
     { status: 404, kind: 'retry', step: 'insert-created' },

@@ -4,7 +4,7 @@ import { carriedKinds } from '../../src/connectors/describe.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
 import type { EventKind } from '../../src/events/kinds.ts';
 import { sampleConfig } from '../connectors/support/configs.ts';
-import { deliver } from '../connectors/support/deliver.ts';
+import { deliver, deliveringRequest } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
 import { FORMATS } from './connector-formats.ts';
 
@@ -62,7 +62,7 @@ function check(
   for (const config of configs as readonly Record<string, unknown>[]) {
     const { outcome, requests } = deliver(definition, config, [event], { memory, projectName, consoleUrl });
     // Tens of thousands of requests are checked, so there is one `expect` per request, with details only for flaws.
-    const request = requests.at(-1)!;
+    const request = deliveringRequest(requests);
     const unprintable = [request.url, ...Object.values(request.headers)].filter(
       (value) => !/^[\x20-\x7e]*$/.test(value),
     );

@@ -11,6 +11,8 @@ export type StatusOptions = {
   expected?: readonly number[];
   /** The vendor's error message, passed through `vendorText`. It is appended to the reason. */
   detail?: string;
+  /** What is missing after 404 or 410, and how to fix it. If it is set, the connector pauses instead of being disabled. */
+  missing?: string;
   /** The current time, used to read a date in `Retry-After` if the response has no `Date` header. */
   now?: Date;
 };
@@ -18,14 +20,15 @@ export type StatusOptions = {
 /**
  * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
  * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected. 404 and
- * 410 disable it, because whatever it sent events to no longer exists. After any other status, the event is dropped.
- * That includes redirects, which are never followed.
+ * 410 mean that whatever it sent events to no longer exists. They disable the connector, or pause it if the seller can
+ * create that again (`missing`). After any other status, the event is dropped. That includes redirects, which are never
+ * followed.
  *
  * @param service the vendor's name, for the reason.
  */
 export function classifyByStatus(service: string, response: ConnectorResponse, options: StatusOptions = {}): Outcome {
   const { statusCode } = response;
-  const { expected, detail } = options;
+  const { expected, detail, missing } = options;
   if (expected ? expected.includes(statusCode) : statusCode >= 200 && statusCode < 300) return { kind: 'delivered' };
   const because = (sentence: string) => reason(`${sentence} (HTTP ${statusCode})${detail ? `: ${detail}` : '.'}`);
   if (RETRYABLE_STATUSES.has(statusCode) || statusCode >= 500) {
@@ -37,6 +40,7 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
     return { kind: 'pause', reason: because(`${service} rejected the credentials; replace them`) };
   }
   if (statusCode === 404 || statusCode === 410) {
+    if (missing !== undefined) return { kind: 'pause', reason: reason(missing) };
     return {
       kind: 'disable',
       reason: because(

@@ -39,8 +39,15 @@ export function googleError(body: string, secrets: readonly string[]): GoogleErr
 /**
  * What a Google API response with a status other than 200 means: an expired token, a missing permission, a used-up
  * quota, or whatever the status means by itself.
+ *
+ * @param missing what the seller should do after a 404.
  */
-export function classifyGoogleError(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
+export function classifyGoogleError(
+  response: ConnectorResponse,
+  accessToken: string,
+  now: Date,
+  missing: string,
+): Outcome {
   const { reasons, message } = googleError(response.body, [accessToken]);
   const detail = message ? { detail: message } : {};
   if (response.statusCode === 401) {
@@ -61,5 +68,5 @@ export function classifyGoogleError(response: ConnectorResponse, accessToken: st
       ),
     };
   }
-  return classifyByStatus('Google', response, { expected: [], ...detail, now });
+  return classifyByStatus('Google', response, { expected: [], ...detail, missing, now });
 }

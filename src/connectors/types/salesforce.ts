@@ -19,6 +19,7 @@ import { eventRow, payloadJson } from '../shared/row.ts';
 const API_VERSION = 'v66.0';
 const OBJECT = 'X402_Event__c';
 const ID_FIELD = 'Event_Id__c';
+const MISSING = `Salesforce can't find the ${OBJECT} object. Create it as described in the documentation, or give the user access. Then resume the connector.`;
 const FIELDS = [
   'Kind__c',
   'Occurred_At__c',
@@ -116,8 +117,6 @@ export const salesforce = defineConnector<Config>({
       headers: bearer(config.accessToken),
     }),
     classify(response, config) {
-      if (response.statusCode === 404)
-        return { ok: false, message: `Salesforce can't find the ${OBJECT} object. Create it first.` };
       if (response.statusCode !== 200) {
         return failedProbe('Salesforce', classify(response, config, new Date(0)));
       }
@@ -160,7 +159,7 @@ function classify(response: ConnectorResponse, config: Config, now: Date): Outco
   }
   // The response may be a sign-in page, for example.
   if (isSuccess) return retry('Salesforce responded without confirming the event.');
-  return classifyByStatus('Salesforce', response, { expected: [], ...(detail && { detail }), now });
+  return classifyByStatus('Salesforce', response, { expected: [], ...(detail && { detail }), missing: MISSING, now });
 }
 
 /** What is wrong with the object's description. Undefined if nothing is, or if the description was cut off. */

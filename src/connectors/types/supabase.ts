@@ -5,9 +5,8 @@ import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendo
 import { eventRow } from '../shared/row.ts';
 
 const DEFAULT_TABLE = 'payment_events';
-/** PostgREST doesn't see a new table until its schema cache is reloaded, so the first 404s are retried after a wait. */
-const NEW_TABLE_ATTEMPTS = 3;
-const NEW_TABLE_WAIT_SECONDS = 60;
+const MISSING =
+  "Supabase can't find the table. Create it as described in the documentation, or change the table name. Then resume the connector.";
 /** PostgreSQL and PostgREST codes for a table that isn't set up as documented: every event would fail. */
 const TABLE_PROBLEMS: Readonly<Record<string, string>> = {
   '42P10': 'Make event_id the primary key of the table.',
@@ -18,11 +17,12 @@ const TABLE_PROBLEMS: Readonly<Record<string, string>> = {
 const config = z.strictObject({
   url: vendorUrlField({
     title: 'Project URL',
-    description: "Your project's API URL, from Project Settings > Data API.",
+    description: "Your project's API URL, from Project Settings > Data API, or the URL of your own Supabase server.",
     example: 'https://abcdefghijklmnopqrst.supabase.co',
-    host: /^[a-z0-9]{20}\.supabase\.co$/,
-    path: /^\/$/,
-    hint: 'Must be a project URL such as https://abcdefghijklmnopqrst.supabase.co.',
+    // Supabase can be self-hosted, and projects can have custom domains.
+    host: /./,
+    hint: 'Must be an https URL such as https://abcdefghijklmnopqrst.supabase.co, without a query string.',
+    allowPort: true,
   }),
   apiKey: headerSecretField({
     title: 'API key',
@@ -62,7 +62,7 @@ export const supabase = defineConnector<Config>({
     };
   },
 
-  classify(response, { config, attemptNumber, now }) {
+  classify(response, { config, now }) {
     if (response.statusCode === 200 || response.statusCode === 201) {
       // With `return=minimal`, the body is empty, so an HTML page isn't from the database.
       const isConfirmed = response.body.trim() === '' || parseJson(response.body) !== undefined;
@@ -71,15 +71,14 @@ export const supabase = defineConnector<Config>({
     const { code, message, details } = postgrestError(response, config);
     if (code === '23505' && details.includes('event_id'))
       return { kind: 'delivered', note: 'The row already existed.' };
-    if (response.statusCode === 404 && attemptNumber <= NEW_TABLE_ATTEMPTS) {
-      return retry(
-        "Supabase can't find the table. Create it as described in the documentation.",
-        NEW_TABLE_WAIT_SECONDS,
-      );
-    }
     return (
       problem(response, code, message) ??
-      classifyByStatus('Supabase', response, { expected: [], ...(message && { detail: message }), now })
+      classifyByStatus('Supabase', response, {
+        expected: [],
+        ...(message && { detail: message }),
+        missing: MISSING,
+        now,
+      })
     );
   },
 
@@ -97,8 +96,8 @@ export const supabase = defineConnector<Config>({
         };
       }
       const { code, message } = postgrestError(response, config);
-      if (response.statusCode === 404) return { ok: false, message: "Supabase can't find the table. Create it first." };
-      return failedProbe('Supabase', problem(response, code, message) ?? classifyByStatus('Supabase', response));
+      const byStatus = () => classifyByStatus('Supabase', response, { missing: MISSING });
+      return failedProbe('Supabase', problem(response, code, message) ?? byStatus());
     },
   },
 });
@@ -138,7 +137,10 @@ function postgrestError(response: ConnectorResponse, { apiKey }: Config) {
 }
 
 function tableUrl({ url, table = DEFAULT_TABLE }: Config): string {
-  return `${new URL(url).origin}/rest/v1/${table}`;
+  const { origin, pathname } = new URL(url);
+  // The URL in the Supabase dashboard may end with the path of the API.
+  const base = pathname.replace(/\/*(?:rest\/v1\/*)?$/, '');
+  return `${origin}${base}/rest/v1/${table}`;
 }
 
 /** Only a legacy key is a JWT and also goes into `authorization`, where Supabase would reject a secret key. */

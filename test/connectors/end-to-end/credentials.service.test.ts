@@ -15,7 +15,7 @@ afterAll(() => stage.close());
 
 /** Types whose vendors reject credentials in different ways. */
 const CASES: [ConnectorType, EventKind, RegExp][] = [
-  ['bigquery', 'payment.settled', /^Google rejected the access token\./],
+  ['supabase', 'payment.settled', /^Supabase rejected the API key\./],
   ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
   // With a 400 instead of a 401.
   ['amplitude', 'payment.settled', /^Amplitude rejected the API key/],

@@ -9,6 +9,7 @@ const connectors = new Map<ConnectorType, Connector & { mark: string }>();
 /** Event types for connectors that don't send endpoint.created, or that batch events. */
 const SUBSCRIBED: Partial<Record<ConnectorType, string>> = {
   opsgenie: 'payment.failed',
+  bigquery: 'customer.milestone',
   'google-sheets': 'customer.milestone',
   dune: 'customer.milestone',
   hubspot: 'customer.first_payment',
@@ -132,7 +133,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   bigquery(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
     expect(json(call).rows).toMatchObject([
-      { insertId: eventId, json: { event_id: eventId, kind: 'endpoint.created' } },
+      { insertId: eventId, json: { event_id: eventId, kind: 'customer.milestone' } },
     ]);
   },
   supabase(call, mark, eventId) {
@@ -146,8 +147,17 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   },
   'google-sheets'(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
-    expect(call.url.searchParams.get('valueInputOption')).toBe('RAW');
-    expect(json(call).values[0].slice(0, 2)).toEqual([eventId, 'customer.milestone']);
+    const calls = stage.vendors.callsTo('google-sheets');
+    // It found the sheet, wrote the heading, appended the row, and formatted its time.
+    expect(calls.map(({ url }) => url.pathname.split(':').at(-1))).toEqual([
+      expect.stringContaining('/spreadsheets/'),
+      'batchUpdate',
+      'append',
+      'batchUpdate',
+    ]);
+    expect(calls[2]!.url.searchParams.get('valueInputOption')).toBe('RAW');
+    expect(json(calls[2]!).values[0].slice(0, 2)).toEqual([eventId, 'customer.milestone']);
+    expect(json(call).requests[0].repeatCell.range).toMatchObject({ sheetId: 0, startRowIndex: 1, endRowIndex: 2 });
   },
   dune(call, mark, eventId) {
     expect(call.headers['x-dune-api-key']).toContain(mark);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Interference } from '../support/vendors/server.ts';
-import { json, text } from '../support/vendors/vendor.ts';
+import { json, text, type VendorCall } from '../support/vendors/vendor.ts';
 import { GONE, REFUSALS } from './refusals.ts';
 import { type Delivery, openStage, type Stage } from './stage.ts';
 
@@ -131,18 +131,37 @@ describe('a vendor in trouble', () => {
   });
 });
 
+/** Interferes only with the call that appends rows to a Google spreadsheet. */
+const onAppend =
+  (interference: Interference): Interference =>
+  (call, response, usual) =>
+    stepOf(call) === 'append' ? interference(call, response, usual) : usual();
+
+function stepOf({ url: { pathname } }: VendorCall): string {
+  const [, verb] = /:(append|batchUpdate)$/.exec(pathname) ?? [];
+  return verb ?? (pathname.includes('/values/') ? 'read' : 'find');
+}
+
 describe('when an event may already have arrived', () => {
   test('a row is looked up before it is written again', async () => {
-    const { delivery, calls } = await deliver('google-sheets', 'payment.settled', 'SUCCEEDED', resetAfterDoing);
+    stage.vendors.interfere('google-sheets', onAppend(resetAfterDoing));
+    const { delivery, calls } = await deliver('google-sheets', 'payment.settled', 'SUCCEEDED');
+    stage.vendors.interfere('google-sheets', undefined);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
-    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
+    expect(calls.map(stepOf)).toEqual(['find', 'batchUpdate', 'append', 'find', 'read']);
     expect(delivery.reason).toBe('The rows already existed.');
   });
 
   test('a missing row is written', async () => {
-    const { delivery, calls } = await deliver('google-sheets', 'payment.failed', 'SUCCEEDED', reset);
+    let appends = 0;
+    stage.vendors.interfere(
+      'google-sheets',
+      onAppend((...args) => (++appends === 1 ? reset(...args) : args[2]())),
+    );
+    const { delivery, calls } = await deliver('google-sheets', 'payment.failed', 'SUCCEEDED');
+    stage.vendors.interfere('google-sheets', undefined);
     expect(errorsOf(delivery)).toEqual(['connection_reset', null]);
-    expect(calls.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET', 'POST']);
+    expect(calls.map(stepOf)).toEqual(['find', 'append', 'find', 'read', 'append', 'batchUpdate']);
   });
 
   test('an SMS is looked up before another one is paid for', async () => {

@@ -4,7 +4,8 @@ import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
-import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
+import { drive } from '../support/drive.ts';
+import { requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
 
 const config = {
   spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms',
@@ -12,6 +13,7 @@ const config = {
   sheetName: "Bob's sales / 2026",
 };
 const { spreadsheetId } = config;
+const tab = { [`tab:${spreadsheetId}:${config.sheetName}`]: `3:${config.sheetName}` };
 
 function clientAt(rootUrl: string) {
   const credentials = new auth.OAuth2();
@@ -33,7 +35,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
 
 test.each(EVENT_KINDS)('the Google Sheets connector appends the same row for %s as Google’s library', async (kind) => {
-  const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext()));
+  const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext({ memory: tab })));
   await using receiver = await receiverOfJson();
   await clientAt(receiver.url).values.append({
     spreadsheetId,
@@ -49,7 +51,7 @@ test.each(EVENT_KINDS)('the Google Sheets connector appends the same row for %s 
 });
 
 test('the Google Sheets connector reads IDs back the way the library reads a range', async () => {
-  const memory = { [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
+  const memory = { ...tab, [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };
   const context = sampleContext({ previousAttemptAmbiguous: true, memory });
   const ours = requestOf(googleSheets.build([sampleEvent('payment.settled')], config, context));
   await using receiver = await receiverOfJson();
@@ -58,9 +60,27 @@ test('the Google Sheets connector reads IDs back the way the library reads a ran
   expectSame((await receiver.waitFor(1))[0], ours);
 });
 
-test('the Google Sheets connector probes with the same fields as the library', async () => {
+test('the Google Sheets connector finds the sheet with the same request as the library', async () => {
   await using receiver = await receiverOfJson();
-  const fields = 'spreadsheetId,sheets.properties(title,gridProperties.rowCount)';
-  await clientAt(receiver.url).get({ spreadsheetId, fields });
+  const fields =
+    'spreadsheetId,sheets(properties(sheetId,title,hidden,sheetType,gridProperties.rowCount),data.rowData.values.effectiveValue)';
+  await clientAt(receiver.url).get({ spreadsheetId, ranges: ["'Bob''s sales / 2026'!A1:J1"], fields });
   expectSame((await receiver.waitFor(1))[0], googleSheets.probe!.build(config));
+});
+
+test('the Google Sheets connector writes the heading and formats times with the same requests as the library', async () => {
+  const blank = { properties: { sheetId: 3, title: config.sheetName }, data: [{}] };
+  const written = { updates: { updatedRows: 1, updatedRange: "'Bob''s sales / 2026'!A2:J2" } };
+  const responses: object[] = [{ spreadsheetId, sheets: [blank] }, {}, written, {}];
+  const { requests } = drive(googleSheets, config, [sampleEvent('payment.settled')], (_request, index) =>
+    vendorResponse(200, responses[index]!),
+  );
+  for (const ours of requests.filter(({ url }) => url.endsWith(':batchUpdate'))) {
+    await using receiver = await receiverOfJson();
+    await clientAt(receiver.url).batchUpdate({ spreadsheetId, requestBody: JSON.parse(ours.body!) });
+    const [theirs] = await receiver.waitFor(1);
+    expectSame(theirs, ours);
+    expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body!));
+  }
+  expect(requests.filter(({ url }) => url.endsWith(':batchUpdate'))).toHaveLength(2);
 });

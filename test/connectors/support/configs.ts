@@ -14,6 +14,9 @@ export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
 /** Where n8n runs in these tests. It is self-hosted, so the vendor has no fixed host. */
 export const N8N_HOST = 'n8n.customer.example';
 
+/** A Supabase server that a customer hosts. */
+export const SUPABASE_HOST = 'supabase.customer.example';
+
 /** Adds characters that URLs, JSON, HTML, and base64 each escape differently. */
 const awkward = (mark: string) => `${mark}+/="\\&<%`;
 

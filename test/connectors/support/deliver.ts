@@ -21,6 +21,11 @@ export function deliver(
   return drive(definition, config, events, (request) => respond(vendor, request), context);
 }
 
+/** Returns the request that delivered the events. Google Sheets formats their rows in another one afterward. */
+export function deliveringRequest(requests: readonly ConnectorRequest[]): ConnectorRequest {
+  return requests.findLast(({ step }) => step !== 'format')!;
+}
+
 /** Returns the vendor's response to a request with valid credentials. */
 export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorResponse {
   return toResponse(ask(vendor, toCall(request), () => true));

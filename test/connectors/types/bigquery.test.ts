@@ -15,8 +15,8 @@ import {
 
 const config = { projectId: 'my-project-123', datasetId: 'payments', tableId: 'events', accessToken: 'ya29.token' };
 const settled = sampleEvent('payment.settled');
-const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1) =>
-  bigquery.classify(response, classifyContext(config, settled, { attemptNumber }));
+const classify = (response: ReturnType<typeof vendorResponse>) =>
+  bigquery.classify(response, classifyContext(config, settled));
 const googleError = (code: number, reason: string, message = 'Some message') =>
   vendorResponse(code, { error: { code, message, errors: [{ reason, message }], status: 'SOME_STATUS' } });
 
@@ -50,6 +50,15 @@ describe('a BigQuery request', () => {
         },
       ],
     });
+  });
+
+  test('inserts the events of a batch as rows with their own IDs, in order', () => {
+    const events = ['evt_1', 'evt_2', 'evt_3'].map((id) => sampleEvent('payment.settled', {}, { id }));
+    const built = bigquery.build(events as [(typeof events)[0]], config, sampleContext());
+    const { rows } = JSON.parse(requestOf(built).body ?? '');
+    expect(
+      rows.map((row: { insertId: string; json: { event_id: string } }) => [row.insertId, row.json.event_id]),
+    ).toEqual(['evt_1', 'evt_2', 'evt_3'].map((id) => [id, id]));
   });
 
   test.each(EVENT_KINDS)('sends %s with its payload as text', (kind) => {
@@ -115,15 +124,13 @@ describe('reading BigQuery responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('retries three times if the table is missing, in case it is new, and then disables the connector', () => {
+  test('pauses if the table is missing, and says what to do', () => {
     const missing = googleError(404, 'notFound', 'Not found: Table my-project-123:payments.events');
-    expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
-      'retry',
-      'retry',
-      'retry',
-      'disable',
-    ]);
-    expect(classify(missing)).toMatchObject({ afterSeconds: 300 });
+    expect(classify(missing)).toEqual({
+      kind: 'pause',
+      reason:
+        "BigQuery can't find the table. Create it, or change the project, dataset, or table ID. Then resume the connector.",
+    });
   });
 
   test('waits a minute for a quota, or longer if asked to', () => {

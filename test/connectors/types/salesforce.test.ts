@@ -91,7 +91,7 @@ describe('reading Salesforce responses', () => {
     ['the daily limit', errors(403, 'REQUEST_LIMIT_EXCEEDED'), 'retry'],
     ['a missing permission', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
     ['an API that is turned off', errors(403, 'API_DISABLED_FOR_ORG'), 'pause'],
-    ['a missing object', errors(404, 'NOT_FOUND', 'The requested resource does not exist'), 'disable'],
+    ['a missing object', errors(404, 'NOT_FOUND', 'The requested resource does not exist'), 'pause'],
     ['429', vendorResponse(429), 'retry'],
     ['500', errors(500, 'UNKNOWN_EXCEPTION'), 'retry'],
     ['503', errors(503, 'SERVER_UNAVAILABLE'), 'retry'],

@@ -15,8 +15,10 @@ import {
 
 const config = { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: 'sb_secret_abc123' };
 const settled = sampleEvent('payment.settled');
-const classify = (response: ReturnType<typeof vendorResponse>, attemptNumber = 1) =>
-  supabase.classify(response, classifyContext(config, settled, { attemptNumber }));
+const MISSING =
+  "Supabase can't find the table. Create it as described in the documentation, or change the table name. Then resume the connector.";
+const classify = (response: ReturnType<typeof vendorResponse>) =>
+  supabase.classify(response, classifyContext(config, settled));
 const refusal = (statusCode: number, code: string, message = 'Some message', details: string | null = null) =>
   vendorResponse(statusCode, { code, message, details, hint: null });
 
@@ -114,14 +116,9 @@ describe('reading Supabase responses', () => {
     expect(classify(response).kind).toBe(kind);
   });
 
-  test('retries three times if the table is missing, in case it is new, and then disables the connector', () => {
+  test('pauses if the table is missing, and says what to do', () => {
     const missing = refusal(404, 'PGRST205', "Could not find the table 'public.payment_events' in the schema cache");
-    expect([1, 2, 3, 4].map((attempt) => classify(missing, attempt).kind)).toEqual([
-      'retry',
-      'retry',
-      'retry',
-      'disable',
-    ]);
+    expect(classify(missing)).toEqual({ kind: 'pause', reason: MISSING });
   });
 
   test('says what to do without revealing the key', () => {
@@ -138,17 +135,27 @@ describe('reading Supabase responses', () => {
 
 describe('the Supabase config', () => {
   test.each([
+    ['https://abcdefghijklmnopqrst.supabase.co/', 'https://abcdefghijklmnopqrst.supabase.co'],
+    ['https://abcdefghijklmnopqrst.supabase.co/rest/v1/', 'https://abcdefghijklmnopqrst.supabase.co'],
+    ['https://supabase.shop.example:8443', 'https://supabase.shop.example:8443'],
+    ['https://shop.example/supabase/', 'https://shop.example/supabase'],
+  ])('sends to the API at %s', (url, base) => {
+    const request = requestOf(supabase.build([sampleEvent('payment.settled')], { ...config, url }, sampleContext()));
+    expect(request.url).toBe(`${base}/rest/v1/payment_events?on_conflict=event_id`);
+  });
+
+  test.each([
     [{}, true],
     [{ url: 'https://abcdefghijklmnopqrst.supabase.co/' }, true],
     [{ table: 'a_table_1' }, true],
     [{ url: 'http://abcdefghijklmnopqrst.supabase.co' }, false],
-    [{ url: 'https://abcdefghijklmnopqrst.supabase.co:8443' }, false],
-    [{ url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1' }, false],
+    [{ url: 'https://supabase.shop.example:8443' }, true],
+    [{ url: 'https://abcdefghijklmnopqrst.supabase.co/rest/v1' }, true],
     [{ url: 'https://abcdefghijklmnopqrst.supabase.co?a=b' }, false],
     [{ url: 'https://user@abcdefghijklmnopqrst.supabase.co' }, false],
-    [{ url: 'https://abcdefghijklmnopqrst.supabase.co.evil.example' }, false],
-    [{ url: 'https://short.supabase.co' }, false],
-    [{ url: 'https://127.0.0.1' }, false],
+    [{ url: 'https://shop.example/supabase' }, true],
+    [{ url: 'https://shop.example/#a' }, false],
+    [{ url: 'shop.example' }, false],
     [{ table: 'a-b' }, false],
     [{ table: '1abc' }, false],
     [{ table: 'a?b=c' }, false],
@@ -175,10 +182,7 @@ describe('the Supabase probe', () => {
   test('recognizes valid keys, invalid keys, and missing tables', () => {
     expect(probe(vendorResponse(200, []))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'Invalid API key' }))).toMatchObject({ ok: false });
-    expect(probe(refusal(404, 'PGRST205'))).toEqual({
-      ok: false,
-      message: "Supabase can't find the table. Create it first.",
-    });
+    expect(probe(refusal(404, 'PGRST205'))).toEqual({ ok: false, message: MISSING });
     expect(probe(refusal(400, '42703', 'column event_id does not exist'))).toMatchObject({ ok: false });
   });
 });

@@ -1,3 +1,5 @@
+import type { Answer } from '../../../support/receiver.ts';
+import { SUPABASE_HOST } from '../configs.ts';
 import { bodyOf, json, type Vendor, type VendorCall } from './vendor.ts';
 
 const bearer: Vendor['credentialIn'] = ({ headers }) => headers.authorization ?? '';
@@ -25,7 +27,7 @@ export const bigquery = (): Vendor => ({
 });
 
 export const supabase = (): Vendor => ({
-  hosts: ['abcdefghijklmnopqrst.supabase.co'],
+  hosts: ['abcdefghijklmnopqrst.supabase.co', SUPABASE_HOST],
   credentialIn: ({ headers }) => headers.apikey ?? '',
   refuse: () => json(401, { message: 'Invalid API key', hint: 'Double check your API key.' }),
   vendorResponse(call) {
@@ -35,39 +37,56 @@ export const supabase = (): Vendor => ({
   },
 });
 
-/** A spreadsheet without rows. */
+/** A German spreadsheet without rows. Its sheets have the IDs 0 and 1. */
 export const googleSheets = (): Vendor => {
-  const rows: unknown[][] = [];
-  const tabOf = (range: string) => /^'(?<tab>(?:[^']|'')*)'!/.exec(range)?.groups?.tab?.replaceAll("''", "'");
-  const isTab = (tab: string | undefined) => tab === 'Sheet1' || tab === "Bob's sales/2026";
+  const tabs = ['Tabelle1', "Bob's sales/2026"].map((title, sheetId) => ({ title, sheetId, rows: [] as unknown[][] }));
+  const failure = (message: string) => json(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } });
+  const tabOf = (range: string) => {
+    const title = /^'(?<title>(?:[^']|'')*)'!/.exec(range)?.groups?.title?.replaceAll("''", "'");
+    return title === undefined && !range.includes('!') ? tabs[0] : tabs.find((tab) => tab.title === title);
+  };
+
+  function properties(range: string): Answer {
+    const tab = tabOf(range);
+    if (!tab) return failure(`Unable to parse range: ${range}`);
+    const cellsOf = (row: unknown[]) => row.map((value) => ({ effectiveValue: { stringValue: String(value) } }));
+    const data = [{ ...(tab.rows[0] && { rowData: [{ values: cellsOf(tab.rows[0]) }] }) }];
+    const { title, sheetId } = tab;
+    const sheet = { properties: { title, sheetId, sheetType: 'GRID', gridProperties: { rowCount: 1000 } }, data };
+    return json(200, { spreadsheetId: 'x', sheets: [sheet] });
+  }
+
+  function change({ requests }: ReturnType<typeof bodyOf>): Answer {
+    for (const { updateCells, updateSheetProperties, repeatCell } of requests) {
+      const place = updateCells?.start ?? updateSheetProperties?.properties ?? repeatCell?.range;
+      const tab = tabs.find(({ sheetId }) => sheetId === place?.sheetId);
+      if (!tab) return failure(`Invalid requests[0]: No grid with id: ${place?.sheetId}`);
+      type Cell = { userEnteredValue: { stringValue: string } };
+      if (updateCells)
+        tab.rows[0] = updateCells.rows[0].values.map(({ userEnteredValue }: Cell) => userEnteredValue.stringValue);
+    }
+    return json(200, { spreadsheetId: 'x', replies: requests.map(() => ({})) });
+  }
+
   return {
     hosts: ['sheets.googleapis.com'],
     credentialIn: bearer,
     refuse: googleRefusal,
     vendorResponse(call) {
-      const [, range = '', isAppend] = /\/values\/([^/:]+(?::[A-Z]+)?)(:append)?$/.exec(call.url.pathname) ?? [];
-      if (!range) {
-        const sheets = ['Sheet1', "Bob's sales/2026"].map((title) => ({
-          properties: { title, gridProperties: { rowCount: 1000 } },
-        }));
-        return json(200, { spreadsheetId: 'x', sheets });
-      }
+      const { pathname, searchParams } = call.url;
+      if (pathname.endsWith(':batchUpdate')) return change(bodyOf(call));
+      const [, range = '', isAppend] = /\/values\/([^/:]+(?::[A-Z]+)?)(:append)?$/.exec(pathname) ?? [];
+      if (!range) return properties(searchParams.get('ranges') ?? '');
       const name = decodeURIComponent(range);
-      if (!isTab(tabOf(name)))
-        return json(400, {
-          error: { code: 400, message: `Unable to parse range: ${name}`, status: 'INVALID_ARGUMENT' },
-        });
-      if (!isAppend) return json(200, { range: name, values: [rows.map(([id]) => id)] });
+      const tab = tabOf(name);
+      if (!tab) return failure(`Unable to parse range: ${name}`);
+      if (!isAppend) return json(200, { range: name, values: [tab.rows.map(([id]) => id)] });
+      if (searchParams.get('valueInputOption') !== 'RAW') return failure('RAW, please');
       const { values } = bodyOf(call);
-      if (call.url.searchParams.get('valueInputOption') !== 'RAW')
-        return json(400, { error: { message: 'RAW, please' } });
-      rows.push(...values);
-      return json(200, {
-        updates: {
-          updatedRows: values.length,
-          updatedRange: `Sheet1!A${rows.length - values.length + 1}:J${rows.length}`,
-        },
-      });
+      tab.rows.push(...values);
+      const firstRow = tab.rows.length - values.length + 1;
+      const updatedRange = `'${tab.title.replaceAll("'", "''")}'!A${firstRow}:J${tab.rows.length}`;
+      return json(200, { updates: { updatedRows: values.length, updatedRange } });
     },
   };
 };
