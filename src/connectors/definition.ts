@@ -94,6 +94,8 @@ export type BuildContext = {
   history?: EndpointHistory;
   /** The event's URL in the console, if known. */
   consoleUrl?: string;
+  /** Whether payments are settled on a local chain, whose transactions no block explorer shows. */
+  isLocalChain?: boolean;
 };
 
 export type ConnectorRequest = {
@@ -215,6 +217,11 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   batch?: { maxEvents: number; windowSeconds: number };
   /** Deliveries are paced to stay within this limit. Omitted if the vendor documents none that one connector can reach. */
   vendorLimit?: VendorLimit;
+  /**
+   * When a failed delivery is retried, in seconds after each failure. Set this if each attempt may take effect even if
+   * it fails: then a failed attempt isn't retried within moments either. Defaults to the schedule of webhooks.
+   */
+  retryDelaysSeconds?: readonly number[];
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
   /** What to look up for `context.history`, if anything. */

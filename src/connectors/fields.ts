@@ -21,8 +21,10 @@ const MAX_DOCUMENT_LENGTH = 16_384;
 // Neither the database nor a URL can contain half of a surrogate pair.
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
+type TextMeta = FieldMeta & { pattern?: RegExp; hint?: string; maxLength?: number };
+
 /** Single-line text of 1 to `maxLength` characters without control characters. The caller trims it. */
-export function textField(meta: FieldMeta & { pattern?: RegExp; hint?: string; maxLength?: number }): z.ZodString {
+export function textField(meta: TextMeta): z.ZodString {
   const { pattern, hint, maxLength = MAX_FIELD_LENGTH, ...rest } = meta;
   let schema = z
     .string()
@@ -31,6 +33,14 @@ export function textField(meta: FieldMeta & { pattern?: RegExp; hint?: string; m
     .regex(ONE_LINE, "Can't contain control characters.");
   if (pattern) schema = schema.regex(pattern, hint ?? 'Invalid format.');
   return schema.register(fieldMeta, rest);
+}
+
+/** A text field for an ID that may be sent as a JSON number. It is stored as text. */
+export function textOrNumberField(meta: TextMeta) {
+  const { pattern, hint, maxLength, ...rest } = meta;
+  // Larger integers have already lost digits.
+  const toText = (value: unknown) => (Number.isSafeInteger(value) ? String(value) : value);
+  return z.preprocess(toText, textField(meta)).register(fieldMeta, rest);
 }
 
 /** A text field for a credential. */

@@ -1,5 +1,5 @@
 import { FAILING_LIMIT_SECONDS } from './outcome/lasting-failure.ts';
-import { QUICK_RETRIES, type QuickRetryPolicy, RETRY_SCHEDULE_SECONDS } from './send/retry-policy.ts';
+import { QUICK_RETRIES, type QuickRetryPolicy } from './send/retry-policy.ts';
 
 export type DeliverySettings = {
   /** Sent to destinations as `user-agent: Tollgate/<version>`. */
@@ -23,11 +23,14 @@ export type DeliverySettings = {
   pollMilliseconds: number;
   /** How long `stop` waits for deliveries in flight. */
   drainMilliseconds: number;
-  retryScheduleSeconds: readonly number[];
+  /** Replaces every retry schedule, including those of connector types. For tests. */
+  retryScheduleSeconds?: readonly number[] | undefined;
   quickRetries: QuickRetryPolicy;
   failingLimitSeconds: number;
   /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
+  /** Whether payments are settled on a local chain. */
+  isLocalChain: boolean;
 };
 
 /** The default settings. */
@@ -42,7 +45,7 @@ export const DELIVERY_DEFAULTS: Omit<DeliverySettings, 'version'> = {
   timeoutMilliseconds: 15_000,
   pollMilliseconds: 1_000,
   drainMilliseconds: 25_000,
-  retryScheduleSeconds: RETRY_SCHEDULE_SECONDS,
   quickRetries: QUICK_RETRIES,
   failingLimitSeconds: FAILING_LIMIT_SECONDS,
+  isLocalChain: false,
 };

@@ -25,6 +25,7 @@ import { createWorkerRegistry } from './queue/worker-registry.ts';
 import { createWithToken } from './send/access-tokens.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
+import { retryScheduleOf } from './send/retry-policy.ts';
 import { createConnectorSender } from './send/send-connector.ts';
 import { createWebhookSender, failedTry } from './send/send-webhook.ts';
 
@@ -56,7 +57,8 @@ export type DeliveryWorker = {
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
-  const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
+  const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl, isLocalChain } = settings;
+  const scheduleOf = (definition?: ConnectorDefinition) => retryScheduleOf(definition, retryScheduleSeconds);
 
   const jobs = new Set<Promise<void>>();
   // One controller per request, because adding a listener to a signal that already has a thousand is slow.
@@ -81,8 +83,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   });
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
-    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
+    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
     canProbe: (type) => options.connectors(type)?.probe !== undefined,
+    retriesOf: (type) => scheduleOf(type ? options.connectors(type) : undefined).length,
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
@@ -91,7 +94,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const jobOptions = {
     sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
     sendToConnector: createConnectorSender({
-      ...{ ...senderOptions, ...(consoleUrl && { consoleUrl }) },
+      ...{ ...senderOptions, isLocalChain, ...(consoleUrl && { consoleUrl }) },
       withToken: createWithToken({ pool: db.pool, egress, secretBox, userAgent }),
       readHistory: createEndpointHistory(db.pool),
     }),
@@ -128,7 +131,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (!job.deliveries.every(leases.isSure)) return letGo(job);
     const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
     if (isAbandoned) return;
-    const outcomes = judgeTogether(job.deliveries, results, retryScheduleSeconds);
+    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.definition));
     const recording = recorder.record(outcomes);
     // Jobs that were waiting for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);

@@ -11,7 +11,6 @@ import { findConnector } from '../connectors/types/registry.ts';
 import { openReplica, type StatisticsSource } from '../database/replica.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
-import { RETRY_SCHEDULE_SECONDS } from '../delivery/send/retry-policy.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
 import { createAuditService } from '../features/audit/service.ts';
 import { createConnectorService } from '../features/connectors/service.ts';
@@ -133,11 +132,11 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
     deliveries: createDeliveryService({
       ...{ db, bus, secretBox, userAgent: USER_AGENT, ...versions },
       connectors: findConnector,
-      retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds ?? RETRY_SCHEDULE_SECONDS,
+      retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds,
     }),
     deliveryStats: createDeliveryStatsService({ db, statistics }),
     replays: createReplayService({ db, bus }),
-    payments: createPaymentService({ db }),
+    payments: createPaymentService({ db, isLocalChain: config.sandbox }),
     customers: createCustomerService({ db }),
     revenue: createRevenueService({ db, statistics }),
     audit: createAuditService({ db }),

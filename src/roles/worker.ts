@@ -33,7 +33,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
-    settings: { version: VERSION, consoleUrl, ...overrides.delivery },
+    settings: { version: VERSION, consoleUrl, isLocalChain: config.sandbox, ...overrides.delivery },
   });
   metrics.watch('deliveriesInFlight', () => worker.stats().inFlight);
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);

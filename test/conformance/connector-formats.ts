@@ -36,7 +36,8 @@ const slack: FormatCheck = (request) => {
     expect((block.fields ?? []).length).toBeLessThanOrEqual(10);
     for (const field of block.fields ?? []) atMost(field.text, 2000);
   }
-  const ours = /<!date\^\d+\^[^|<>]*\|[^<>]*>|<https:\/\/console\.example\/[^|<>]*\|Open in the console>/g;
+  const ours =
+    /<!date\^\d+\^[^|<>]*\|[^<>]*>|<https:\/\/console\.example\/[^|<>]*\|Open in the console>|<https:\/\/sepolia\.basescan\.org\/tx\/0x[0-9a-f]{64}\|View the transaction>/g;
   for (const each of [text, ...texts.map((entry) => entry.text)]) {
     expect(each.replace(ours, '')).not.toMatch(/[<>]/);
     oneLine(each);
@@ -66,8 +67,10 @@ const discord: FormatCheck = (request) => {
   }
   const names = fields.map(({ name }: { name: string }) => name);
   expect([...all, ...names, footer.text].join('').length).toBeLessThanOrEqual(6000);
+  const ours =
+    /\[Open in the console\]\(<https:\/\/console\.example\/[^<>]*>\)|\[View the transaction\]\(https:\/\/sepolia\.basescan\.org\/tx\/0x[0-9a-f]{64}\)/g;
   for (const text of all) {
-    const unescaped = text.replace(/\\./gs, '');
+    const unescaped = text.replace(ours, '').replace(/\\./gs, '');
     expect(unescaped).not.toMatch(/[*_~`|><[\]()@#]/);
     expect(unescaped).not.toContain('://');
     oneLine(text);
@@ -81,7 +84,8 @@ const telegram: FormatCheck = (request) => {
   const outside = text
     .replace(/<code>[^<>]*<\/code>/g, '')
     .replace(/<b>[^<>]*<\/b>/g, '')
-    .replace(/<a href="https:\/\/console\.example\/[^"<>]*">Open in the console<\/a>/g, '');
+    .replace(/<a href="https:\/\/console\.example\/[^"<>]*">Open in the console<\/a>/g, '')
+    .replace(/<a href="https:\/\/sepolia\.basescan\.org\/tx\/0x[0-9a-f]{64}">View the transaction<\/a>/g, '');
   expect(outside).toMatch(/^[\w :(),.\n-]*$/);
   const visible = text.replace(/<[^>]+>/g, '').replace(/&(?:lt|gt|amp|quot|#39);/g, '.');
   atMost(visible, 4096);
@@ -96,7 +100,8 @@ function mail(subject: string, text: string, html: string): void {
   atMost(subject, 255);
   expect(text).not.toMatch(CONTROL_BUT_BREAKS);
   expect(html.replace(TAGS, '')).not.toMatch(/[<>"]/);
-  for (const [, target] of html.matchAll(/href="([^"]*)"/g)) expect(target).toMatch(/^https:\/\/console\.example\//);
+  for (const [, target] of html.matchAll(/href="([^"]*)"/g))
+    expect(target).toMatch(/^https:\/\/(?:console\.example\/|sepolia\.basescan\.org\/tx\/0x[0-9a-f]{64}$)/);
 }
 
 const sendgrid: FormatCheck = (request) => {

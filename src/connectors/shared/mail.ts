@@ -64,33 +64,34 @@ export function renderMail(message: Message): Mail {
   return { subject: message.title, text: renderText(message), html: renderHtml(message) };
 }
 
-function renderText({ title, facts, url, eventId, at }: Message): string {
+function renderText({ title, facts, url, transactionUrl, eventId, at }: Message): string {
   return [
     title,
     '',
     ...facts.map(({ label, value }) => `${label}: ${value}`),
     '',
+    ...(transactionUrl ? [`View the transaction: ${transactionUrl}`] : []),
     ...(url ? [`Open in the console: ${url}`] : []),
     `Event ${eventId}, ${utcTime(at)}`,
   ].join('\n');
 }
 
-function renderHtml({ heading, detail, tone, facts, url, eventId, at }: Message): string {
+function renderHtml({ heading, detail, tone, facts, url, transactionUrl, eventId, at }: Message): string {
   const rows = facts.map(
     ({ label, value }) =>
       `<tr><td style="padding:4px 16px 4px 0;color:#6b7280;white-space:nowrap;vertical-align:top">${escapeHtml(label)}</td>` +
       `<td style="padding:4px 0;word-break:break-word">${escapeHtml(value)}</td></tr>`,
   );
-  const link = url
-    ? `<p style="margin:20px 0 0"><a href="${escapeHtml(url)}" style="color:${TONE_COLORS[tone]}">Open in the console</a></p>`
-    : '';
+  const link = (target: string | undefined, text: string) =>
+    target ? [`<a href="${escapeHtml(target)}" style="color:${TONE_COLORS[tone]}">${text}</a>`] : [];
+  const links = [...link(url, 'Open in the console'), ...link(transactionUrl, 'View the transaction')];
   return [
     '<!doctype html><html lang="en"><body style="margin:0;padding:24px;font:15px/1.5 -apple-system,\'Segoe UI\',Roboto,sans-serif">',
     `<div style="max-width:560px;border-left:4px solid ${TONE_COLORS[tone]};padding:4px 0 4px 20px">`,
     `<h1 style="margin:0;font-size:18px">${escapeHtml(heading)}</h1>`,
     `<p style="margin:4px 0 16px;font-size:16px">${escapeHtml(detail)}</p>`,
     `<table role="presentation" style="border-collapse:collapse">${rows.join('')}</table>`,
-    link,
+    ...(links.length > 0 ? [`<p style="margin:20px 0 0">${links.join(' &nbsp; ')}</p>`] : []),
     `<p style="margin:20px 0 0;color:#6b7280;font-size:12px">Event ${escapeHtml(eventId)}, ${utcTime(at)}</p>`,
     '</div></body></html>',
   ].join('\n');

@@ -1,4 +1,5 @@
 import type { EventPayload } from '../../events/kinds.ts';
+import { findNetwork } from '../../gateway/chain/networks.ts';
 import type { BuildContext, ConnectorEvent } from '../definition.ts';
 import { counted, oneLine, shorten } from './plain-text.ts';
 
@@ -25,6 +26,8 @@ export type Message = {
   amount?: string;
   /** Link to the event in the console. */
   url?: string;
+  /** Link to the transaction in a block explorer. It contains no characters that need escaping. */
+  transactionUrl?: string;
   eventId: string;
   /** ISO 8601 UTC. */
   at: string;
@@ -35,6 +38,7 @@ type View = { heading: string; detail: string; tone: Tone; amount?: string; fact
 const MAX_FACTS = 8;
 const MAX_VALUE_LENGTH = 200;
 const MAX_TITLE_LENGTH = 150;
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/;
 
 const NETWORK_NAMES: Readonly<Record<string, string>> = {
   'eip155:1': 'Ethereum',
@@ -49,9 +53,10 @@ const NETWORK_NAMES: Readonly<Record<string, string>> = {
 /** Describes an event for people. The same event produces the same message on every attempt. */
 export function describeEvent(
   event: ConnectorEvent,
-  context: Pick<BuildContext, 'projectName' | 'consoleUrl'>,
+  context: Pick<BuildContext, 'projectName' | 'consoleUrl' | 'isLocalChain'>,
 ): Message {
   const view = viewOf(event);
+  const transactionUrl = context.isLocalChain || event.test ? undefined : transactionUrlOf(event);
   const heading = event.test ? `[Test] ${view.heading}` : view.heading;
   const detail = clean(view.detail);
   const facts = [
@@ -67,6 +72,7 @@ export function describeEvent(
     facts: facts.filter(({ value }) => value !== '').slice(0, MAX_FACTS),
     ...(view.amount && { amount: clean(view.amount) }),
     ...(context.consoleUrl && { url: context.consoleUrl }),
+    ...(transactionUrl && { transactionUrl }),
     eventId: event.id,
     at: event.timestamp,
   };
@@ -115,9 +121,9 @@ function paymentView(
       fact('Amount', amount),
       fact('Endpoint', `${data.method} ${data.endpointPath}`),
       ...extraFacts,
-      fact('Payer', shortHex(data.payer)),
+      fact('Payer', data.payer),
       fact('Network', networkName(data.network)),
-      fact('Transaction', shortHex(data.transactionHash)),
+      fact('Transaction', data.transactionHash),
     ],
   };
 }
@@ -132,10 +138,10 @@ function firstPaymentView(data: EventPayload<'customer.first_payment'>): View {
     facts: [
       fact('Amount', amount),
       fact('Endpoint', data.endpointPath),
-      fact('Payer', shortHex(data.payer)),
+      fact('Payer', data.payer),
       fact('Customer', data.customerId),
       fact('Network', networkName(data.network)),
-      fact('Transaction', shortHex(data.transactionHash)),
+      fact('Transaction', data.transactionHash),
     ],
   };
 }
@@ -151,7 +157,7 @@ function milestoneView(data: EventPayload<'customer.milestone'>): View {
       fact('Milestone', amount),
       fact('Spent so far', money(data.totalUsd, 'USD')),
       fact('Payments', String(data.paymentCount)),
-      fact('Payer', shortHex(data.payer)),
+      fact('Payer', data.payer),
       fact('Customer', data.customerId),
     ],
   };
@@ -221,10 +227,17 @@ function money(amount: string, unit: string): string {
   return `${whole}.${fraction.padEnd(2, '0')} ${unit}`;
 }
 
-/** `0x1F98431c8aD9…` → `0x1F98…F984`. Anything else is unchanged. */
-function shortHex(value: string | null | undefined): string {
-  if (!value || !/^0x[0-9a-fA-F]{16,}$/.test(value)) return value ?? '';
+/** `0x1F98431c8aD9…` → `0x1F98…F984`, for titles. Anything else is unchanged. */
+function shortHex(value: string): string {
+  if (!/^0x[0-9a-fA-F]{16,}$/.test(value)) return value;
   return `${value.slice(0, 6)}…${value.slice(-4)}`;
+}
+
+/** The transaction's page in the network's block explorer, if there are both. */
+function transactionUrlOf({ data }: ConnectorEvent): string | undefined {
+  if (!('transactionHash' in data) || !TRANSACTION_HASH.test(data.transactionHash ?? '')) return undefined;
+  const network = findNetwork(data.network);
+  return network && network.transactionUrl + data.transactionHash;
 }
 
 function networkName(network: string): string {

@@ -17,6 +17,8 @@ import { escapeWithin } from '../shared/plain-text.ts';
 const MAX_TITLE_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 4096;
 const MAX_FIELD_VALUE_LENGTH = 1024;
+/** Up to three fields share a line. A wallet's address is longer and gets a line of its own. */
+const MAX_INLINE_LENGTH = 40;
 const BLOCKED_RETRY_SECONDS = 10 * 60;
 
 const WEBHOOK_PATH = /^\/api\/(?:v\d+\/)?webhooks\/(?<id>\d+)\/(?<token>[\w-]+)\/?$/;
@@ -140,7 +142,12 @@ function rejectedField(json: unknown): string {
   return path.length > 0 ? ` (${path.join('.')})` : '';
 }
 
-function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Message) {
+function renderMessage({ heading, detail, tone, facts, url, transactionUrl, eventId, at }: Message) {
+  const links = [
+    ...(transactionUrl ? [`[View the transaction](${transactionUrl})`] : []),
+    // The title is also a link, but few readers notice it.
+    ...(url ? [`[Open in the console](<${url}>)`] : []),
+  ];
   return {
     username: 'Payments',
     allowed_mentions: { parse: [] },
@@ -150,11 +157,14 @@ function renderMessage({ heading, detail, tone, facts, url, eventId, at }: Messa
         ...(url && { url }),
         ...(detail && { description: markdown(detail, MAX_DESCRIPTION_LENGTH) }),
         color: TONE_COLORS[tone],
-        fields: facts.map(({ label, value }) => ({
-          name: label,
-          value: markdown(value, MAX_FIELD_VALUE_LENGTH),
-          inline: value.length <= 40,
-        })),
+        fields: [
+          ...facts.map(({ label, value }) => ({
+            name: label,
+            value: markdown(value, MAX_FIELD_VALUE_LENGTH),
+            inline: value.length <= MAX_INLINE_LENGTH,
+          })),
+          ...(links.length > 0 ? [{ name: 'Links', value: links.join('  ·  '), inline: false }] : []),
+        ],
         footer: { text: eventId },
         timestamp: at,
       },

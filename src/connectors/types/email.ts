@@ -6,7 +6,9 @@ import { mailboxField, mailboxListField, parseMailbox, renderMail } from '../sha
 import { describeEvent } from '../shared/message.ts';
 
 const MAX_RECIPIENTS = 100;
-const CREDITS_RETRY_SECONDS = 4 * 60 * 60;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const CREDITS_RETRY_SECONDS = 4 * HOUR;
 
 const HOSTS = { global: 'https://api.sendgrid.com', eu: 'https://api.eu.sendgrid.com' } as const;
 
@@ -44,6 +46,8 @@ export const email = defineConnector({
   documentationUrl: 'https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys',
   config,
   carries: () => true,
+  // SendGrid has no idempotency key and may send an email even if it responds with an error, so retries are far apart.
+  retryDelaysSeconds: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 24 * HOUR],
   build: ([event], { apiKey, from, to, region = 'global' }, context) => {
     const mail = renderMail(describeEvent(event, context));
     return {

@@ -100,11 +100,12 @@ function classify(response: ConnectorResponse, now?: Date): Outcome {
  * Labels and values go in two columns. Slack has no way to escape its `*bold*` markup, so data goes into `plain_text`
  * objects, which have no markup, mentions, or links.
  */
-function renderMessage({ title, facts, url, eventId, at }: Message) {
+function renderMessage({ title, facts, url, transactionUrl, eventId, at }: Message) {
   const context = [
     escapeSlack(eventId),
     `<!date^${Math.floor(Date.parse(at) / 1000)}^{date_short_pretty} {time_secs}|${utcTime(at)}>`,
-    ...(url ? [`<${escapeSlack(url).replaceAll('|', '%7C')}|Open in the console>`] : []),
+    ...(transactionUrl ? [link(transactionUrl, 'View the transaction')] : []),
+    ...(url ? [link(url, 'Open in the console')] : []),
   ];
   return {
     // Shown in notifications and by clients that can't show blocks.
@@ -124,6 +125,10 @@ function renderMessage({ title, facts, url, eventId, at }: Message) {
       { type: 'context', elements: [{ type: 'mrkdwn', text: context.join('  ·  '), verbatim: true }] },
     ],
   };
+}
+
+function link(url: string, text: string): string {
+  return `<${escapeSlack(url).replaceAll('|', '%7C')}|${text}>`;
 }
 
 function plainText(text: string, maxLength: number) {

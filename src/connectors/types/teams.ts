@@ -101,7 +101,11 @@ function inMessage(card: object) {
  * but rich text doesn't (https://learn.microsoft.com/en-us/adaptive-cards/authoring-cards/text-features). Mentions need
  * an entity list, which the card doesn't have.
  */
-function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message) {
+function renderCard({ heading, detail, tone, facts, url, transactionUrl, eventId, at }: Message) {
+  const actions = [
+    ...(url ? [openUrl('Open in the console', url)] : []),
+    ...(transactionUrl ? [openUrl('View the transaction', transactionUrl)] : []),
+  ];
   return {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -122,8 +126,12 @@ function renderCard({ heading, detail, tone, facts, url, eventId, at }: Message)
       ),
       richText([{ text: `${eventId}, ${utcTime(at)}`, isSubtle: true, size: 'Small' }]),
     ],
-    ...(url && { actions: [{ type: 'Action.OpenUrl', title: 'Open in the console', url }] }),
+    ...(actions.length > 0 && { actions }),
   };
+}
+
+function openUrl(title: string, url: string) {
+  return { type: 'Action.OpenUrl', title, url };
 }
 
 function richText(

@@ -6,7 +6,7 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { secretField, textField } from '../fields.ts';
+import { secretField, textOrNumberField } from '../fields.ts';
 import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Message, utcTime } from '../shared/message.ts';
 import { escapeHtml } from '../shared/plain-text.ts';
@@ -19,7 +19,7 @@ const config = z.strictObject({
     pattern: /^\d+:[\w-]{30,}$/,
     hint: 'Must be the full token from BotFather, such as 110201543:AAHdqTcv….',
   }),
-  chatId: textField({
+  chatId: textOrNumberField({
     title: 'Chat ID',
     description: "The chat's numeric ID (which starts with -100 for groups and channels), or a public chat's @name.",
     example: '-1001234567890',
@@ -155,7 +155,7 @@ function sendMessage(botToken: string, chatId: string, message: Message): Connec
  * Telegram turns `@names`, `#tags`, `/commands`, and URLs in plain text into links, and notifies the members whose
  * names appear. It doesn't do so inside `<code>`, so all data goes there.
  */
-function renderText({ heading, detail, facts, url, eventId, at }: Message): string {
+function renderText({ heading, detail, facts, url, transactionUrl, eventId, at }: Message): string {
   return [
     `<b>${escapeHtml(heading)}</b>`,
     ...(detail ? [`<code>${escapeHtml(detail)}</code>`] : []),
@@ -163,6 +163,7 @@ function renderText({ heading, detail, facts, url, eventId, at }: Message): stri
     ...facts.map(({ label, value }) => `${escapeHtml(label)}: <code>${escapeHtml(value)}</code>`),
     '',
     `<code>${escapeHtml(eventId)}</code>, ${utcTime(at)}`,
+    ...(transactionUrl ? [`<a href="${transactionUrl}">View the transaction</a>`] : []),
     ...(url ? [`<a href="${escapeHtml(url)}">Open in the console</a>`] : []),
   ].join('\n');
 }

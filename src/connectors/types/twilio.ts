@@ -190,7 +190,7 @@ function renderSms({ title, amount, url, eventId }: Message): string {
   const tails = [link?.includes(eventId) ? [link] : [link, eventId], [eventId]];
   const fitting = tails
     .map((tail) => tail.filter((line) => line !== undefined).join('\n'))
-    .find((tail) => gsmLength(tail) <= SMS_LENGTH - MIN_TITLE_LENGTH);
+    .find((tail) => gsmLength(tail) < SMS_LENGTH - Math.min(gsmLength(headline), MIN_TITLE_LENGTH));
   const tail = fitting ?? eventId;
   return `${cutGsmText(headline, SMS_LENGTH - gsmLength(tail) - 1)}\n${tail}`;
 }

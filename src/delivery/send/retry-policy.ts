@@ -1,3 +1,4 @@
+import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { isUnsent } from '../../egress/egress-error.ts';
 import { MAX_RETRY_AFTER_SECONDS } from '../../retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
@@ -17,6 +18,18 @@ export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
   20 * HOUR,
   24 * HOUR,
 ];
+
+/**
+ * When a delivery's retries are due: on its connector type's own schedule, or on the usual one.
+ *
+ * @param replacement replaces every schedule, for tests.
+ */
+export function retryScheduleOf(
+  definition?: Pick<ConnectorDefinition, 'retryDelaysSeconds'>,
+  replacement?: readonly number[],
+): readonly number[] {
+  return replacement ?? definition?.retryDelaysSeconds ?? RETRY_SCHEDULE_SECONDS;
+}
 
 const JITTER = 0.2;
 
@@ -72,6 +85,9 @@ export const QUICK_RETRIES: QuickRetryPolicy = {
   maxRetryAfterSeconds: 2,
   minDelayMilliseconds: 100,
 };
+
+/** Leaves every retry to the schedule. */
+export const NO_QUICK_RETRIES: QuickRetryPolicy = { ...QUICK_RETRIES, maxRetries: 0 };
 
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 

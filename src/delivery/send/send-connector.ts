@@ -23,6 +23,7 @@ import type { ReadHistory } from './endpoint-history.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
+import { NO_QUICK_RETRIES } from './retry-policy.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 import { toResponse } from './vendor-response.ts';
 
@@ -33,6 +34,8 @@ export type ConnectorSenderOptions = SenderOptions & {
   withToken: WithToken;
   /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;
+  /** Whether payments are settled on a local chain. */
+  isLocalChain: boolean;
   readHistory?: ReadHistory;
 };
 
@@ -80,7 +83,8 @@ async function sendGroup(
   options: ConnectorSenderOptions,
 ): Promise<SendResult> {
   const [first] = group;
-  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory, withToken } = options;
+  const { egress, secretBox, log, userAgent, consoleUrl, isLocalChain, readHistory, withToken } = options;
+  const quickRetries = definition.retryDelaysSeconds ? NO_QUICK_RETRIES : options.quickRetries;
   const timeoutMilliseconds = definition.timeoutSeconds
     ? definition.timeoutSeconds * 1000
     : options.timeoutMilliseconds;
@@ -125,6 +129,7 @@ async function sendGroup(
           ? isAmbiguous(previous.attempt?.errorClass ?? null)
           : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
         now: new Date(startedAt),
+        isLocalChain,
         ...(eventUrl && { consoleUrl: eventUrl }),
         ...(await lookBack()),
       };
@@ -156,7 +161,8 @@ async function sendGroup(
           ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }),
           remember: learned,
         };
-        return { sending, isUnauthorized: response.statusCode === 401 };
+        // After a delivery, doing everything again with a new token would only repeat it.
+        return { sending, isUnauthorized: response.statusCode === 401 && outcome.kind !== 'delivered' };
       }
     }
 

@@ -5,7 +5,6 @@ import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { Project } from '../projects/schema.ts';
-import { explorerUrlOf } from './explorer.ts';
 import { atomicOf } from './payload.ts';
 import type { PaymentService } from './service.ts';
 
@@ -125,8 +124,9 @@ export const Payment = builder.prismaNode('Payment', {
     }),
     explorerUrl: t.string({
       nullable: true,
-      description: 'Block explorer page for the transaction, if the network has a well-known explorer.',
-      resolve: explorerUrlOf,
+      description:
+        'Block explorer page for the transaction, if the network has a well-known explorer. Null in the sandbox.',
+      resolve: (payment, _args, { services }) => services.payments.explorerUrl(payment),
     }),
     validBefore: t.expose('validBefore', { type: 'DateTime', description: 'When the authorization expires.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the payment was received.' }),

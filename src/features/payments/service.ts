@@ -1,6 +1,7 @@
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Database } from '../../database/client.ts';
+import { findNetwork } from '../../gateway/chain/networks.ts';
 import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { type PaymentFilter, toColumns } from './filter.ts';
 
@@ -14,8 +15,14 @@ export type PaymentTotals = {
 export type PaymentService = ReturnType<typeof createPaymentService>;
 
 /** A project's payments, as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
-export function createPaymentService({ db }: { db: Database }) {
+export function createPaymentService({ db, isLocalChain = false }: { db: Database; isLocalChain?: boolean }) {
   return {
+    /** The block explorer's page for a payment's transaction. Null if there is no transaction or no known explorer. */
+    explorerUrl({ network, transactionHash }: Pick<Payment, 'network' | 'transactionHash'>): string | null {
+      const transactionUrl = isLocalChain ? undefined : findNetwork(network)?.transactionUrl;
+      return transactionUrl && transactionHash ? transactionUrl + transactionHash : null;
+    },
+
     async list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
       return db.prisma.payment.findMany({
         ...query,

@@ -9,6 +9,8 @@ export type Network = {
   isTestnet: boolean;
   /** A public node for looking up settlements. */
   rpcUrl: string;
+  /** Where a transaction's page in a block explorer starts; the transaction's hash follows. */
+  transactionUrl: string;
   asset: {
     symbol: string;
     /** EIP-55 checksummed. */
@@ -32,6 +34,7 @@ const NETWORKS: readonly Network[] = [
     title: 'Base',
     isTestnet: false,
     rpcUrl: 'https://mainnet.base.org',
+    transactionUrl: 'https://basescan.org/tx/',
     asset: { symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', name: 'USD Coin', version: '2' },
   },
   {
@@ -41,6 +44,7 @@ const NETWORKS: readonly Network[] = [
     title: 'Base Sepolia',
     isTestnet: true,
     rpcUrl: 'https://sepolia.base.org',
+    transactionUrl: 'https://sepolia.basescan.org/tx/',
     asset: { symbol: 'USDC', address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', name: 'USDC', version: '2' },
   },
 ];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../src/connectors/definition.ts';
 import { listConnectors } from '../../../src/connectors/types/registry.ts';
-import { N8N_HOST, sampleConfig } from '../support/configs.ts';
+import { N8N_HOST, SUPABASE_HOST, sampleConfig } from '../support/configs.ts';
 import { openStage, type Stage } from './stage.ts';
 
 type Problem = { code: string; errors: { pointer: string; message: string }[] };
@@ -51,6 +51,35 @@ describe('creating a connector', () => {
     const answer = await create({ type: 'n8n', config: { webhookUrl }, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toMatchObject([{ pointer: '/config/webhookUrl' }]);
+  });
+
+  test.each([
+    'https://169.254.169.254',
+    'https://10.0.0.1:8443',
+    'https://supabase.example:22',
+    'http://supabase.example',
+  ])('of type supabase is rejected with the URL %s', async (url) => {
+    const answer = await create({ type: 'supabase', config: { url, apiKey: 'sb_secret_1' }, eventTypes: ['*'] });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toMatchObject([{ pointer: '/config/url' }]);
+  });
+
+  test('of type supabase sends rows to a server of its own', async () => {
+    const connector = await stage.connect('supabase', { config: { url: `https://${SUPABASE_HOST}/data/` } });
+    await stage.record('payment.settled');
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED');
+    const { url } = stage.vendors.callsTo('supabase').at(-1)!;
+    expect(url.host + url.pathname).toBe(`${SUPABASE_HOST}/data/rest/v1/payment_events`);
+    await stage.patch(connector.id, { isActive: false });
+  });
+
+  test('of type telegram accepts a chat ID that is a number', async () => {
+    const connector = await stage.connect('telegram', { config: { chatId: -1001234567890 } });
+    expect(connector.config.chatId).toBe('-1001234567890');
+    await stage.record('payment.settled');
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED');
+    expect(JSON.parse(stage.vendors.callsTo('telegram').at(-1)!.body).chat_id).toBe('-1001234567890');
+    await stage.patch(connector.id, { isActive: false });
   });
 
   test('reports what is wrong with each field', async () => {

@@ -67,16 +67,18 @@ describe('an email', () => {
         '',
         'Amount: 0.01 USDC',
         'Endpoint: GET /weather',
-        'Payer: 0x1F98…F984',
+        'Payer: 0x1F98431c8aD98523631AE4a59f267346ea31F984',
         'Network: Base Sepolia (test network)',
-        'Transaction: 0x5e5e…5e5e',
+        `Transaction: 0x${'5e'.repeat(32)}`,
         'Project: Weather API',
         '',
+        `View the transaction: https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)}`,
         'Open in the console: https://console.example.com/e?a=1&b=2',
         'Event evt_01jc9x2v5qe3w8k4m6n7p9r0st, 2026-01-02 03:04:05 UTC',
       ].join('\n'),
     );
     expect(html).toContain('href="https://console.example.com/e?a=1&amp;b=2"');
+    expect(html).toContain(`href="https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)}"`);
     for (const { label, value } of message.facts) {
       expect(html).toContain(`>${label}</td>`);
       expect(html).toContain(`>${value}</td>`);

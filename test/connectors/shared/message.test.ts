@@ -5,6 +5,7 @@ import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { HOSTILE_TEXTS, sampleContext, sampleEvent, testEvent } from '../support/samples.ts';
 
+const TRANSACTION_HASH = `0x${'5e'.repeat(32)}`;
 const describeKind = (event: ConnectorEvent) => describeEvent(event, sampleContext());
 const valuesOf = (event: ConnectorEvent) =>
   Object.fromEntries(describeKind(event).facts.map(({ label, value }) => [label, value]));
@@ -32,9 +33,9 @@ describe('a message for each event type', () => {
     expect(valuesOf(sampleEvent('payment.settled'))).toEqual({
       Amount: '0.01 USDC',
       Endpoint: 'GET /weather',
-      Payer: '0x1F98…F984',
+      Payer: '0x1F98431c8aD98523631AE4a59f267346ea31F984',
       Network: 'Base Sepolia (test network)',
-      Transaction: '0x5e5e…5e5e',
+      Transaction: TRANSACTION_HASH,
       Project: 'Weather API',
     });
   });
@@ -83,6 +84,30 @@ describe('a message for each event type', () => {
     expect(describeKind(sampleEvent('payment.settled'))).not.toHaveProperty('url');
     const consoleUrl = 'https://console.example.com/events/evt_1';
     expect(describeEvent(sampleEvent('payment.settled'), sampleContext({ consoleUrl })).url).toBe(consoleUrl);
+  });
+});
+
+describe("the link to a payment's transaction", () => {
+  const linkOf = (event: ConnectorEvent, context = {}) => describeEvent(event, sampleContext(context)).transactionUrl;
+
+  test.each([
+    ['eip155:8453', `https://basescan.org/tx/${TRANSACTION_HASH}`],
+    ['eip155:84532', `https://sepolia.basescan.org/tx/${TRANSACTION_HASH}`],
+    ['eip155:1', undefined],
+  ])('leads to the block explorer of the network %s', (network, url) => {
+    expect(linkOf(sampleEvent('payment.settled', { network }))).toBe(url);
+    expect(linkOf(sampleEvent('customer.first_payment', { network }))).toBe(url);
+  });
+
+  test('is left out without a transaction, for a test event, and on a local chain', () => {
+    expect(linkOf(sampleEvent('payment.verified'))).toBeUndefined();
+    expect(linkOf(sampleEvent('payment.failed', { transactionHash: null }))).toBeUndefined();
+    expect(linkOf(testEvent())).toBeUndefined();
+    expect(linkOf(sampleEvent('payment.settled'), { isLocalChain: true })).toBeUndefined();
+  });
+
+  test.each(HOSTILE_TEXTS)('is left out if the hash is not one: %j', (transactionHash) => {
+    expect(linkOf(sampleEvent('payment.settled', { transactionHash }))).toBeUndefined();
   });
 });
 

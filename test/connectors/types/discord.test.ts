@@ -44,10 +44,15 @@ describe('a Discord request', () => {
           fields: [
             { name: 'Amount', value: '0.01 USDC', inline: true },
             { name: 'Endpoint', value: 'GET /weather', inline: true },
-            { name: 'Payer', value: '0x1F98…F984', inline: true },
+            { name: 'Payer', value: '0x1F98431c8aD98523631AE4a59f267346ea31F984', inline: false },
             { name: 'Network', value: 'Base Sepolia \\(test network\\)', inline: true },
-            { name: 'Transaction', value: '0x5e5e…5e5e', inline: true },
+            { name: 'Transaction', value: `0x${'5e'.repeat(32)}`, inline: false },
             { name: 'Project', value: 'Weather API', inline: true },
+            {
+              name: 'Links',
+              value: `[View the transaction](https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)})  ·  [Open in the console](<https://console.example.com/events/evt_1>)`,
+              inline: false,
+            },
           ],
           footer: { text: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st' },
           timestamp: '2026-01-02T03:04:05.678Z',

@@ -39,6 +39,10 @@ describe('a SendGrid request', () => {
     });
   });
 
+  test('is retried after 5 s, 5 min, and 30 min, and never within moments, because SendGrid has no idempotency key', () => {
+    expect(email.retryDelaysSeconds!.slice(0, 3)).toEqual([5, 300, 1_800]);
+  });
+
   test("sends to the account's region", () => {
     const request = requestOf(email.build([settled], { ...config, region: 'eu' }, sampleContext()));
     expect(request.url).toBe('https://api.eu.sendgrid.com/v3/mail/send');

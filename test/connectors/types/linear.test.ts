@@ -55,7 +55,7 @@ describe('a Linear request', () => {
       '- **Endpoint:** `GET /weather`',
       '- **Stage:** `settle`',
       '- **Reason:** `The payer does not hold enough of the asset.`',
-      '- **Payer:** `0x1F98…F984`',
+      '- **Payer:** `0x1F98431c8aD98523631AE4a59f267346ea31F984`',
       '- **Network:** `Base Sepolia (test network)`',
       '- **Project:** `Weather API`',
       '- **Time:** `2026-01-02 03:04:05 UTC`',

@@ -43,8 +43,13 @@ describe('a Slack request', () => {
           type: 'section',
           fields: [
             ...[label('Amount'), plain('0.01 USDC'), label('Endpoint'), plain('GET /weather')],
-            ...[label('Payer'), plain('0x1F98…F984'), label('Network'), plain('Base Sepolia (test network)')],
-            ...[label('Transaction'), plain('0x5e5e…5e5e')],
+            ...[
+              label('Payer'),
+              plain('0x1F98431c8aD98523631AE4a59f267346ea31F984'),
+              label('Network'),
+              plain('Base Sepolia (test network)'),
+            ],
+            ...[label('Transaction'), plain(`0x${'5e'.repeat(32)}`)],
           ],
         },
         { type: 'section', fields: [label('Project'), plain('Weather API')] },
@@ -54,7 +59,7 @@ describe('a Slack request', () => {
             {
               type: 'mrkdwn',
               verbatim: true,
-              text: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st  ·  <!date^1767323045^{date_short_pretty} {time_secs}|2026-01-02 03:04:05 UTC>  ·  <https://c.example/e?a&amp;b|Open in the console>',
+              text: `evt_01jc9x2v5qe3w8k4m6n7p9r0st  ·  <!date^1767323045^{date_short_pretty} {time_secs}|2026-01-02 03:04:05 UTC>  ·  <https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)}|View the transaction>  ·  <https://c.example/e?a&amp;b|Open in the console>`,
             },
           ],
         },

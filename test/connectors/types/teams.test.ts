@@ -66,9 +66,9 @@ describe('a Teams request', () => {
         },
         factBlock('Amount', '0.01 USDC'),
         factBlock('Endpoint', 'GET /weather'),
-        factBlock('Payer', '0x1F98…F984'),
+        factBlock('Payer', '0x1F98431c8aD98523631AE4a59f267346ea31F984'),
         factBlock('Network', 'Base Sepolia (test network)'),
-        factBlock('Transaction', '0x5e5e…5e5e'),
+        factBlock('Transaction', `0x${'5e'.repeat(32)}`),
         factBlock('Project', 'Weather API'),
         {
           type: 'RichTextBlock',
@@ -81,6 +81,11 @@ describe('a Teams request', () => {
       ],
       actions: [
         { type: 'Action.OpenUrl', title: 'Open in the console', url: 'https://console.example.com/events/evt_1' },
+        {
+          type: 'Action.OpenUrl',
+          title: 'View the transaction',
+          url: `https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)}`,
+        },
       ],
     });
   });
@@ -98,7 +103,8 @@ describe('a Teams request', () => {
 
   test.each(EVENT_KINDS)('sends %s', (kind) => {
     expect(teams.carries(kind, new Set())).toBe(true);
-    const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(kind));
+    const context = sampleContext({ isLocalChain: true });
+    const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(kind), context);
     expect(card.body[0].items[0].text).toMatch(/^[A-Z][a-z ]+$/);
     expect(card).not.toHaveProperty('actions');
   });

@@ -43,12 +43,13 @@ describe('a Telegram request', () => {
         '',
         'Amount: <code>0.01 USDC</code>',
         'Endpoint: <code>GET /weather</code>',
-        'Payer: <code>0x1F98…F984</code>',
+        'Payer: <code>0x1F98431c8aD98523631AE4a59f267346ea31F984</code>',
         'Network: <code>Base Sepolia (test network)</code>',
-        'Transaction: <code>0x5e5e…5e5e</code>',
+        `Transaction: <code>0x${'5e'.repeat(32)}</code>`,
         'Project: <code>Weather API</code>',
         '',
         '<code>evt_01jc9x2v5qe3w8k4m6n7p9r0st</code>, 2026-01-02 03:04:05 UTC',
+        `<a href="https://sepolia.basescan.org/tx/0x${'5e'.repeat(32)}">View the transaction</a>`,
         '<a href="https://console.example.com/e?a=&quot;1&quot;&amp;b">Open in the console</a>',
       ].join('\n'),
       parse_mode: 'HTML',
@@ -136,11 +137,18 @@ describe('a Telegram group that became a supergroup', () => {
 });
 
 describe('the Telegram config', () => {
+  test('stores a chat ID that is a number as text', () => {
+    expect(telegram.config.parse({ botToken, chatId: -1001234567890 })).toEqual({ botToken, chatId: '-1001234567890' });
+  });
+
   test.each([
     [{ botToken, chatId: '-1001234567890' }, true],
     [{ botToken, chatId: '42' }, true],
     [{ botToken, chatId: '@my_channel' }, true],
-    [{ botToken, chatId: -100123 }, false],
+    [{ botToken, chatId: -1001234567890 }, true],
+    [{ botToken, chatId: 1.5 }, false],
+    [{ botToken, chatId: 2 ** 53 }, false],
+    [{ botToken, chatId: [42] }, false],
     [{ botToken, chatId: '@x' }, false],
     [{ botToken, chatId: 'my_channel' }, false],
     [{ botToken, chatId: '1 2' }, false],

@@ -61,6 +61,8 @@ describe('a Twilio request', () => {
     expect(linkTo(`https://c.example/events/${settled.id}`)).toBe(
       `Payment settled: 0.01 USDC\nhttps://c.example/events/${settled.id}`,
     );
+    const longLink = `https://tollgate.example/console/projects/proj_01jc9x2v5qe3w8k4m6n7p9r0st/events/${settled.id}`;
+    expect(linkTo(longLink)).toBe(`Payment settled: 0.01 USDC\n${longLink}`);
     expect(linkTo('https://c.example/e/1')).toBe(`Payment settled: 0.01 USDC\nhttps://c.example/e/1\n${settled.id}`);
     expect(linkTo(`https://c.example/${'x'.repeat(150)}`)).toBe(`Payment settled: 0.01 USDC\n${settled.id}`);
   });

@@ -4,6 +4,7 @@ import { topics } from '../../../src/bus/bus.ts';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import { secretField, textField } from '../../../src/connectors/fields.ts';
 import { releaseHeld } from '../../../src/delivery/queue/held.ts';
+import { QUICK_RETRIES } from '../../../src/delivery/send/retry-policy.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
 
@@ -92,6 +93,20 @@ describe('a connector delivery', () => {
     ]);
     expect(delivery).toMatchObject({ statusCode: 200, reason: 'It said ok ••••' });
     expect(await stage.attempts(id)).toMatchObject([{ number: 1, statusCode: 200, responseBody: 'ok ••••' }]);
+  });
+
+  test("follows its type's own retry schedule, without quick retries", async () => {
+    receiver.answerNext({ statusCode: 500 }, { statusCode: 500 }, { statusCode: 500 });
+    const id = await stage.addDelivery(await addConnector());
+    start(
+      { ...plain, retryDelaysSeconds: [0.5, 0.5] },
+      { quickRetries: QUICK_RETRIES, retryScheduleSeconds: undefined },
+    );
+    const delivery = await stage.deliveryIs(id, 'FAILED');
+    expect(delivery).toMatchObject({ attemptCount: 3, reason: 'Busy.' });
+    const times = (await stage.attempts(id)).map(({ startedAt }) => (startedAt as Date).getTime());
+    // 0.5 seconds less 20%.
+    for (const index of [1, 2]) expect(times[index]! - times[index - 1]!).toBeGreaterThan(390);
   });
 
   test('is retried as its type decides, with the attempt number', async () => {

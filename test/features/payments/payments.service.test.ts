@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
 import type { NewPayment } from '../../../src/features/payments/payment-record.ts';
 import { newId } from '../../../src/ids.ts';
-import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { caller, startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createKey, createProject, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 import { claimed, hex, newPayment, openTestLedger, sent, settled, type TestLedger, USDC } from './support.ts';
@@ -94,6 +94,20 @@ describe('a payment', () => {
     const { id } = await pay({ network: 'eip155:31337' });
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({ explorerUrl: null, transactionHash: expect.stringMatching(/^0x/) });
+  });
+
+  test('on the local chain of the sandbox has no explorer page', async () => {
+    const { id, transactionHash } = await pay();
+    const sandbox = await startTestApp({
+      ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } },
+      config: { sandbox: true },
+    });
+    try {
+      const { body } = await caller(sandbox.url, '', alice.token).rest('GET', `${project.base}/payments/${id}`);
+      expect(body).toMatchObject({ explorerUrl: null, transactionHash });
+    } finally {
+      await sandbox.stop();
+    }
   });
 
   test('is a node with a link to its customer and back', async () => {

@@ -3,6 +3,7 @@ import { type ConnectorConfig, secretFields } from '../../../connectors/describe
 import type { Database } from '../../../database/client.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
 import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
+import { retryScheduleOf } from '../../../delivery/send/retry-policy.ts';
 import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
 import type { PayloadVersions } from '../../../events/versions.ts';
@@ -26,7 +27,8 @@ export type ExplanationOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   userAgent: string;
   payloadVersions?: PayloadVersions | undefined;
-  retryScheduleSeconds: readonly number[];
+  /** Replaces every retry schedule, for tests. */
+  retryScheduleSeconds?: readonly number[] | undefined;
 };
 
 export type DeliveryExplanation = {
@@ -57,9 +59,10 @@ export function createExplainer(options: ExplanationOptions) {
     const row = webhook ?? connector;
     if (!event || !row) throw notFound();
 
-    const title = connector ? (connectors(connector.type)?.title ?? connector.type) : 'webhook';
-    const destination = toState(row, title, event.now);
-    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds };
+    const definition = connector ? connectors(connector.type) : undefined;
+    const destination = toState(row, definition?.title ?? connector?.type ?? 'webhook', event.now);
+    const schedule = retryScheduleOf(definition, retryScheduleSeconds);
+    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds: schedule };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
       ...explainInWords(facts),
