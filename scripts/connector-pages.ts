@@ -4,9 +4,11 @@ import type {
   BuildContext,
   ConnectorDefinition,
   ConnectorEvent,
+  ConnectorMemory,
   ConnectorRequest,
+  ConnectorType,
 } from '../src/connectors/definition.ts';
-import { describeFields, describeLimit } from '../src/connectors/describe.ts';
+import { describeDelays, describeFields, describeLimit } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { EVENT_KINDS, type EventKind } from '../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
@@ -33,6 +35,11 @@ const CONTEXT: BuildContext = {
   attemptNumber: 1,
   previousAttemptAmbiguous: false,
   now: new Date('2026-01-02T03:04:07.678Z'),
+};
+
+/** What a connector remembers from earlier deliveries, so that the example is the request that delivers. */
+const MEMORIES: Partial<Record<ConnectorType, ConnectorMemory>> = {
+  'google-sheets': { 'tab:1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms:': '0:Payments' },
 };
 
 /** The page for each connector type. Pages are written manually, except for the sections generated from the code. */
@@ -71,7 +78,14 @@ function configTable(definition: ConnectorDefinition): string {
           : []),
       ]
     : [];
-  return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows, ...limit].join('\n');
+  const delays = describeDelays(definition);
+  const retries = delays
+    ? [
+        '',
+        `Failed deliveries are retried after ${delays} (±20%). There are no [quick retries](../webhooks.md#retries).`,
+      ]
+    : [];
+  return ['| Field | Required | Secret | Description |', '|---|---|---|---|', ...rows, ...limit, ...retries].join('\n');
 }
 
 function exampleRequest(definition: ConnectorDefinition): string {
@@ -100,7 +114,8 @@ function sampleRequest(definition: ConnectorDefinition, mark = MARK): [EventKind
       data: SAMPLE_PAYLOADS[kind],
     } as ConnectorEvent;
     const config = definition.config.parse(sampleConfig(definition.type, 'required', mark));
-    const built = definition.build([event], config, CONTEXT);
+    const context = { ...CONTEXT, memory: MEMORIES[definition.type] ?? {} };
+    const built = definition.build([event], config, context);
     if (!('skip' in built)) return [kind, built];
   }
   throw new Error(`${definition.type} supports none of ${PREFERRED.join(', ')}`);

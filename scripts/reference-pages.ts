@@ -83,8 +83,9 @@ For all connectors:
   support get a \`SKIPPED\` delivery with the reason \`not_carried\`.
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
-- Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). If the service rejects the
-  credentials, the connector [pauses](#paused-connectors) and its deliveries are held.
+- Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries), unless the connector's page gives
+  another one. If the service rejects the credentials, or if the table or other object that the connector writes to
+  doesn't exist, the connector [pauses](#paused-connectors) and its deliveries are held.
 - Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
   enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
   access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer
@@ -95,13 +96,14 @@ For all connectors:
   secret again, or set it to \`null\`. Otherwise, the request fails with 422. Without this rule, anyone who can edit a
   connector could send its secrets to their own server.
 - Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
-  address that the process listens on; in production, and in processes without the \`api\` role, messages have no links.
+  address that the process listens on; in production, and in processes without the \`api\` role, messages don't link to the
+  console. Messages about transactions on Base and Base Sepolia also link to a block explorer, except in the sandbox.
 - Your [tier](../limits.md) limits how many connectors you can have.
 
 ## Paused connectors
 
-A connector pauses if its service rejects the credentials, rejects something else that you must fix, or rejects five deliveries in a row for
-the same reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
+A connector pauses if its service rejects the credentials, can't find the table or other object that it writes to, rejects something
+else that you must fix, or rejects five deliveries in a row for the same reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
 \`isPaused: false\`. You can also [pause](../webhooks.md#pausing) a connector yourself.
 
 Types with \`canProbe\` check their credentials with a read-only request: ${listProbes()}.

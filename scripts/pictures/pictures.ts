@@ -1,0 +1,56 @@
+import type { BuildContext, ConnectorEvent, ConnectorType } from '../../src/connectors/definition.ts';
+import { getConnector } from '../../src/connectors/types/registry.ts';
+import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+import { sampleConfig } from '../../test/connectors/support/configs.ts';
+import { discordPage } from './discord.ts';
+import { resendPage, sendgridPage } from './mail.ts';
+import type { PicturePage } from './page.ts';
+import { slackPage } from './slack.ts';
+import { smsPage } from './sms.ts';
+import { teamsPage } from './teams.ts';
+import { telegramPage } from './telegram.ts';
+
+/** For each connector type that sends messages to people, the function that shows a request's body as they see it. */
+export const MESSAGE_PAGES: Readonly<Partial<Record<ConnectorType, (body: string) => PicturePage>>> = {
+  slack: slackPage,
+  discord: discordPage,
+  email: sendgridPage,
+  resend: resendPage,
+  telegram: telegramPage,
+  teams: teamsPage,
+  twilio: smsPage,
+};
+
+/** The event types in each picture. */
+export const PICTURED_KINDS: readonly EventKind[] = ['payment.settled', 'payment.failed'];
+
+export const PICTURE_CONTEXT: BuildContext = {
+  connectorId: 'con_01jc9x2v5qe3w8k4m6n7p9r0st',
+  projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+  projectName: 'Weather API',
+  selectedKinds: new Set(EVENT_KINDS),
+  memory: {},
+  attemptNumber: 1,
+  previousAttemptAmbiguous: false,
+  now: new Date('2026-01-02T03:04:07.678Z'),
+  consoleUrl:
+    'https://tollgate.example/console/projects/proj_01jc9x2v5qe3w8k4m6n7p9r0st/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+};
+
+/** An event with the documented sample payload. */
+export function picturedEvent(kind: EventKind): ConnectorEvent {
+  const { projectId } = PICTURE_CONTEXT;
+  const place = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', timestamp: '2026-01-02T03:04:05.678Z', projectId };
+  return { ...place, type: kind, test: false, data: SAMPLE_PAYLOADS[kind] } as ConnectorEvent;
+}
+
+/** How a connector type's message about an event looks. @throws Error if the type sends no messages to people */
+export function messagePage(type: ConnectorType, kind: EventKind): PicturePage {
+  const definition = getConnector(type);
+  const config = definition.config.parse(sampleConfig(type));
+  const built = definition.build([picturedEvent(kind)], config, PICTURE_CONTEXT);
+  const page = MESSAGE_PAGES[type];
+  if (!page || 'skip' in built) throw new Error(`${type} sends no message about ${kind}`);
+  return page(built.body!);
+}
