@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { type Grant, startTokenServer, type TokenServer } from '../support/token-server.ts';
+import { json } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN_HOSTS = ['oauth2.googleapis.com', 'identity.xero.com', 'oauth.platform.intuit.com'];
@@ -193,6 +194,22 @@ describe.each(CASES)('a connector of type $type with $what', ({ type, credential
     const history = JSON.stringify(await Promise.all(delivered.map((delivery) => stage.delivery(delivery.id))));
     for (const secret of [...server.tokens(), ...Object.values(secrets)]) expect(history).not.toContain(secret);
   });
+});
+
+test('rows that Google Sheets has stored are not written again if it then rejects the access token', async () => {
+  const { id } = await stage.connect('google-sheets', { eventTypes: ['payment.settled'] });
+  const config = { accessToken: null, serviceAccountKey: KEY_FILE };
+  expect((await stage.patch(id, { config })).status).toBe(200);
+  const before = stage.vendors.callsTo('google-sheets').length;
+  stage.vendors.interfere('google-sheets', (call, _response, usual) =>
+    call.body.includes('repeatCell') ? json(401, { error: { code: 401, status: 'UNAUTHENTICATED' } }) : usual(),
+  );
+  await stage.record('payment.settled', {}, { secondsAgo: 600 });
+  const [delivery] = await stage.deliveriesAre(id, 'SUCCEEDED');
+  stage.vendors.interfere('google-sheets', undefined);
+  expect(delivery!.reason).toBe("Google Sheets stored the rows but didn't format their times.");
+  const calls = stage.vendors.callsTo('google-sheets').slice(before);
+  expect(calls.filter(({ url }) => url.pathname.endsWith(':append'))).toHaveLength(1);
 });
 
 describe('a config', () => {

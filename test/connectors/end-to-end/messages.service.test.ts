@@ -65,6 +65,13 @@ test('an email is sent once when SendGrid responds with 500, and again only seco
     const { id } = await stage.connect('email');
     stage.vendors.interfereNext('email', text(500, 'Internal error'));
     await stage.record('payment.settled');
+    await expect.poll(() => stage.deliveries(id)).toMatchObject([{ status: 'PENDING', attemptCount: 1 }]);
+    const [waiting] = await stage.deliveries(id);
+    const path = `${stage.base}/deliveries/${waiting!.id}/explain`;
+    const { body } = await stage.user.rest<{ remainingTries: { afterSeconds: number | null }[] }>('GET', path);
+    expect(body.remainingTries.map(({ afterSeconds }) => afterSeconds)).toEqual([
+      ...[null, 300, 1_800, 7_200, 18_000, 36_000, 86_400],
+    ]);
     const [delivery] = await stage.deliveriesAre(id, 'SUCCEEDED');
     expect(delivery).toMatchObject({ attemptCount: 2 });
     const [first, second, ...others] = stage.vendors.timesOf('email');

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { describeDelays } from '../../../src/connectors/describe.ts';
 import { email } from '../../../src/connectors/types/email.ts';
+import { getConnector } from '../../../src/connectors/types/registry.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
@@ -41,6 +43,7 @@ describe('a SendGrid request', () => {
 
   test('is retried after 5 s, 5 min, and 30 min, and never within moments, because SendGrid has no idempotency key', () => {
     expect(email.retryDelaysSeconds!.slice(0, 3)).toEqual([5, 300, 1_800]);
+    expect(describeDelays(getConnector('email'))).toBe('5 s, 5 min, 30 min, 2 h, 5 h, 10 h, and 24 h');
   });
 
   test("sends to the account's region", () => {

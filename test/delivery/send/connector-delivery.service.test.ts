@@ -109,6 +109,19 @@ describe('a connector delivery', () => {
     for (const index of [1, 2]) expect(times[index]! - times[index - 1]!).toBeGreaterThan(390);
   });
 
+  test("counts as given up after its type's own retries, so a connector that fails for days is disabled", async () => {
+    receiver.handle(() => ({ statusCode: 500 }));
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+    const connectorId = await addConnector({ failingSince: daysAgo(6) });
+    const givenUp = { status: 'FAILED', reason: 'exhausted', nextAttemptAt: null, retryStep: 1 };
+    for (const days of [2, 1]) await stage.addDelivery(connectorId, { ...givenUp, completedAt: daysAgo(days) });
+    const id = await stage.addDelivery(connectorId);
+    start({ ...plain, retryDelaysSeconds: [0.05] }, { retryScheduleSeconds: undefined });
+    expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ attemptCount: 2 });
+    await until(async () => (await stage.connector(connectorId)).isActive === false);
+    expect(await stage.connector(connectorId)).toMatchObject({ disabledReason: 'failing' });
+  });
+
   test('is retried as its type decides, with the attempt number', async () => {
     receiver.answerNext({ statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isQuickFailure, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../../../src/delivery/send/retry-policy.ts';
+import {
+  isQuickFailure,
+  RETRY_SCHEDULE_SECONDS,
+  retryDelaySeconds,
+  retryScheduleOf,
+} from '../../../src/delivery/send/retry-policy.ts';
 import { judgeStatus } from '../../../src/delivery/send/send-webhook.ts';
 
 const DAY = 86_400;
@@ -24,6 +29,15 @@ describe('retryDelaySeconds', () => {
         expect(delay).toBeLessThanOrEqual(Math.max(scheduled * 1.2, Math.min(afterSeconds, DAY)) + 1e-6);
       }),
     );
+  });
+});
+
+describe('retryScheduleOf', () => {
+  test("is a connector type's own schedule, or else the usual one, unless a replacement is given", () => {
+    expect(retryScheduleOf()).toBe(RETRY_SCHEDULE_SECONDS);
+    expect(retryScheduleOf({})).toBe(RETRY_SCHEDULE_SECONDS);
+    expect(retryScheduleOf({ retryDelaysSeconds: [1, 2] })).toEqual([1, 2]);
+    expect(retryScheduleOf({ retryDelaysSeconds: [1, 2] }, [3])).toEqual([3]);
   });
 });
 
