@@ -59,11 +59,9 @@ export function describeLimit({ vendorLimit }: ConnectorDefinition): string | un
 /** A type's own retry schedule as text, such as `5 s, 5 min, and 2 h`; undefined if it uses the usual one. */
 export function describeDelays({ retryDelaysSeconds }: ConnectorDefinition): string | undefined {
   if (!retryDelaysSeconds) return undefined;
-  const delays = retryDelaysSeconds.map((seconds) => {
-    const [size, unit] = seconds >= 3600 ? [3600, 'h'] : seconds >= 60 ? [60, 'min'] : [1, 's'];
-    return `${seconds / (size as number)} ${unit}`;
-  });
-  return new Intl.ListFormat('en-US').format(delays);
+  const inWords = (seconds: number) =>
+    seconds >= 3600 ? `${seconds / 3600} h` : seconds >= 60 ? `${seconds / 60} min` : `${seconds} s`;
+  return new Intl.ListFormat('en-US').format(retryDelaysSeconds.map(inWords));
 }
 
 /** The config, with each secret shown as `••••` and at most its last four characters. */

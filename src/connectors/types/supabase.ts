@@ -139,7 +139,7 @@ function postgrestError(response: ConnectorResponse, { apiKey }: Config) {
 function tableUrl({ url, table = DEFAULT_TABLE }: Config): string {
   const { origin, pathname } = new URL(url);
   // The URL in the Supabase dashboard may end with the path of the API.
-  const base = pathname.replace(/\/*(?:rest\/v1\/*)?$/, '');
+  const base = pathname.replace(/\/*(?:\/rest\/v1\/*)?$/, '');
   return `${origin}${base}/rest/v1/${table}`;
 }
 

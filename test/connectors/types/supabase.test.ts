@@ -139,6 +139,8 @@ describe('the Supabase config', () => {
     ['https://abcdefghijklmnopqrst.supabase.co/rest/v1/', 'https://abcdefghijklmnopqrst.supabase.co'],
     ['https://supabase.shop.example:8443', 'https://supabase.shop.example:8443'],
     ['https://shop.example/supabase/', 'https://shop.example/supabase'],
+    ['https://shop.example/supabase/rest/v1', 'https://shop.example/supabase'],
+    ['https://shop.example/forrest/v1', 'https://shop.example/forrest/v1'],
   ])('sends to the API at %s', (url, base) => {
     const request = requestOf(supabase.build([sampleEvent('payment.settled')], { ...config, url }, sampleContext()));
     expect(request.url).toBe(`${base}/rest/v1/payment_events?on_conflict=event_id`);
