@@ -86,7 +86,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
     expect(Object.fromEntries(new URLSearchParams(call.body))).toMatchObject({
       To: '+15558675310',
       From: '+15005550006',
-      Body: `Endpoint created: /weather at 0.01 USD\n${eventId}`,
+      Body: `Endpoint created: /weather at 0.01 USD\n${stage.app.url}/console/projects/${stage.projectId}/events/${eventId}`,
     });
   },
   segment(call, mark) {
