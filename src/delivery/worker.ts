@@ -22,11 +22,12 @@ import { createMaintenance } from './queue/maintenance.ts';
 import { releaseLeases } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
 import { createWorkerRegistry } from './queue/worker-registry.ts';
-import { createWithToken } from './send/access-tokens.ts';
+import { createWithAccessToken, createWithToken } from './send/access-tokens.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
+import { failedTry } from './send/failed-tries.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
 import { createConnectorSender } from './send/send-connector.ts';
-import { createWebhookSender, failedTry } from './send/send-webhook.ts';
+import { createWebhookSender } from './send/send-webhook.ts';
 
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
@@ -89,7 +90,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const userAgent = `Tollgate/${settings.version}`;
   const senderOptions = { egress, secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
   const jobOptions = {
-    sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
+    sendWebhook: createWebhookSender({
+      ...{ ...senderOptions, ...(payloadVersions && { payloadVersions }) },
+      withAccessToken: createWithAccessToken({ pool: db.pool, egress, secretBox, userAgent }, 'webhook'),
+    }),
     sendToConnector: createConnectorSender({
       ...{ ...senderOptions, ...(consoleUrl && { consoleUrl }) },
       withToken: createWithToken({ pool: db.pool, egress, secretBox, userAgent }),

@@ -1,6 +1,6 @@
 import type { ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
-import { limitedDelaySeconds, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
+import { limitedDelaySeconds, RETRY_SCHEDULE_SECONDS, retryDelaySeconds, scheduleOf } from '../send/retry-policy.ts';
 import { rejectionOf } from './rejections.ts';
 
 type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
@@ -47,15 +47,17 @@ const RULES: Rules = {
 /**
  * Turns the result of sending a claimed delivery into the delivery's outcome.
  *
+ * @param standardSeconds the standard retry schedule. A webhook may have another one.
  * @param random from 0 to 1. It is the same for deliveries that were sent together, so they are retried together.
  */
 export function judge(
   delivery: ClaimedDelivery,
   result: SendResult,
-  schedule: readonly number[] = RETRY_SCHEDULE_SECONDS,
+  standardSeconds: readonly number[] = RETRY_SCHEDULE_SECONDS,
   random: number = Math.random(),
 ): DeliveryOutcome {
   const { attempts, verdict, remember = {} } = result;
+  const schedule = scheduleOf(delivery.webhook, standardSeconds);
   const isOurFault = attempts.at(-1)?.errorClass === 'internal';
   const isLimited =
     attempts.at(-1)?.statusCode === 429 &&
@@ -73,8 +75,8 @@ export function judge(
 export function judgeTogether(
   deliveries: readonly ClaimedDelivery[],
   results: readonly SendResult[],
-  schedule: readonly number[],
+  standardSeconds: readonly number[],
 ): DeliveryOutcome[] {
   const random = Math.random();
-  return deliveries.map((delivery, index) => judge(delivery, results[index]!, schedule, random));
+  return deliveries.map((delivery, index) => judge(delivery, results[index]!, standardSeconds, random));
 }

@@ -1,22 +1,41 @@
 import { isUnsent } from '../../egress/egress-error.ts';
+import type { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { MAX_RETRY_AFTER_SECONDS } from '../../retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** When a failed delivery is retried, in seconds after each failure. About 3 days and 3½ hours in total. */
-export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
-  5,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-];
+const DAY = 24 * HOUR;
+
+/** When a failed delivery is retried, in seconds after each failure. */
+export const RETRY_SCHEDULES: Readonly<Record<RetrySchedule, readonly number[]>> = {
+  /** About 3 days and 3½ hours in total. */
+  STANDARD: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY],
+  /** About an hour. */
+  SHORT: [5, MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  /** The standard schedule and four more days: about a week. */
+  LONG: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY, DAY, DAY, DAY, DAY],
+  NONE: [],
+};
+
+/** The schedule of connectors, and of webhooks that don't have another one. */
+export const RETRY_SCHEDULE_SECONDS = RETRY_SCHEDULES.STANDARD;
+
+/**
+ * A destination's schedule. A delivery that already waits for its next attempt uses a new schedule from its next failure,
+ * at the same step.
+ *
+ * @param webhook null for a connector.
+ * @param standardSeconds used in place of the standard schedule.
+ */
+export function scheduleOf(
+  webhook: { retrySchedule: RetrySchedule } | null,
+  standardSeconds: readonly number[],
+): readonly number[] {
+  const name = webhook?.retrySchedule ?? 'STANDARD';
+  return name === 'STANDARD' ? standardSeconds : RETRY_SCHEDULES[name];
+}
 
 const JITTER = 0.2;
 

@@ -3,6 +3,8 @@ import { type ConnectorConfig, secretFields } from '../../../connectors/describe
 import type { Database } from '../../../database/client.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
 import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
+import { scheduleOf } from '../../../delivery/send/retry-policy.ts';
+import type { WebhookCredentials } from '../../../delivery/send/webhook-credentials.ts';
 import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
 import type { PayloadVersions } from '../../../events/versions.ts';
@@ -59,7 +61,10 @@ export function createExplainer(options: ExplanationOptions) {
 
     const title = connector ? (connectors(connector.type)?.title ?? connector.type) : 'webhook';
     const destination = toState(row, title, event.now);
-    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds };
+    const facts: DeliveryFacts = {
+      ...{ delivery, destination, lastAttempt, now: event.now },
+      retryScheduleSeconds: scheduleOf(webhook, retryScheduleSeconds),
+    };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
       ...explainInWords(facts),
@@ -85,10 +90,12 @@ export function createExplainer(options: ExplanationOptions) {
     return rows[0];
   }
 
-  function curlToWebhook(event: EventRow, { url, projectId, payloadVersion }: Webhook): CurlCommand {
+  function curlToWebhook(event: EventRow, webhook: Webhook): CurlCommand {
+    const { url, projectId, payloadVersion } = webhook;
     const context = { projectId, url, userAgent, payloadVersion, payloadVersions };
     const request = rebuildWebhookRequest(event, context);
-    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url });
+    const ownHeaders = ownHeaderNames(webhook.credentials as WebhookCredentials | null);
+    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url, ownHeaders });
   }
 
   function curlToConnector(
@@ -113,6 +120,12 @@ export function createExplainer(options: ExplanationOptions) {
     if (!request) return null;
     return connectorCurl({ ...request, headers: sentHeaders(request) }, secretFields(definition, config)) ?? null;
   }
+}
+
+/** The names of a webhook's own headers, and of the one that its authentication adds. Their values aren't shown. */
+function ownHeaderNames(credentials: WebhookCredentials | null): string[] {
+  const names = credentials?.headers.map(({ name }) => name.toLowerCase()) ?? [];
+  return credentials?.authentication ? [...names, 'authorization'] : names;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {
