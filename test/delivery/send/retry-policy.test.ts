@@ -1,9 +1,22 @@
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isQuickFailure, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../../../src/delivery/send/retry-policy.ts';
+import { RETRY_SCHEDULES as LABELS } from '../../../src/console/pages/webhooks/retry-schedules.ts';
+import {
+  isQuickFailure,
+  RETRY_SCHEDULE_SECONDS,
+  RETRY_SCHEDULES,
+  retryDelaySeconds,
+  scheduleOf,
+} from '../../../src/delivery/send/retry-policy.ts';
 import { judgeStatus } from '../../../src/delivery/send/send-webhook.ts';
 
 const DAY = 86_400;
+
+function describeWait(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
+}
 const failure = { durationMs: 10, statusCode: null, errorClass: null };
 
 describe('retryDelaySeconds', () => {
@@ -24,6 +37,41 @@ describe('retryDelaySeconds', () => {
         expect(delay).toBeLessThanOrEqual(Math.max(scheduled * 1.2, Math.min(afterSeconds, DAY)) + 1e-6);
       }),
     );
+  });
+});
+
+describe('scheduleOf', () => {
+  test('is the webhook’s schedule. The standard one can be replaced, and connectors always have it', () => {
+    expect(scheduleOf({ retrySchedule: 'SHORT' }, [1])).toEqual([5, 60, 300, 600, 900, 1_800]);
+    expect(scheduleOf({ retrySchedule: 'NONE' }, [1])).toEqual([]);
+    expect(scheduleOf({ retrySchedule: 'STANDARD' }, [1])).toEqual([1]);
+    expect(scheduleOf(null, [1])).toEqual([1]);
+  });
+
+  test('is described everywhere with its waits, their number, and their sum', async () => {
+    const [documentation, schema] = await Promise.all(
+      ['docs/webhooks.md', 'schema.graphql'].map((path) => readFile(path, 'utf8')),
+    );
+    const totals = {
+      STANDARD: [3, DAY, 'days'],
+      SHORT: [1, 3_600, 'hour'],
+      LONG: [7, DAY, 'week'],
+      NONE: [0, 1, ''],
+    } as const;
+    for (const [name, [count, unit, word]] of Object.entries(totals)) {
+      const waits = RETRY_SCHEDULES[name as keyof typeof totals];
+      const total = waits.reduce((sum, seconds) => sum + seconds, 0);
+      expect(Math.round(total / unit), name).toBe(count);
+      if (waits.length === 0) continue;
+      const texts = waits.map(describeWait);
+      expect(documentation).toMatch(new RegExp(`\\| ${texts.join(', ')} \\| about [a3].* ?${word} \\|`));
+      expect(schema).toMatch(
+        new RegExp(`${texts.slice(0, -1).join(', ')}, and ${texts.at(-1)}: about [a3].* ?${word} in total`),
+      );
+      const { label } = LABELS.find(({ value }) => value === name)!;
+      expect(label).toMatch(new RegExp(`${waits.length} retries in about [a3].* ?${word}$`));
+    }
+    expect(LABELS.map(({ value }) => value)).toEqual(Object.keys(RETRY_SCHEDULES));
   });
 });
 
