@@ -193,6 +193,12 @@ describe('webhooks with secrets', () => {
       'SELECT "pausedReason" FROM "Webhook" WHERE "pausedAt" IS NOT NULL',
     );
     expect(rows).toEqual([{ pausedReason: expect.stringContaining('The token URL no longer issues access tokens') }]);
+
+    issues = true;
+    const before = receiver.requests.length;
+    expect((await alice.rest('PATCH', `${base}/webhooks/${made[2]}`, { isActive: true })).status).toBe(200);
+    await receiver.waitFor(before + 1);
+    await settled();
   });
 
   test('show their deliveries, explanations, and audit log', async () => {
@@ -217,8 +223,8 @@ describe('afterward', () => {
       { write: (text) => void logLines.push({ where: 'the log of the rotation', text }) },
     );
     const report = await rotateSecrets({ db: { pool }, keyring, secretBox: createSecretBox(keyring), log });
-    // Three signing secrets, and three times headers and authentication. The access token was forgotten.
-    expect(report).toMatchObject({ rotated: 6, unreadable: [], remaining: 0 });
+    // Three signing secrets, three times headers and authentication, and an access token.
+    expect(report).toMatchObject({ rotated: 7, unreadable: [], remaining: 0 });
   });
 
   test('the search finds each secret that was sent', () => {

@@ -1,8 +1,10 @@
-import type { WebhookAuthentication } from '../../delivery/send/webhook-credentials.ts';
 import { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import { AUTHENTICATION_TYPES } from './credentials.ts';
+import type { shownCredentialsOf } from './stored-credentials.ts';
+
+type Authentication = NonNullable<ReturnType<typeof shownCredentialsOf>['authentication']>;
 
 export const RetryScheduleEnum = builder.enumType('RetrySchedule', {
   description: 'When failed deliveries are retried.',
@@ -24,7 +26,7 @@ export const RetryScheduleEnum = builder.enumType('RetrySchedule', {
   },
 });
 
-const TYPE_DESCRIPTIONS: Readonly<Record<WebhookAuthentication['type'], string>> = {
+const TYPE_DESCRIPTIONS: Readonly<Record<Authentication['type'], string>> = {
   BASIC: 'A user name and a password (RFC 7617).',
   BEARER: 'A token that doesn’t expire (RFC 6750).',
   OAUTH2_CLIENT_CREDENTIALS:
@@ -48,7 +50,7 @@ export const WebhookHeader = builder.simpleObject('WebhookHeader', {
 
 const MASKED = 'masked as `••••` followed by at most its last four characters';
 
-export const WebhookAuthenticationType = builder.objectRef<WebhookAuthentication>('WebhookAuthentication').implement({
+export const WebhookAuthenticationType = builder.objectRef<Authentication>('WebhookAuthentication').implement({
   description: 'How a webhook’s requests are authenticated, in addition to their signature.',
   fields: (t) => ({
     type: t.field({

@@ -1,5 +1,4 @@
 import { inVisibleProject } from '../../auth/access.ts';
-import { DELIVERY_DEFAULTS } from '../../delivery/delivery-settings.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { WebhookOrderingEnum } from '../../schema/scalars.ts';
@@ -13,6 +12,7 @@ import {
   WebhookHeader,
   WebhookHeaderInput,
 } from './credentials-schema.ts';
+import { DEFAULT_TIMEOUT_SECONDS } from './input.ts';
 import type { WebhookService } from './service.ts';
 import { shownCredentialsOf } from './stored-credentials.ts';
 
@@ -55,7 +55,7 @@ export const Webhook = builder.prismaNode('Webhook', {
     }),
     timeoutSeconds: t.int({
       description: 'How long a request may take until its response is complete, in seconds.',
-      resolve: ({ timeoutSeconds }) => timeoutSeconds ?? DELIVERY_DEFAULTS.timeoutMilliseconds / 1000,
+      resolve: ({ timeoutSeconds }) => timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
     }),
     retrySchedule: t.expose('retrySchedule', {
       type: RetryScheduleEnum,
@@ -167,7 +167,7 @@ builder.relayMutationField(
       headers: t.field({
         type: [WebhookHeaderInput],
         description:
-          'Headers to add to the requests: up to 20, and 8,192 bytes in total. Replaces the whole list. Masked values that you send back stay unchanged. If you change the URL, send every value again.',
+          'Headers to add to the requests: up to 20, and 8,192 bytes in total. Replaces the whole list; null removes it. Masked values that you send back stay unchanged. If you change the URL, send every value again.',
       }),
       authentication: t.field({
         type: WebhookAuthenticationInput,

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { isVisible, visibleItem } from '../../auth/access.ts';
@@ -14,49 +13,20 @@ import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
-import type { Delivery, Prisma, RetrySchedule, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
+import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { parseInput } from '../../validation.ts';
 import { buryWebhooks } from '../deletions/bury.ts';
-import {
-  HEALTHY,
-  type SubscriptionInput,
-  type SwitchInput,
-  subscriptionShape,
-  switched,
-  switchShape,
-  testEventInput,
-} from '../destinations/input.ts';
+import { HEALTHY, switched, testEventInput } from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
-import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
-import { type CredentialsInput, credentialsShape } from './credentials.ts';
+import { urlToStore } from '../urls/stored-url.ts';
+import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
 import { auditedCredentials, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
-export type CreateWebhookInput = SubscriptionInput &
-  CredentialsInput & {
-    url: string;
-    payloadVersion?: number | null;
-    ordering?: WebhookOrdering | null;
-    orderingEscapeAfterAttempts?: number | null;
-    timeoutSeconds?: number | null;
-    retrySchedule?: RetrySchedule | null;
-    description?: string | null;
-  };
-export type UpdateWebhookInput = Nullable<CreateWebhookInput & SwitchInput>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
-
-const MAX_TIMEOUT_SECONDS = 30;
-const MAX_OVERLAP_HOURS = 7 * 24;
-const rotateInput = z.strictObject({
-  overlapHours: z
-    .int()
-    .nullish()
-    .transform((hours) => hours ?? 24)
-    .pipe(z.int().min(0).max(MAX_OVERLAP_HOURS, `Must be at most ${MAX_OVERLAP_HOURS}.`)),
-});
 
 /**
  * A project's webhooks. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `WEBHOOK_LIMIT_REACHED`.
@@ -71,22 +41,8 @@ export function createWebhookService(options: {
   egressAllow: EgressAllow;
 }) {
   const { db, bus, events, secretBox, payloadVersions = PAYLOAD_VERSIONS } = options;
-  const { current } = payloadVersions;
-  const versionRange =
-    current === 1 ? 'Must be 1, the only version so far.' : `Must be a version from 1 to ${current}.`;
   const storedCredentials = createStoredCredentials({ secretBox, egressAllow: options.egressAllow });
-  const createInput = z.strictObject({
-    url: targetUrlInput(options.egressAllow),
-    ...subscriptionShape,
-    ...credentialsShape,
-    payloadVersion: optionalInt(1, payloadVersions.current, versionRange),
-    ordering: optionalChoice(['NONE', 'PAYMENT']),
-    orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
-    timeoutSeconds: optionalInt(1, MAX_TIMEOUT_SECONDS, `Must be a whole number from 1 to ${MAX_TIMEOUT_SECONDS}.`),
-    retrySchedule: optionalChoice(['STANDARD', 'SHORT', 'LONG', 'NONE']),
-    description: optionalText(1000),
-  });
-  const updateInput = createInput.partial().extend(switchShape);
+  const { createInput, updateInput } = createWebhookInputs(options.egressAllow, payloadVersions);
 
   const pages = createPages({
     db: db.pool,
@@ -281,22 +237,4 @@ function auditedOf({ url, description, eventTypes, filter, payloadVersion, isAct
 /** Workers count requests by origin, which is the same for all spellings of a URL's scheme, host, and port. */
 function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
-}
-
-/** A number that can be omitted or null, in which case the current value or the default applies. */
-function optionalInt(minimum: number, maximum: number, message: string) {
-  return z
-    .int(message)
-    .min(minimum, message)
-    .max(maximum, message)
-    .nullish()
-    .transform((value) => value ?? undefined);
-}
-
-/** A value that can be omitted or null, like that of `optionalInt`. */
-function optionalChoice<const T extends string>(choices: readonly [T, ...T[]]) {
-  return z
-    .enum(choices)
-    .nullish()
-    .transform((choice) => choice ?? undefined);
 }
