@@ -8,7 +8,6 @@ export type TokenOwner = {
   sealedCredential?: string;
 };
 export type TokenRow = { sealed: string; isFresh: boolean; isValid: boolean; generation: number };
-export type TokenStore = ReturnType<typeof createTokenStore>;
 
 /** The tables of tokens and of their owners, and the column with the credential that tokens come from. */
 export const TOKEN_TABLES = {

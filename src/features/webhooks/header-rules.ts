@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { WebhookHeader } from '../../delivery/send/webhook-credentials.ts';
 
 /** How many headers of its own a webhook can have. */
-export const MAX_HEADERS = 20;
+const MAX_HEADERS = 20;
 /** How long their names and values can be in total. */
-export const MAX_HEADERS_BYTES = 8_192;
+const MAX_HEADERS_BYTES = 8_192;
 const MAX_NAME_LENGTH = 100;
 
 // RFC 9110 §5.6.2 and §5.5: a token, and visible ASCII that spaces and tabs may separate.
