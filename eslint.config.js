@@ -36,6 +36,8 @@ export default [
                 'DeliveryStats',
                 'FilteredOutCount',
                 'RemainingTry',
+                'WebhookAuthentication',
+                'WebhookHeader',
               ],
             ],
           },

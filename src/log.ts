@@ -9,6 +9,8 @@ const SECRET_FIELDS = [
   'secret',
   'previousSecret',
   'secretConfig',
+  'secretCredentials',
+  'clientSecret',
   'key',
   'token',
   'password',

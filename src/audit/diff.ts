@@ -11,7 +11,9 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   api_key: ['name', 'environment'],
   webhook: [
     ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
-    ...['maxPerSecond', 'isActive', 'isPaused', 'overlapHours'],
+    ...['maxPerSecond', 'timeoutSeconds', 'retrySchedule', 'isActive', 'isPaused', 'overlapHours'],
+    // As the API shows them, with secrets redacted.
+    ...['headers', 'authentication'],
   ],
   // The config as the API shows it, with secrets redacted.
   connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],

@@ -22,12 +22,13 @@ import { createMaintenance } from './queue/maintenance.ts';
 import { releaseLeases } from './queue/queue.ts';
 import { createWakeSignal } from './queue/wake-signal.ts';
 import { createWorkerRegistry } from './queue/worker-registry.ts';
-import { createWithToken } from './send/access-tokens.ts';
+import { createWithAccessToken, createWithToken } from './send/access-tokens.ts';
 import { createEndpointHistory } from './send/endpoint-history.ts';
+import { failedTry } from './send/failed-tries.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
 import { retryScheduleOf } from './send/retry-policy.ts';
 import { createConnectorSender } from './send/send-connector.ts';
-import { createWebhookSender, failedTry } from './send/send-webhook.ts';
+import { createWebhookSender } from './send/send-webhook.ts';
 
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
@@ -58,7 +59,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl, isLocalChain } = settings;
-  const scheduleOf = (definition?: ConnectorDefinition) => retryScheduleOf(definition, retryScheduleSeconds);
+  const scheduleOf = ({ webhook, connector }: ClaimedDelivery) =>
+    retryScheduleOf({ webhook, definition: connector && options.connectors(connector.type) }, retryScheduleSeconds);
 
   const jobs = new Set<Promise<void>>();
   // One controller per request, because adding a listener to a signal that already has a thousand is slow.
@@ -85,14 +87,17 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
     canProbe: (type) => options.connectors(type)?.probe !== undefined,
-    retriesOf: (type) => scheduleOf(type ? options.connectors(type) : undefined).length,
+    retriesOf: (delivery) => scheduleOf(delivery).length,
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
   const userAgent = `Tollgate/${settings.version}`;
   const senderOptions = { egress, secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
   const jobOptions = {
-    sendWebhook: createWebhookSender({ ...senderOptions, ...(payloadVersions && { payloadVersions }) }),
+    sendWebhook: createWebhookSender({
+      ...{ ...senderOptions, ...(payloadVersions && { payloadVersions }) },
+      withAccessToken: createWithAccessToken({ pool: db.pool, egress, secretBox, userAgent }, 'webhook'),
+    }),
     sendToConnector: createConnectorSender({
       ...{ ...senderOptions, isLocalChain, ...(consoleUrl && { consoleUrl }) },
       withToken: createWithToken({ pool: db.pool, egress, secretBox, userAgent }),
@@ -131,7 +136,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (!job.deliveries.every(leases.isSure)) return letGo(job);
     const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
     if (isAbandoned) return;
-    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.definition));
+    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.deliveries[0]!));
     const recording = recorder.record(outcomes);
     // Jobs that were waiting for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);

@@ -74,7 +74,7 @@ const groupsOf = (pool: pg.Pool) => ({
     (registers) => {
       const subscribers = new Gauge({
         name: 'tollgate_subscribers',
-        help: 'Webhooks and connectors with problems. Every process reports the same value. failing: the last delivery failed; paused: a connector holds its deliveries because of a problem, such as rejected credentials or five rejections in a row for the same reason; disabled: turned off by the service. Those that their owners paused or disabled are not counted. If many have problems at the same time, check your own network.',
+        help: 'Webhooks and connectors with problems. Every process reports the same value. failing: the last delivery failed; paused: a destination holds its deliveries because of a problem, such as rejected credentials or, for connectors, five rejections in a row for the same reason; disabled: turned off by the service. Those that their owners paused or disabled are not counted. If many have problems at the same time, check your own network.',
         labelNames: ['kind', 'state'],
         registers,
       });

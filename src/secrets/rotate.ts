@@ -34,8 +34,10 @@ type SealedRow = { id: string; projectId: string; sealed: string };
 const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'secret' },
   { table: 'Webhook', column: 'previousSecret' },
+  { table: 'Webhook', column: 'secretCredentials' },
   { table: 'Connector', column: 'secretConfig' },
   { table: 'ConnectorToken', column: 'sealed' },
+  { table: 'WebhookToken', column: 'sealed' },
 ];
 
 /**

@@ -65,17 +65,25 @@ describe('the schema', () => {
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
   });
 
-  test('has no fields that return secrets, except those that show a new secret once', () => {
+  test('has no fields that return secrets, except those that show a new secret once or a masked one', () => {
     const fields = types
       .filter(isObjectType)
       .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`));
     expect(
-      fields.filter((field) => /\.(secret|key|hash|secretConfig|previousSecret|token|password)$/i.test(field)).sort(),
+      fields
+        .filter((field) =>
+          /\.(secret|key|hash|secretConfig|secretCredentials|clientSecret|previousSecret|token|password)$/i.test(field),
+        )
+        .sort(),
     ).toEqual([
       'ConnectorTypeField.secret',
       'CreateApiKeyPayload.key',
       'CreateWebhookPayload.secret',
       'RotateWebhookSecretPayload.secret',
+      // Masked.
+      'WebhookAuthentication.clientSecret',
+      'WebhookAuthentication.password',
+      'WebhookAuthentication.token',
     ]);
   });
 });

@@ -43,7 +43,10 @@ const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 const stamps = { createdAt: time, updatedAt: time };
 
 const UNPAUSED = { isPaused: false, pausedReason: null, pausedAt: null };
-const PINNED = { payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 };
+const PINNED = {
+  ...{ payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 },
+  ...{ headers: [], authentication: null, timeoutSeconds: 15, retrySchedule: 'STANDARD' },
+};
 
 /** Every field of each resource. Responses have exactly these. */
 const FIELDS = {

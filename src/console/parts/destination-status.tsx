@@ -40,7 +40,7 @@ export function DestinationStatusBadge({ destination }: { destination: Destinati
 export function whyPaused({ pausedReason, nextProbeAt }: Pick<Destination, 'pausedReason' | 'nextProbeAt'>): string {
   if (!pausedReason) return 'Paused manually. Deliveries are held until you resume it.';
   const probed = nextProbeAt ? ` Tollgate will next check the credentials at ${formatTime(nextProbeAt)}.` : '';
-  return `${pausedReason} Deliveries are held until you save or resume the connector.${probed}`;
+  return `${pausedReason} Deliveries are held until you save a fix or resume it.${probed}`;
 }
 
 function statusOf(destination: Destination): Status {

@@ -1,5 +1,6 @@
 import type { ConnectorMemory } from '../../connectors/definition.ts';
 import type { Phases } from '../../egress/phases.ts';
+import type { RetrySchedule } from '../../generated/prisma/enums.ts';
 
 /** A delivery that this process holds a lease for, with everything needed to send it. */
 export type ClaimedDelivery = {
@@ -56,6 +57,11 @@ export type ClaimedWebhook = {
   isPaused: boolean;
   /** The payload version that the webhook is pinned to. */
   payloadVersion: number;
+  /** Null for the default. */
+  timeoutSeconds: number | null;
+  retrySchedule: RetrySchedule;
+  /** The webhook's own headers and authentication. Null if it has none. */
+  secretCredentials: string | null;
   /** Encrypted, like all secrets here. */
   secret: string;
   /** Null once it has expired. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
+import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { changeWaiting, DESTINATIONS, type DestinationKind } from '../queue/held.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
@@ -9,12 +10,17 @@ import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from './probe-schedule.ts';
 import type { PausedConnector } from './rejections.ts';
 
 /**
- * The table and columns for each kind of destination. `address` shows whether the destination's address has changed
- * since a delivery was sent. `recovered` is what else changes when a run of failures ends.
+ * The table and columns for each kind of destination. `address` and `credentials` show whether the destination's address or
+ * credentials have changed since a delivery was sent. `recovered` is what else changes when a run of failures ends.
  */
 const KINDS = {
-  webhook: { ...DESTINATIONS.webhook, address: '"url"', recovered: '' },
-  connector: { ...DESTINATIONS.connector, address: '"secretConfig"', recovered: ', "probeCount" = 0' },
+  webhook: { ...DESTINATIONS.webhook, address: '"url"', credentials: '"secretCredentials"', recovered: '' },
+  connector: {
+    ...DESTINATIONS.connector,
+    address: '"secretConfig"',
+    credentials: '"secretConfig"',
+    recovered: ', "probeCount" = 0',
+  },
 } as const;
 
 export type HealthOptions = {
@@ -23,8 +29,8 @@ export type HealthOptions = {
   /** Whether connectors of a type can check their credentials without sending anything. */
   canProbe?: (type: string) => boolean;
   failingLimitSeconds?: number;
-  /** After how many retries a delivery to a connector of this type, or to a webhook, is given up. */
-  retriesOf?: (type: string | undefined) => number;
+  /** After how many retries a delivery is given up. */
+  retriesOf?: (delivery: ClaimedDelivery) => number;
   /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
   circuitOpenSeconds?: (id: string) => number;
 };
@@ -73,7 +79,7 @@ export function createHealth({
 
     for (const { delivery, health } of groups.flat()) {
       if (health?.kind === 'disable') await disable(kind, delivery, health.reason);
-      if (health?.kind === 'pause') await pause(delivery, health.reason);
+      if (health?.kind === 'pause') await pause(kind, delivery, health.reason);
     }
   }
 
@@ -110,7 +116,7 @@ export function createHealth({
   async function disableFailing(kind: DestinationKind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
     const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
     if (givenUp.length === 0) return;
-    const options = { db, failingLimitSeconds, retries: retriesOf(givenUp[0]!.delivery.connector?.type) };
+    const options = { db, failingLimitSeconds, retries: retriesOf(givenUp[0]!.delivery) };
     const ids = givenUp.map(({ delivery }) => delivery.id);
     const projectId = await disableLastingFailure(options, KINDS[kind], id, ids);
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
@@ -149,21 +155,26 @@ export function createHealth({
     });
   }
 
-  async function pause({ connector, projectId }: DeliveryOutcome['delivery'], reason: string): Promise<void> {
-    if (!connector) return;
+  async function pause(
+    kind: DestinationKind,
+    { destination, projectId, webhook, connector }: DeliveryOutcome['delivery'],
+    reason: string,
+  ): Promise<void> {
+    const { table, credentials } = KINDS[kind];
+    const probes = connector && canProbe(connector.type) ? PROBE_SCHEDULE_SECONDS : [];
+    const probed = connector ? `, "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}` : '';
     const { rowCount } = await db.query(
-      `UPDATE "Connector" SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now(),
-         "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}
-       WHERE "id" = $1 AND "pausedAt" IS NULL AND "secretConfig" = $3`,
-      [connector.id, reason, connector.secretConfig, canProbe(connector.type) ? PROBE_SCHEDULE_SECONDS : []],
+      `UPDATE ${table} SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()${probed}
+       WHERE "id" = $1 AND "pausedAt" IS NULL AND ${credentials} = $3`,
+      [destination, reason, webhook?.secretCredentials ?? connector?.secretConfig, ...(connector ? [probes] : [])],
     );
-    if (rowCount === 1) onPaused({ id: connector.id, projectId, reason });
+    if (rowCount === 1) onPaused(kind, { id: destination, projectId, reason });
   }
 
-  /** Holds the deliveries that are waiting for a paused connector. */
-  function onPaused({ id, projectId, reason }: PausedConnector): void {
-    log.warn({ connectorId: id, projectId, reason }, 'connector paused');
-    changeAllWaiting('connector', id, 'hold');
+  /** Holds the deliveries that are waiting for a paused destination. */
+  function onPaused(kind: DestinationKind, { id, projectId, reason }: PausedConnector): void {
+    log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} paused`);
+    changeAllWaiting(kind, id, 'hold');
   }
 
   return { apply, onPaused };

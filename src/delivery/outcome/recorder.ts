@@ -72,7 +72,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
         await health.apply(outcomes);
         const { written, paused } = await recordOutcomes(pool, outcomes);
         warnOfVoid(outcomes, written);
-        for (const connector of paused) health.onPaused(connector);
+        for (const connector of paused) health.onPaused('connector', connector);
         const pausedIds = new Set(paused.map(({ id }) => id));
         for (const { outcome, resolve } of batch) resolve({ isPaused: pausedIds.has(outcome.delivery.destination) });
         return;

@@ -59,7 +59,8 @@ const destinationsOf = (table: string, reference: string, columns: string) => `
 const WEBHOOKS = destinationsOf(
   '"Webhook"',
   '"webhookId"',
-  `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret",
+  `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret", s."timeoutSeconds",
+   s."retrySchedule", s."secretCredentials",
    CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
 );
 

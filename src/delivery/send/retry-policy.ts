@@ -1,33 +1,42 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { isUnsent } from '../../egress/egress-error.ts';
+import type { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { MAX_RETRY_AFTER_SECONDS } from '../../retry-after.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
-/** When a failed delivery is retried, in seconds after each failure. About 3 days and 3½ hours in total. */
-export const RETRY_SCHEDULE_SECONDS: readonly number[] = [
-  5,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-];
+/** When a failed delivery is retried, in seconds after each failure. */
+export const RETRY_SCHEDULES: Readonly<Record<RetrySchedule, readonly number[]>> = {
+  /** About 3 days and 3½ hours in total. */
+  STANDARD: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY],
+  /** About an hour. */
+  SHORT: [5, MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  /** The standard schedule and four more days: about a week. */
+  LONG: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY, DAY, DAY, DAY, DAY],
+  NONE: [],
+};
+
+export const RETRY_SCHEDULE_SECONDS = RETRY_SCHEDULES.STANDARD;
 
 /**
- * When a delivery's retries are due: on its connector type's own schedule, or on the usual one.
+ * When a destination's failed deliveries are retried: on the webhook's schedule, on the connector type's own, or on the
+ * standard one. A delivery that already waits for its next attempt uses a new schedule from its next failure, at the same
+ * step.
  *
- * @param replacement replaces every schedule, for tests.
+ * @param replacement replaces the standard schedule and those of connector types, for tests.
  */
 export function retryScheduleOf(
-  definition?: Pick<ConnectorDefinition, 'retryDelaysSeconds'>,
+  destination: {
+    webhook?: { retrySchedule: RetrySchedule } | null | undefined;
+    definition?: Pick<ConnectorDefinition, 'retryDelaysSeconds'> | null | undefined;
+  },
   replacement?: readonly number[],
 ): readonly number[] {
+  const { webhook, definition } = destination;
+  if (webhook && webhook.retrySchedule !== 'STANDARD') return RETRY_SCHEDULES[webhook.retrySchedule];
   return replacement ?? definition?.retryDelaysSeconds ?? RETRY_SCHEDULE_SECONDS;
 }
 

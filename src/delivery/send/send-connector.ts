@@ -18,13 +18,14 @@ import type {
   Verdict,
 } from '../model/claimed-delivery.ts';
 import { type AttemptErrorClass, isAmbiguous } from '../model/error-classes.ts';
-import { type NotReady, type Ready, TOKEN_TIMEOUT_SECONDS, type WithToken } from './access-tokens.ts';
+import { type Ready, TOKEN_TIMEOUT_SECONDS, type WithToken } from './access-tokens.ts';
 import type { ReadHistory } from './endpoint-history.ts';
+import { failedTry, withoutToken } from './failed-tries.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { NO_QUICK_RETRIES } from './retry-policy.ts';
-import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
+import type { SendControl, SenderOptions } from './send-webhook.ts';
 import { toResponse } from './vendor-response.ts';
 
 /** Deliveries of one connector that are sent together: just one, unless the type supports batches. */
@@ -201,20 +202,6 @@ function toTry(
     responseBody: storedBody(body, secrets),
   };
   return { attempt, verdict };
-}
-
-/** Nothing was sent, because there is no access token. */
-function withoutToken(result: NotReady, startedAt: number, endedAt: number): Try {
-  if (result.kind === 'wait') return { verdict: result };
-  const attempt: AttemptRecord = {
-    startedAt,
-    durationMs: Math.round(endedAt - startedAt),
-    statusCode: null,
-    errorClass: 'no_access_token' satisfies AttemptErrorClass,
-    errorMessage: result.reason,
-    responseBody: null,
-  };
-  return { attempt, verdict: result };
 }
 
 function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {

@@ -3,9 +3,9 @@ import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
 import { MAX_KEPT_CONNECTIONS } from '../../egress/kept-connections.ts';
-import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
+import { MASK } from '../../secrets/mask.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../../tracing/tracer.ts';
@@ -18,10 +18,20 @@ import type {
   Verdict,
 } from '../model/claimed-delivery.ts';
 import type { AttemptErrorClass } from '../model/error-classes.ts';
+import type { NotReady, WithAccessToken } from './access-tokens.ts';
+import { failedTry, withoutToken } from './failed-tries.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
 import type { QuickRetryPolicy } from './retry-policy.ts';
+import {
+  bearerHeader,
+  credentialHeaders,
+  hiddenValues,
+  type OAuthClient,
+  tokenSourceOf,
+  type WebhookCredentials,
+} from './webhook-credentials.ts';
 import { signedWebhookHeaders, webhookBody } from './webhook-request.ts';
 
 export type SenderOptions = {
@@ -41,11 +51,20 @@ export type SenderOptions = {
 export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boolean>; signal: AbortSignal };
 
 const NOTHING_SECRET: readonly string[] = [];
+const NO_CREDENTIALS: WebhookCredentials = { headers: [], authentication: null };
 
 /**
- * `hidden`: what to mask in responses. Caches rely on getting the same list object as long as the secrets are the same.
+ * What a webhook's requests contain that is secret. Caches rely on getting the same objects as long as the secrets are the
+ * same.
  */
-type OpenedSecrets = { signing: readonly string[]; hidden: readonly string[] };
+type OpenedSecrets = {
+  signing: readonly string[];
+  /** What to mask in responses. */
+  hidden: readonly string[];
+  /** The webhook's own headers, with its authentication. */
+  headers: Readonly<Record<string, string>>;
+  oauth: OAuthClient | undefined;
+};
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
 
@@ -63,53 +82,36 @@ export function judgeStatus(statusCode: number, retryAfterSeconds: number | unde
 }
 
 /** Creates the function that signs and sends a claimed delivery to its webhook (Standard Webhooks). It never throws. */
-export function createWebhookSender(options: SenderOptions) {
-  const { egress, secretBox, log, userAgent, timeoutMilliseconds, quickRetries } = options;
+export function createWebhookSender(options: SenderOptions & { withAccessToken: WithAccessToken }) {
+  const { egress, secretBox, log, userAgent, quickRetries, withAccessToken } = options;
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
-
-  // The same ciphertext always has the same content, so decrypting it once is enough.
-  const opened = new Map<string, OpenedSecrets>();
-
-  function openSecrets({ id, url, secret, previousSecret }: ClaimedWebhook, projectId: string): OpenedSecrets {
-    const sealed = `${secret} ${previousSecret ?? ''} ${url}`;
-    const known = opened.get(sealed);
-    if (known) return known;
-    const cell = { table: 'Webhook', rowId: id, projectId };
-    const signing = [secretBox.open(secret, { ...cell, column: 'secret' })];
-    if (previousSecret !== null) signing.push(secretBox.open(previousSecret, { ...cell, column: 'previousSecret' }));
-    const secrets = { signing, hidden: maskUrl(url) === url ? signing : [...signing, url] };
-    if (opened.size >= MAX_KEPT_CONNECTIONS) opened.clear();
-    opened.set(sealed, secrets);
-    return secrets;
-  }
+  const openSecrets = createSecretOpener(secretBox);
 
   return async function sendWebhook(
     delivery: ClaimedDelivery,
     webhook: ClaimedWebhook,
     { mayRetry, signal }: SendControl,
   ): Promise<SendResult> {
+    const { id, timeoutSeconds, retrySchedule, secretCredentials } = webhook;
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
     // As bytes, so signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
-    function makeRequest(startedAt: number, secrets: readonly string[]): EgressRequest {
-      const { id } = delivery.event;
+    function makeRequest(startedAt: number, { signing, headers }: OpenedSecrets): EgressRequest {
       const timestampSeconds = Math.floor(startedAt / 1000);
+      const signed = { id: delivery.event.id, version, userAgent, timestampSeconds, body, secrets: signing };
       return {
         method: 'POST',
         url: webhook.url,
-        headers: {
-          ...signedWebhookHeaders({ id, version, userAgent, timestampSeconds, body, secrets }),
-          ...traceHeaders(),
-        },
+        headers: { ...headers, ...signedWebhookHeaders(signed), ...traceHeaders() },
         body,
-        timeoutMilliseconds,
+        timeoutMilliseconds: timeoutSeconds === null ? options.timeoutMilliseconds : timeoutSeconds * 1000,
         maxResponseBytes: MAX_RESPONSE_BYTES,
         signal,
       };
     }
 
-    async function tryOnce(): Promise<Try> {
+    async function sendWith(secrets: OpenedSecrets): Promise<{ sending: Try; isUnauthorized: boolean }> {
       const startedAt = delivery.databaseTime();
       let request: RecordedExchange['request'] | undefined;
       try {
@@ -117,22 +119,101 @@ export function createWebhookSender(options: SenderOptions) {
           'POST',
           () => spanOf(webhook),
           async () => {
-            const { signing, hidden } = openSecrets(webhook, delivery.projectId);
-            const sent = makeRequest(startedAt, signing);
-            // The only secret in the headers is masked by header name.
-            request = { ...recordedRequest(sent, NOTHING_SECRET), url: maskUrl(sent.url) };
+            const sent = makeRequest(startedAt, secrets);
+            request = recordedWebhookRequest(sent, secrets.headers);
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
-            return toTry(response, request, startedAt, hidden);
+            const sending = toTry(response, request, startedAt, secrets.hidden);
+            return { sending, isUnauthorized: response.statusCode === 401 };
           },
         );
       } catch (error) {
-        return failedTry(error, { startedAt, delivery, log, request });
+        return { sending: failedTry(error, { startedAt, delivery, log, request }), isUnauthorized: false };
       }
     }
 
-    return withQuickTries(tryOnce, { isRepeatable: true, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+    async function sendWithToken(secrets: OpenedSecrets, oauth: OAuthClient): Promise<Try> {
+      const startedAt = delivery.databaseTime();
+      const owner = {
+        id,
+        projectId: delivery.projectId,
+        ...(secretCredentials && { sealedCredential: secretCredentials }),
+      };
+      const result = await withAccessToken(owner, tokenSourceOf(oauth), ({ accessToken }) =>
+        sendWith(withBearer(secrets, accessToken)),
+      ).catch(tokenUrlFailed);
+      return 'kind' in result ? withoutToken(result, startedAt, delivery.databaseTime()) : result.sending;
+    }
+
+    async function tryOnce(): Promise<Try> {
+      try {
+        const secrets = openSecrets(webhook, delivery.projectId);
+        return secrets.oauth ? await sendWithToken(secrets, secrets.oauth) : (await sendWith(secrets)).sending;
+      } catch (error) {
+        return failedTry(error, { startedAt: delivery.databaseTime(), delivery, log });
+      }
+    }
+
+    // Without retries, there are no quick ones either.
+    const isRetried = () => retrySchedule !== 'NONE' && mayRetry();
+    const policy = quickRetries && { policy: quickRetries };
+    return withQuickTries(tryOnce, { isRepeatable: true, mayRetry: isRetried, ...policy });
   };
+}
+
+/** Creates the function that decrypts a webhook's secrets. The same ciphertext always has the same content. */
+function createSecretOpener(secretBox: SenderOptions['secretBox']) {
+  const opened = new Map<string, OpenedSecrets>();
+  return function openSecrets(webhook: ClaimedWebhook, projectId: string): OpenedSecrets {
+    const { id, url, secret, previousSecret, secretCredentials } = webhook;
+    const sealed = `${secret} ${previousSecret ?? ''} ${secretCredentials ?? ''} ${url}`;
+    const known = opened.get(sealed);
+    if (known) return known;
+    const open = (text: string, column: string) =>
+      secretBox.open(text, { table: 'Webhook', column, rowId: id, projectId });
+    const signing = [open(secret, 'secret')];
+    if (previousSecret !== null) signing.push(open(previousSecret, 'previousSecret'));
+    const credentials: WebhookCredentials =
+      secretCredentials === null ? NO_CREDENTIALS : JSON.parse(open(secretCredentials, 'secretCredentials'));
+    const { authentication } = credentials;
+    const secrets: OpenedSecrets = {
+      signing,
+      hidden: [...signing, ...(maskUrl(url) === url ? [] : [url]), ...hiddenValues(credentials)],
+      headers: credentialHeaders(credentials),
+      oauth: authentication?.type === 'OAUTH2_CLIENT_CREDENTIALS' ? authentication : undefined,
+    };
+    if (opened.size >= MAX_KEPT_CONNECTIONS) opened.clear();
+    opened.set(sealed, secrets);
+    return secrets;
+  };
+}
+
+const bearers = new WeakMap<OpenedSecrets, { accessToken: string; secrets: OpenedSecrets }>();
+
+/** Cached for the latest access token. */
+function withBearer(secrets: OpenedSecrets, accessToken: string): OpenedSecrets {
+  const known = bearers.get(secrets);
+  if (known?.accessToken === accessToken) return known.secrets;
+  const made = {
+    ...secrets,
+    hidden: [...secrets.hidden, accessToken],
+    headers: { ...secrets.headers, ...bearerHeader(accessToken) },
+  };
+  bearers.set(secrets, { accessToken, secrets: made });
+  return made;
+}
+
+function tokenUrlFailed(error: unknown): NotReady {
+  if (!(error instanceof EgressError)) throw error;
+  return { kind: 'retry', reason: `Couldn't get an access token from the token URL. ${error.message}` };
+}
+
+/** The values of the webhook's own headers are masked, whatever their names. */
+function recordedWebhookRequest(sent: EgressRequest, own: OpenedSecrets['headers']): RecordedExchange['request'] {
+  // The only other secret in the headers is masked by header name.
+  const { method, url, headers } = recordedRequest(sent, NOTHING_SECRET);
+  const masked = Object.keys(own).map((name) => [name, MASK]);
+  return { method, url: maskUrl(url), headers: { ...headers, ...Object.fromEntries(masked) } };
 }
 
 function spanOf({ url }: ClaimedWebhook): SpanOptions {
@@ -158,36 +239,4 @@ function toTry(
     exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets) },
   };
   return { attempt, verdict };
-}
-
-export type FailedTry = {
-  startedAt: number;
-  delivery: ClaimedDelivery;
-  log: Logger;
-  /** The request that was sent or would have been sent. */
-  request?: RecordedExchange['request'] | undefined;
-  /** Totals for the earlier calls that got a response. */
-  durationMs?: number;
-  phases?: Phases;
-};
-
-/**
- * An attempt without a response. A failure that isn't the network's fault is ours, so it is logged, and the attempt is
- * shown without details.
- */
-export function failedTry(error: unknown, { startedAt, delivery, log, request, ...before }: FailedTry): Try {
-  const isNetwork = error instanceof EgressError;
-  if (!isNetwork) log.error({ err: error, deliveryId: delivery.id }, "couldn't send a delivery: internal error");
-  const { durationMs = 0, phases = NO_PHASES } = before;
-  const attempt: AttemptRecord = {
-    startedAt,
-    durationMs: isNetwork ? durationMs + error.durationMilliseconds : Math.round(delivery.databaseTime() - startedAt),
-    statusCode: null,
-    errorClass: isNetwork ? error.errorClass : ('internal' satisfies AttemptErrorClass),
-    errorMessage: isNetwork ? error.message : 'Something went wrong on our side. The delivery will be retried.',
-    responseBody: null,
-    ...(isNetwork &&
-      request && { exchange: { phases: addPhases(phases, error.phases), request, responseHeaders: null } }),
-  };
-  return { attempt, verdict: { kind: 'retry' } };
 }

@@ -2,9 +2,9 @@ import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { addressFields, type ConnectorConfig, secretFields, urlFields } from '../../connectors/describe.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
-import { AppError, type FieldError, invalidField } from '../../errors.ts';
-import { MASK } from '../../secrets/mask.ts';
+import { AppError, invalidField } from '../../errors.ts';
 import { parseInput } from '../../validation.ts';
+import { isShown, neededAgain, refuseMasked } from '../destinations/masked-secrets.ts';
 
 /** Checks a whole config and the addresses in it. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
 export function parseConfig(
@@ -14,8 +14,7 @@ export function parseConfig(
 ): ConnectorConfig {
   const parsed = parseInput(definition.config, config, '/config');
   for (const [name, value] of Object.entries(parsed)) {
-    // If a masked value replaced the secret, nobody would notice until deliveries failed.
-    if (isMasked(value)) throw invalidField(`/config/${name}`, 'This is a masked secret. Send the full secret.');
+    refuseMasked(`/config/${name}`, value);
   }
   for (const name of urlFields(definition)) {
     const target = checkTargetUrl(String(parsed[name]), allow);
@@ -47,21 +46,9 @@ export function changeConfig(
   const missing = secretFields(definition, stored).filter(({ name }) => !(name in given));
   if (moved.length > 0 && missing.length > 0) {
     const titles = moved.map(({ title }) => title).join(', ');
-    throw new AppError('VALIDATION_FAILED', { fields: missing.map(({ name }) => neededAgain(name, titles)) });
+    throw new AppError('VALIDATION_FAILED', {
+      fields: missing.map(({ name }) => neededAgain(`/config/${name}`, titles)),
+    });
   }
   return changed;
-}
-
-function neededAgain(name: string, titles: string): FieldError {
-  const message = `Send this secret again in full: you are changing where it is sent (${titles}).`;
-  return { pointer: `/config/${name}`, message };
-}
-
-/** Whether this is a masked secret that a form sent back unchanged. */
-function isShown(shown: unknown, value: unknown): boolean {
-  return shown === value && isMasked(shown);
-}
-
-function isMasked(value: unknown): boolean {
-  return typeof value === 'string' && value.startsWith(MASK);
 }

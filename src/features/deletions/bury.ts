@@ -15,8 +15,10 @@ export const DELETED_PROJECT_ID = 'proj_00000000000000000000000000';
  * @returns how many there were.
  */
 export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereInput): Promise<number> {
+  await tx.webhookToken.deleteMany({ where: { webhook: where } });
   const data: Prisma.WebhookUncheckedUpdateManyInput = {
     ...BURIED,
+    ...{ credentials: Prisma.DbNull, secretCredentials: null },
     ...{ url: '', origin: null, description: null, secret: '', previousSecret: null, previousSecretExpiresAt: null },
   };
   return (await tx.webhook.updateMany({ where, data })).count;

@@ -5,7 +5,16 @@ import { WebhookOrderingEnum } from '../../schema/scalars.ts';
 import { asDestination, destinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
+import {
+  RetryScheduleEnum,
+  WebhookAuthenticationInput,
+  WebhookAuthenticationType,
+  WebhookHeader,
+  WebhookHeaderInput,
+} from './credentials-schema.ts';
+import { DEFAULT_TIMEOUT_SECONDS } from './input.ts';
 import type { WebhookService } from './service.ts';
+import { shownCredentialsOf } from './stored-credentials.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -32,6 +41,25 @@ export const Webhook = builder.prismaNode('Webhook', {
     orderingEscapeAfterAttempts: t.exposeInt('orderingEscapeAfterAttempts', {
       description:
         'The number of failed attempts after which later deliveries are sent anyway. Applies only to ordered deliveries.',
+    }),
+    headers: t.field({
+      type: [WebhookHeader],
+      description: 'The webhook’s own headers, in addition to those that Tollgate sets.',
+      resolve: (webhook) => [...shownCredentialsOf(webhook).headers],
+    }),
+    authentication: t.field({
+      type: WebhookAuthenticationType,
+      nullable: true,
+      description: 'How requests are authenticated in addition to their signature; null for the signature only.',
+      resolve: (webhook) => shownCredentialsOf(webhook).authentication,
+    }),
+    timeoutSeconds: t.int({
+      description: 'How long a request may take until its response is complete, in seconds.',
+      resolve: ({ timeoutSeconds }) => timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+    }),
+    retrySchedule: t.expose('retrySchedule', {
+      type: RetryScheduleEnum,
+      description: 'When failed deliveries are retried.',
     }),
     previousSecretExpiresAt: t.expose('previousSecretExpiresAt', {
       type: 'DateTime',
@@ -86,6 +114,21 @@ builder.relayMutationField(
         description:
           'The number of failed attempts (1 to 100) after which later deliveries are sent anyway. Applies only to ordered deliveries. Default: 4.',
       }),
+      headers: t.field({
+        type: [WebhookHeaderInput],
+        description: 'Headers to add to the requests: up to 20, and 8,192 bytes in total.',
+      }),
+      authentication: t.field({
+        type: WebhookAuthenticationInput,
+        description: 'How to authenticate the requests in addition to their signature.',
+      }),
+      timeoutSeconds: t.int({
+        description: 'How long a request may take until its response is complete: 1 to 30 seconds. Default: 15.',
+      }),
+      retrySchedule: t.field({
+        type: RetryScheduleEnum,
+        description: 'When failed deliveries are retried. Default: `STANDARD`.',
+      }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
     }),
   },
@@ -120,6 +163,24 @@ builder.relayMutationField(
       orderingEscapeAfterAttempts: t.int({
         description:
           'The number of failed attempts (1 to 100) after which later deliveries are sent anyway. Applies only to ordered deliveries.',
+      }),
+      headers: t.field({
+        type: [WebhookHeaderInput],
+        description:
+          'Headers to add to the requests: up to 20, and 8,192 bytes in total. Replaces the whole list; null removes it. Masked values that you send back stay unchanged. If you change the URL, send every value again.',
+      }),
+      authentication: t.field({
+        type: WebhookAuthenticationInput,
+        description:
+          'How to authenticate the requests in addition to their signature. Null removes it. If you change the URL, send the secrets in it again.',
+      }),
+      timeoutSeconds: t.int({
+        description: 'How long a request may take until its response is complete: 1 to 30 seconds.',
+      }),
+      retrySchedule: t.field({
+        type: RetryScheduleEnum,
+        description:
+          'When failed deliveries are retried. Deliveries that are already waiting use a new schedule from their next failure.',
       }),
       description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
     }),

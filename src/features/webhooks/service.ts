@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { isVisible, visibleItem } from '../../auth/access.ts';
@@ -14,43 +13,20 @@ import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError, notFound } from '../../errors.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
-import type { Delivery, Prisma, Webhook, WebhookOrdering } from '../../generated/prisma/client.ts';
+import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { parseInput } from '../../validation.ts';
 import { buryWebhooks } from '../deletions/bury.ts';
-import {
-  HEALTHY,
-  type SubscriptionInput,
-  type SwitchInput,
-  subscriptionShape,
-  switched,
-  switchShape,
-  testEventInput,
-} from '../destinations/input.ts';
+import { HEALTHY, switched, testEventInput } from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
-import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
+import { urlToStore } from '../urls/stored-url.ts';
+import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
+import { auditedCredentials, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
-export type CreateWebhookInput = SubscriptionInput & {
-  url: string;
-  payloadVersion?: number | null;
-  ordering?: WebhookOrdering | null;
-  orderingEscapeAfterAttempts?: number | null;
-  description?: string | null;
-};
-export type UpdateWebhookInput = Nullable<CreateWebhookInput & SwitchInput>;
 export type WebhookService = ReturnType<typeof createWebhookService>;
-
-const MAX_OVERLAP_HOURS = 7 * 24;
-const rotateInput = z.strictObject({
-  overlapHours: z
-    .int()
-    .nullish()
-    .transform((hours) => hours ?? 24)
-    .pipe(z.int().min(0).max(MAX_OVERLAP_HOURS, `Must be at most ${MAX_OVERLAP_HOURS}.`)),
-});
 
 /**
  * A project's webhooks. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `WEBHOOK_LIMIT_REACHED`.
@@ -65,21 +41,8 @@ export function createWebhookService(options: {
   egressAllow: EgressAllow;
 }) {
   const { db, bus, events, secretBox, payloadVersions = PAYLOAD_VERSIONS } = options;
-  const { current } = payloadVersions;
-  const versionRange =
-    current === 1 ? 'Must be 1, the only version so far.' : `Must be a version from 1 to ${current}.`;
-  const createInput = z.strictObject({
-    url: targetUrlInput(options.egressAllow),
-    ...subscriptionShape,
-    payloadVersion: optionalInt(1, payloadVersions.current, versionRange),
-    ordering: z
-      .enum(['NONE', 'PAYMENT'])
-      .nullish()
-      .transform((ordering) => ordering ?? undefined),
-    orderingEscapeAfterAttempts: optionalInt(1, 100, 'Must be a whole number from 1 to 100.'),
-    description: optionalText(1000),
-  });
-  const updateInput = createInput.partial().extend(switchShape);
+  const storedCredentials = createStoredCredentials({ secretBox, egressAllow: options.egressAllow });
+  const { createInput, updateInput } = createWebhookInputs(options.egressAllow, payloadVersions);
 
   const pages = createPages({
     db: db.pool,
@@ -108,9 +71,11 @@ export function createWebhookService(options: {
       input: CreateWebhookInput,
     ): Promise<{ webhook: Webhook; secret: string }> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { payloadVersion = payloadVersions.current, ...values } = parseInput(createInput, input);
+      const { headers, authentication, ...rest } = parseInput(createInput, input);
+      const { payloadVersion = payloadVersions.current, ...values } = rest;
       urlToStore('url', values.url);
       const id = newId('Webhook');
+      const credentials = storedCredentials.ofNew({ id, projectId: project.id }, { headers, authentication });
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
@@ -123,10 +88,11 @@ export function createWebhookService(options: {
             projectId: project.id,
             payloadVersion,
             secret: sealed,
+            ...credentials,
           };
           const created = await tx.webhook.create({ data });
-          const changes = changesBetween(undefined, auditedOf(created));
-          await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), ...changes });
+          const { changes } = changesBetween(undefined, { ...auditedOf(created), ...auditedCredentials(created) });
+          await recordAudit(tx, viewer, { action: 'webhook.created', ...targetOf(created), changes });
           return created;
         })
         .catch(rethrowProjectGone);
@@ -135,30 +101,40 @@ export function createWebhookService(options: {
 
     /**
      * Changes a webhook. Setting `isActive` to true clears its run of failures and the reason why it was disabled.
-     * Pausing it holds its deliveries, and resuming it releases them.
+     * Pausing it holds its deliveries, and resuming it releases them. Changing its headers or authentication ends a pause
+     * that the service made. A new URL requires every secret in them again; see `createCredentialsChange`.
      */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
-      const { isPaused, ...values } = parseInput(updateInput, input);
+      const { isPaused, headers, authentication, ...values } = parseInput(updateInput, input);
       const { webhook, pause } = await db.prisma.$transaction(async (tx) => {
         // Of two concurrent changes, each must record the values it actually replaced.
         await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
-        const change = pauseChange({ isPaused, mayFix: values.isActive === true }, before);
+        const credentials = storedCredentials.ofChanged(before, { headers, authentication }, url);
+        const mayFix = credentials !== undefined || values.isActive === true;
+        const change = pauseChange({ isPaused, mayFix }, before);
         const updated = await tx.webhook.update({
           where: { id },
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
             ...(url && { url, ...originOf(url), ...HEALTHY }),
+            ...(credentials && { ...credentials, ...HEALTHY }),
             ...switched(values.isActive),
             ...pausedColumns(change, before),
           },
         });
-        const changes = changesBetween(auditedOf(before), auditedOf(updated));
-        await recordAudit(tx, viewer, { action: 'webhook.updated', ...targetOf(updated), ...changes });
+        if (credentials) await forgetToken(tx, id);
+        const { changes, previous } = changesBetween(auditedOf(before), auditedOf(updated));
+        await recordAudit(tx, viewer, {
+          action: 'webhook.updated',
+          ...targetOf(updated),
+          changes: { ...changes, ...(credentials && auditedCredentials(updated)) },
+          previous: { ...previous, ...(credentials && auditedCredentials(before)) },
+        });
         return { webhook: updated, pause: change };
       });
       if (values.maxPerSecond !== undefined) bus.publish(topics.paces);
@@ -250,22 +226,15 @@ async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, project
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
 
 function auditedOf({ url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
-  const { ordering, orderingEscapeAfterAttempts, maxPerSecond, pausedAt } = rest;
-  const how = { payloadVersion, ordering, orderingEscapeAfterAttempts, maxPerSecond };
+  const { ordering, orderingEscapeAfterAttempts, maxPerSecond, timeoutSeconds, retrySchedule, pausedAt } = rest;
+  const how = {
+    ...{ payloadVersion, ordering, orderingEscapeAfterAttempts },
+    ...{ maxPerSecond, timeoutSeconds, retrySchedule },
+  };
   return { url, description, eventTypes, filter, ...how, isActive, isPaused: pausedAt !== null };
 }
 
 /** Workers count requests by origin, which is the same for all spellings of a URL's scheme, host, and port. */
 function originOf(url: string): { origin: string } {
   return { origin: new URL(url).origin };
-}
-
-/** A number that can be omitted or null, in which case the current value or the default applies. */
-function optionalInt(minimum: number, maximum: number, message: string) {
-  return z
-    .int(message)
-    .min(minimum, message)
-    .max(maximum, message)
-    .nullish()
-    .transform((value) => value ?? undefined);
 }

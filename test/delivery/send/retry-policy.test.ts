@@ -1,14 +1,22 @@
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RETRY_SCHEDULES as LABELS } from '../../../src/console/pages/webhooks/retry-schedules.ts';
 import {
   isQuickFailure,
   RETRY_SCHEDULE_SECONDS,
+  RETRY_SCHEDULES,
   retryDelaySeconds,
   retryScheduleOf,
 } from '../../../src/delivery/send/retry-policy.ts';
 import { judgeStatus } from '../../../src/delivery/send/send-webhook.ts';
 
 const DAY = 86_400;
+
+function describeWait(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
+}
 const failure = { durationMs: 10, statusCode: null, errorClass: null };
 
 describe('retryDelaySeconds', () => {
@@ -33,11 +41,44 @@ describe('retryDelaySeconds', () => {
 });
 
 describe('retryScheduleOf', () => {
-  test("is a connector type's own schedule, or else the usual one, unless a replacement is given", () => {
-    expect(retryScheduleOf()).toBe(RETRY_SCHEDULE_SECONDS);
+  test("is the webhook's, the connector type's own, or the standard one", () => {
     expect(retryScheduleOf({})).toBe(RETRY_SCHEDULE_SECONDS);
-    expect(retryScheduleOf({ retryDelaysSeconds: [1, 2] })).toEqual([1, 2]);
-    expect(retryScheduleOf({ retryDelaysSeconds: [1, 2] }, [3])).toEqual([3]);
+    expect(retryScheduleOf({ webhook: { retrySchedule: 'STANDARD' } })).toBe(RETRY_SCHEDULE_SECONDS);
+    expect(retryScheduleOf({ webhook: { retrySchedule: 'SHORT' } })).toEqual([5, 60, 300, 600, 900, 1_800]);
+    expect(retryScheduleOf({ definition: {} })).toBe(RETRY_SCHEDULE_SECONDS);
+    expect(retryScheduleOf({ definition: { retryDelaysSeconds: [1, 2] } })).toEqual([1, 2]);
+  });
+
+  test("can be replaced, except for a webhook's own", () => {
+    expect(retryScheduleOf({}, [3])).toEqual([3]);
+    expect(retryScheduleOf({ definition: { retryDelaysSeconds: [1, 2] } }, [3])).toEqual([3]);
+    expect(retryScheduleOf({ webhook: { retrySchedule: 'NONE' } }, [3])).toEqual([]);
+  });
+
+  test('is described everywhere with its waits, their number, and their sum', async () => {
+    const [documentation, schema] = await Promise.all(
+      ['docs/webhooks.md', 'schema.graphql'].map((path) => readFile(path, 'utf8')),
+    );
+    const totals = {
+      STANDARD: [3, DAY, 'days'],
+      SHORT: [1, 3_600, 'hour'],
+      LONG: [7, DAY, 'week'],
+      NONE: [0, 1, ''],
+    } as const;
+    for (const [name, [count, unit, word]] of Object.entries(totals)) {
+      const waits = RETRY_SCHEDULES[name as keyof typeof totals];
+      const total = waits.reduce((sum, seconds) => sum + seconds, 0);
+      expect(Math.round(total / unit), name).toBe(count);
+      if (waits.length === 0) continue;
+      const texts = waits.map(describeWait);
+      expect(documentation).toMatch(new RegExp(`\\| ${texts.join(', ')} \\| about [a3].* ?${word} \\|`));
+      expect(schema).toMatch(
+        new RegExp(`${texts.slice(0, -1).join(', ')}, and ${texts.at(-1)}: about [a3].* ?${word} in total`),
+      );
+      const { label } = LABELS.find(({ value }) => value === name)!;
+      expect(label).toMatch(new RegExp(`${waits.length} retries in about [a3].* ?${word}$`));
+    }
+    expect(LABELS.map(({ value }) => value)).toEqual(Object.keys(RETRY_SCHEDULES));
   });
 });
 

@@ -1,5 +1,6 @@
-import { Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { IconKey } from '@tabler/icons-react';
 import {
   CreateWebhookDocument,
   type EventTypeFilter,
@@ -11,6 +12,9 @@ import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields } from '../../parts/destination-fields.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { CredentialsFields } from './credentials-fields.tsx';
+import { credentialsInput, credentialsValues, newHeader, secretsNeededAgain } from './credentials-values.ts';
+import { RETRY_SCHEDULES } from './retry-schedules.ts';
 import type { WebhookRow } from './rows.ts';
 
 const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
@@ -18,6 +22,7 @@ const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
   { value: 'PAYMENT', label: 'By payment: one event at a time' },
 ];
 const MAX_ESCAPE_ATTEMPTS = 100;
+const MAX_TIMEOUT_SECONDS = 30;
 
 /** The form that creates or changes a webhook. For a new webhook, `onSaved` gets its secret. */
 export function WebhookForm(props: {
@@ -27,28 +32,38 @@ export function WebhookForm(props: {
 }) {
   const { webhook, onClose, onSaved } = props;
   const project = useProject();
+  const before = { url: webhook?.url ?? '', ...credentialsValues(webhook) };
   const form = useForm({
     initialValues: {
-      url: webhook?.url ?? '',
+      ...before,
       description: webhook?.description ?? '',
       ...destinationValues(webhook),
       ordering: webhook?.ordering ?? 'NONE',
       orderingEscapeAfterAttempts: webhook?.orderingEscapeAfterAttempts ?? ('' as number | ''),
       payloadVersion: webhook?.payloadVersion ?? ('' as number | ''),
+      timeoutSeconds: webhook?.timeoutSeconds ?? ('' as number | ''),
+      retrySchedule: webhook?.retrySchedule ?? 'STANDARD',
     },
-    validate: { filter: checkFilter },
+    validate: (values) => {
+      const needed = webhook ? secretsNeededAgain(values, before) : [];
+      const errors = needed.map(({ path }) => [path, 'Enter this again because the address has changed.']);
+      return { ...Object.fromEntries(errors), filter: checkFilter(values.filter) };
+    },
   });
+  const neededAgain = webhook ? secretsNeededAgain(form.values, before) : [];
   const creation = useSubmit(CreateWebhookDocument);
   const change = useSubmit(UpdateWebhookDocument);
   const { problem, isBusy } = webhook ? change : creation;
   useServerErrors(form, problem);
-  const save = form.onSubmit(async ({ url, description, ordering, ...rest }) => {
-    const { orderingEscapeAfterAttempts, payloadVersion } = rest;
+  const save = form.onSubmit(async ({ url, description, ordering, retrySchedule, ...rest }) => {
+    const { orderingEscapeAfterAttempts, payloadVersion, timeoutSeconds } = rest;
     const values = {
-      ...{ url, description, ordering, ...destinationInput<EventTypeFilter>(rest) },
+      ...{ url, description, ordering, retrySchedule, ...destinationInput<EventTypeFilter>(rest) },
+      ...credentialsInput(rest, before),
       // An empty field keeps its stored value or, for a new webhook, gets the default.
       ...(orderingEscapeAfterAttempts !== '' && { orderingEscapeAfterAttempts }),
       ...(payloadVersion !== '' && { payloadVersion }),
+      ...(timeoutSeconds !== '' && { timeoutSeconds }),
     };
     if (webhook) {
       if (await change.submit({ input: { id: webhook.id, ...values } })) onSaved(undefined);
@@ -64,7 +79,7 @@ export function WebhookForm(props: {
           <FormProblem form={form} problem={problem} />
           <TextInput
             label="URL"
-            description="HTTPS URL that receives events. It must return a 2xx status within 15 seconds."
+            description="HTTPS URL that receives events. It must return a 2xx status before the timeout."
             placeholder="https://api.example.com/hooks/tollgate"
             required
             data-autofocus
@@ -72,7 +87,33 @@ export function WebhookForm(props: {
             {...form.getInputProps('url')}
           />
           <TextInput label="Description" {...form.getInputProps('description')} />
+          {neededAgain.length > 0 && (
+            <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
+              Enter these again to confirm that the new address may receive them:{' '}
+              {neededAgain.map(({ title }) => title).join(', ')}.
+            </Alert>
+          )}
+          <CredentialsFields form={form} onAddHeader={() => form.insertListItem('headers', newHeader())} />
           <DestinationFields form={form} />
+          <Group grow align="flex-start">
+            <Select
+              label="Retry schedule"
+              description="How often and how long failed deliveries are retried."
+              data={RETRY_SCHEDULES}
+              allowDeselect={false}
+              {...form.getInputProps('retrySchedule')}
+            />
+            <NumberInput
+              label="Timeout (seconds)"
+              description="How long your server may take to respond."
+              placeholder="15"
+              min={1}
+              max={MAX_TIMEOUT_SECONDS}
+              clampBehavior="none"
+              allowDecimal={false}
+              {...form.getInputProps('timeoutSeconds')}
+            />
+          </Group>
           <Group grow align="flex-start">
             <Select
               label="Ordering"

@@ -34,11 +34,12 @@ const SIGN = [
  * secret in `$WEBHOOK_SECRET`, because servers reject old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
- * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too.
+ * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too. `ownHeaders`: the names of the webhook's own
+ *   headers. Each of their values is a variable.
  */
 export function webhookCurl(
   { method, url, headers, body = '' }: SentRequest,
-  { hidesUrl = false }: { hidesUrl?: boolean } = {},
+  { hidesUrl = false, ownHeaders = [] }: { hidesUrl?: boolean; ownHeaders?: readonly string[] } = {},
 ): CurlCommand {
   const { 'webhook-id': id = '', ...rest } = headers;
   const fresh = {
@@ -48,9 +49,11 @@ export function webhookCurl(
   };
   const plain = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, [{ text: value }]]));
   const setUp = [`id=${quote([{ text: id }])}`, ...SIGN];
-  const variables = hidesUrl ? [WEBHOOK_URL, WEBHOOK_SECRET] : [WEBHOOK_SECRET];
+  const own = ownHeaders.map((name) => [name, headerVariable(name)] as const);
+  const secret = Object.fromEntries(own.map(([name, variable]) => [name, [{ variable: variable.name }]]));
+  const variables = [...(hidesUrl ? [WEBHOOK_URL] : []), WEBHOOK_SECRET, ...own.map(([, variable]) => variable)];
   const address: Piece = hidesUrl ? { variable: WEBHOOK_URL.name } : { text: url };
-  const parts = { method, url: [address], headers: { ...plain, ...fresh }, body: [{ text: body }] };
+  const parts = { method, url: [address], headers: { ...secret, ...plain, ...fresh }, body: [{ text: body }] };
   return { command: assemble(parts, [...variables, ...setUp]), variables };
 }
 
@@ -84,7 +87,9 @@ export function connectorCurl(request: SentRequest, secrets: readonly NamedSecre
   function header(name: string, value: string): Piece[] {
     const pieces = separate(value);
     const isCovered = pieces && (!isAuthenticating(name) || pieces.some((piece) => 'variable' in piece));
-    return isCovered ? pieces : [use(`HEADER_${variableName(name)}`, `Value of the \`${name}\` header.`)];
+    if (isCovered) return pieces;
+    const variable = headerVariable(name);
+    return [use(variable.name, variable.description)];
   }
 
   const body = separate(request.body ?? '');
@@ -128,6 +133,10 @@ function quote(pieces: readonly Piece[]): string {
     .filter((piece) => 'variable' in piece || piece.text !== '')
     .map((piece) => ('variable' in piece ? `"$${piece.variable}"` : `'${piece.text.replaceAll("'", `'\\''`)}'`));
   return words.join('') || "''";
+}
+
+function headerVariable(name: string): CurlVariable {
+  return { name: `HEADER_${variableName(name)}`, description: `Value of the \`${name}\` header.` };
 }
 
 /** `botToken` → `BOT_TOKEN`, `dd-api-key` → `DD_API_KEY`. */

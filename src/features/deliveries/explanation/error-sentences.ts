@@ -14,7 +14,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   timeout: {
     summary: 'The response did not finish in time.',
-    advice: 'Respond first and do the work afterward. You have 15 seconds in total.',
+    advice: 'Respond first and do the work afterward. A webhook can also have a longer `timeoutSeconds`.',
   },
   connect_timeout: {
     summary: 'The connection could not be made in time.',
@@ -47,7 +47,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   no_access_token: {
     summary: 'There was no access token to send it with.',
-    advice: 'Check the credential that the access tokens come from. The reason names what the vendor rejected.',
+    advice: 'Check the credential that the access tokens come from. The reason says what was rejected.',
   },
   interrupted: {
     summary: 'The worker stopped while sending. The request may have arrived.',
@@ -66,7 +66,7 @@ export const UNKNOWN_ERROR_CLASS: Sentences = {
 
 const STATUS_ADVICE: Record<number, string> = {
   400: 'The destination does not understand the request. Compare `curl` with what it expects.',
-  401: 'The destination rejected the credentials. Check the secret it uses to verify requests, and make sure it does not require a login.',
+  401: 'The destination rejected the credentials. Check the secret it uses to verify requests. If it requires a login, set the webhook’s `authentication`.',
   403: 'The destination rejected the request. Check its firewall, its bot protection, and the secret it uses to verify requests.',
   404: 'Nothing was found at this URL. Check the path.',
   405: 'This URL does not accept this HTTP method. Check the path.',

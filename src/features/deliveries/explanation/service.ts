@@ -4,6 +4,7 @@ import type { Database } from '../../../database/client.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
 import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
 import { retryScheduleOf } from '../../../delivery/send/retry-policy.ts';
+import type { WebhookCredentials } from '../../../delivery/send/webhook-credentials.ts';
 import { sentHeaders } from '../../../egress/exchange.ts';
 import { notFound } from '../../../errors.ts';
 import type { PayloadVersions } from '../../../events/versions.ts';
@@ -61,7 +62,7 @@ export function createExplainer(options: ExplanationOptions) {
 
     const definition = connector ? connectors(connector.type) : undefined;
     const destination = toState(row, definition?.title ?? connector?.type ?? 'webhook', event.now);
-    const schedule = retryScheduleOf(definition, retryScheduleSeconds);
+    const schedule = retryScheduleOf({ webhook, definition }, retryScheduleSeconds);
     const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds: schedule };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
@@ -88,10 +89,12 @@ export function createExplainer(options: ExplanationOptions) {
     return rows[0];
   }
 
-  function curlToWebhook(event: EventRow, { url, projectId, payloadVersion }: Webhook): CurlCommand {
+  function curlToWebhook(event: EventRow, webhook: Webhook): CurlCommand {
+    const { url, projectId, payloadVersion } = webhook;
     const context = { projectId, url, userAgent, payloadVersion, payloadVersions };
     const request = rebuildWebhookRequest(event, context);
-    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url });
+    const ownHeaders = ownHeaderNames(webhook.credentials as WebhookCredentials | null);
+    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url, ownHeaders });
   }
 
   function curlToConnector(
@@ -116,6 +119,12 @@ export function createExplainer(options: ExplanationOptions) {
     if (!request) return null;
     return connectorCurl({ ...request, headers: sentHeaders(request) }, secretFields(definition, config)) ?? null;
   }
+}
+
+/** The names of a webhook's own headers, and of the one that its authentication adds. Their values aren't shown. */
+function ownHeaderNames(credentials: WebhookCredentials | null): string[] {
+  const names = credentials?.headers.map(({ name }) => name.toLowerCase()) ?? [];
+  return credentials?.authentication ? [...names, 'authorization'] : names;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {

@@ -76,6 +76,11 @@ const REASONS: Record<string, Sentences> = {
   },
 };
 
+const UNRETRIED: Sentences = {
+  summary: 'It failed, and its webhook has no retries, so the delivery was marked as failed.',
+  advice: `Fix the destination, or choose another \`retrySchedule\` for the webhook. ${RESEND}`,
+};
+
 /** Why a delivery is held without a due time. */
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
@@ -109,8 +114,9 @@ const ROWS: readonly Row[] = [
   },
   {
     when: ({ delivery }) => delivery.status === 'FAILED' || delivery.status === 'SKIPPED',
-    say: ({ delivery: { reason, status }, lastAttempt }) => {
-      const known = REASONS[reason ?? ''];
+    say: ({ delivery: { reason, status }, lastAttempt, retryScheduleSeconds }) => {
+      const isUnretried = reason === 'exhausted' && retryScheduleSeconds.length === 0;
+      const known = isUnretried ? UNRETRIED : REASONS[reason ?? ''];
       const fallback = `It ${status === 'FAILED' ? 'failed' : 'was not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
       const last = status === 'FAILED' && lastAttempt ? failureOf(lastAttempt) : undefined;
       return {
@@ -175,11 +181,12 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
       advice: 'To resume it, set `isPaused` to false.',
     };
   }
+  const saved = id.startsWith('con_') ? "the connector's config" : "the webhook's `authentication`";
   const probed = nextProbeAt ? ` Tollgate will next check the credentials at ${nextProbeAt.toISOString()}.` : '';
   return {
     summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
-    next: `It will be sent as soon as you save the connector's config, or set \`isPaused\` to false.${probed}`,
-    advice: "Fix the cause, then save the connector's config.",
+    next: `It will be sent as soon as you save ${saved}, or set \`isPaused\` to false.${probed}`,
+    advice: `Fix the cause, then save ${saved}.`,
   };
 }
 

@@ -64,6 +64,15 @@ describe('the curl command for a webhook', () => {
     );
   });
 
+  test('has a variable for the value of each of the webhook’s own headers', async () => {
+    const request = { method: 'POST', url: `${receiver.url}/in`, headers, body: '{}' };
+    const { command, variables } = webhookCurl(request, { ownHeaders: ['x-api-key', 'authorization'] });
+    expect(variables.map(({ name }) => name)).toEqual(['WEBHOOK_SECRET', 'HEADER_X_API_KEY', 'HEADER_AUTHORIZATION']);
+    const values = { HEADER_X_API_KEY: "a 'key'", HEADER_AUTHORIZATION: 'Bearer $token' };
+    const sent = await received(command, { WEBHOOK_SECRET: secret, ...values });
+    expect(sent.headers).toMatchObject({ 'x-api-key': "a 'key'", authorization: 'Bearer $token' });
+  });
+
   test('does not change any URL', async () => {
     const path = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 16 });
     const address = path.map(

@@ -17,6 +17,33 @@ function dueDelivery(values: Partial<Delivery>): DeliveryFacts {
   };
 }
 
+describe('a delivery to a paused webhook', () => {
+  test('is held until its authentication is saved, if the service paused it', () => {
+    const facts = dueDelivery({ nextAttemptAt: null, reason: 'paused' });
+    const pausedReason = 'The token URL no longer issues access tokens (invalid_client).';
+    const words = explainInWords({ ...facts, destination: { ...destination, pausedAt: now, pausedReason } });
+    expect(words).toEqual({
+      summary: `It is held, because its webhook is paused: ${pausedReason}`,
+      next: "It will be sent as soon as you save the webhook's `authentication`, or set `isPaused` to false.",
+      advice: "Fix the cause, then save the webhook's `authentication`.",
+    });
+  });
+});
+
+describe('a failed delivery', () => {
+  const failed = dueDelivery({ status: 'FAILED', reason: 'exhausted', nextAttemptAt: null });
+
+  test('ran out of retries', () => {
+    expect(explainInWords(failed).summary).toBe('Every scheduled retry failed, so the delivery was marked as failed.');
+  });
+
+  test('says so if there were no retries', () => {
+    const words = explainInWords({ ...failed, retryScheduleSeconds: [] });
+    expect(words.summary).toBe('It failed, and its webhook has no retries, so the delivery was marked as failed.');
+    expect(words.advice).toContain('`retrySchedule`');
+  });
+});
+
 describe('a due delivery', () => {
   test('waits for a worker', () => {
     expect(explainInWords(dueDelivery({})).next).toBe('It is due and will be sent as soon as a worker is free.');

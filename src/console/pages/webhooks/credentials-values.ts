@@ -1,0 +1,110 @@
+import { randomId } from '@mantine/hooks';
+import type {
+  WebhookAuthenticationInput,
+  WebhookAuthenticationType,
+  WebhookHeaderInput,
+} from '../../../generated/console/webhooks.ts';
+import type { WebhookRow } from './rows.ts';
+
+type FieldName = Exclude<keyof WebhookAuthenticationInput, 'type'>;
+type AuthenticationField = {
+  name: FieldName;
+  label: string;
+  description?: string;
+  isSecret?: boolean;
+  isOptional?: boolean;
+};
+
+/** A row of the form's table. `key` identifies it while rows are added and removed. */
+export type HeaderRow = WebhookHeaderInput & { key: string };
+
+/** The form values for a webhook's own headers and authentication. Secrets that are stored appear as their masks. */
+export type CredentialsValues = {
+  headers: HeaderRow[];
+  authentication: { type: WebhookAuthenticationType | 'NONE' } & Record<FieldName, string>;
+};
+
+export const AUTHENTICATION_TYPES: readonly { value: WebhookAuthenticationType | 'NONE'; label: string }[] = [
+  { value: 'NONE', label: 'Signature only' },
+  { value: 'BASIC', label: 'User name and password (Basic)' },
+  { value: 'BEARER', label: 'Bearer token' },
+  { value: 'OAUTH2_CLIENT_CREDENTIALS', label: 'OAuth 2.0 client credentials' },
+];
+
+/** The fields of each type of authentication, in display order. */
+export const AUTHENTICATION_FIELDS: Readonly<
+  Record<WebhookAuthenticationType | 'NONE', readonly AuthenticationField[]>
+> = {
+  NONE: [],
+  BASIC: [
+    { name: 'username', label: 'User name' },
+    { name: 'password', label: 'Password', isSecret: true },
+  ],
+  BEARER: [{ name: 'token', label: 'Token', isSecret: true }],
+  OAUTH2_CLIENT_CREDENTIALS: [
+    { name: 'tokenUrl', label: 'Token URL', description: 'HTTPS URL that issues access tokens.' },
+    { name: 'clientId', label: 'Client ID' },
+    { name: 'clientSecret', label: 'Client secret', isSecret: true },
+    { name: 'scope', label: 'Scope', description: 'Optional. Separate scopes with spaces.', isOptional: true },
+  ],
+};
+
+const EMPTY: Record<FieldName, string> = {
+  ...{ username: '', password: '', token: '' },
+  ...{ tokenUrl: '', clientId: '', clientSecret: '', scope: '' },
+};
+
+export function credentialsValues(webhook: WebhookRow | undefined): CredentialsValues {
+  const { headers = [], authentication } = webhook ?? {};
+  const stored = Object.entries(authentication ?? {}).filter(([, value]) => value !== null);
+  return {
+    headers: headers.map(({ name, value }, index) => ({ key: `stored-${index}`, name, value })),
+    authentication: { type: 'NONE', ...EMPTY, ...Object.fromEntries(stored) },
+  };
+}
+
+export const newHeader = (): HeaderRow => ({ key: randomId('header-'), name: '', value: '' });
+
+/** The values that changed, as the API expects them. */
+export function credentialsInput(values: CredentialsValues, before: CredentialsValues) {
+  const isChanged = (name: keyof CredentialsValues) => JSON.stringify(values[name]) !== JSON.stringify(before[name]);
+  return {
+    ...(isChanged('headers') && { headers: values.headers.map(({ name, value }) => ({ name, value })) }),
+    ...(isChanged('authentication') && { authentication: authenticationInput(values.authentication) }),
+  };
+}
+
+function authenticationInput({
+  type,
+  ...fields
+}: CredentialsValues['authentication']): WebhookAuthenticationInput | null {
+  if (type === 'NONE') return null;
+  const chosen = AUTHENTICATION_FIELDS[type].map(({ name }) => [name, fields[name] === '' ? null : fields[name]]);
+  return { type, ...Object.fromEntries(chosen) };
+}
+
+/** A secret that must be entered again, because a change to an address affects where it is sent. */
+export type NeededAgain = { path: string; title: string };
+
+export function secretsNeededAgain(
+  values: CredentialsValues & { url: string },
+  before: CredentialsValues & { url: string },
+): NeededAgain[] {
+  const isMoved = values.url !== before.url;
+  const { type } = values.authentication;
+  const isTokenMoved = values.authentication.tokenUrl !== before.authentication.tokenUrl;
+  const headers = isMoved
+    ? values.headers.flatMap(({ name, value }, index) => {
+        const stored = before.headers.find((header) => header.name.toLowerCase() === name.toLowerCase());
+        return stored?.value === value ? [{ path: `headers.${index}.value`, title: name }] : [];
+      })
+    : [];
+  const fields = AUTHENTICATION_FIELDS[type].filter(
+    ({ name, isSecret }) =>
+      isSecret &&
+      (isMoved || isTokenMoved) &&
+      type === before.authentication.type &&
+      values.authentication[name] === before.authentication[name],
+  );
+  return [...headers, ...fields.map(({ name, label }) => ({ path: `authentication.${name}`, title: label }))];
+}

@@ -1,0 +1,60 @@
+import { basicAuthorization, classifyTokenResponse, tokenRequest } from '../../connectors/shared/token-endpoint.ts';
+import type { TokenSource } from './access-tokens.ts';
+
+export type WebhookHeader = { name: string; value: string };
+export type WebhookAuthentication =
+  | { type: 'BASIC'; username: string; password: string }
+  | { type: 'BEARER'; token: string }
+  | OAuthClient;
+export type OAuthClient = {
+  type: 'OAUTH2_CLIENT_CREDENTIALS';
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string | undefined;
+};
+
+/** A webhook's own headers and authentication, in full. Stored encrypted, as JSON. */
+export type WebhookCredentials = { headers: readonly WebhookHeader[]; authentication: WebhookAuthentication | null };
+
+/** The fields of `authentication` that are secret. */
+export const SECRET_FIELDS: ReadonlySet<string> = new Set(['password', 'token', 'clientSecret']);
+
+/** Shorter values of headers also occur in harmless text, so they aren't masked in responses. */
+const MIN_HIDDEN_LENGTH = 6;
+const ADVICE = 'Save the webhook with an OAuth client that works.';
+
+/** The headers to add to requests, with lowercase names, except an OAuth client's access token. */
+export function credentialHeaders({ headers, authentication }: WebhookCredentials): Record<string, string> {
+  const own = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
+  if (authentication?.type === 'BEARER') return { ...own, ...bearerHeader(authentication.token) };
+  if (authentication?.type !== 'BASIC') return own;
+  const { username, password } = authentication;
+  // RFC 7617 §2.1: in UTF-8.
+  return { ...own, authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
+}
+
+export function bearerHeader(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
+
+/** What to mask in responses. */
+export function hiddenValues({ headers, authentication }: WebhookCredentials): string[] {
+  const values = headers.map(({ value }) => value).filter(({ length }) => length >= MIN_HIDDEN_LENGTH);
+  const secrets = Object.entries(authentication ?? {}).filter(([name]) => SECRET_FIELDS.has(name));
+  return [...values, ...secrets.map(([, value]) => String(value))];
+}
+
+/** How an OAuth client gets access tokens: with the client credentials grant (RFC 6749 §4.4). */
+export function tokenSourceOf({ tokenUrl, clientId, clientSecret, scope }: OAuthClient): TokenSource {
+  const parameters = { grant_type: 'client_credentials', ...(scope !== undefined && { scope }) };
+  return {
+    build: () => tokenRequest(tokenUrl, parameters, basicAuthorization(clientId, clientSecret)),
+    classify(response) {
+      const outcome = classifyTokenResponse('The token URL', response, { advice: ADVICE, secrets: [clientSecret] });
+      if (outcome.kind !== 'token') return outcome;
+      const { kind, accessToken, lifetimeSeconds } = outcome;
+      return { kind, accessToken, lifetimeSeconds };
+    },
+  };
+}

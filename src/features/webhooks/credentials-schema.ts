@@ -1,0 +1,130 @@
+import { RetrySchedule } from '../../generated/prisma/enums.ts';
+import { builder } from '../../schema/builder.ts';
+import { shownUrl } from '../urls/stored-url.ts';
+import { AUTHENTICATION_TYPES } from './credentials.ts';
+import type { shownCredentialsOf } from './stored-credentials.ts';
+
+type Authentication = NonNullable<ReturnType<typeof shownCredentialsOf>['authentication']>;
+
+export const RetryScheduleEnum = builder.enumType('RetrySchedule', {
+  description: 'When failed deliveries are retried.',
+  values: {
+    STANDARD: {
+      value: RetrySchedule.STANDARD,
+      description: 'After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, and 24 h: about 3 days in total.',
+    },
+    SHORT: {
+      value: RetrySchedule.SHORT,
+      description: 'After 5 s, 1 min, 5 min, 10 min, 15 min, and 30 min: about an hour in total.',
+    },
+    LONG: {
+      value: RetrySchedule.LONG,
+      description:
+        'After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, 24 h, 24 h, 24 h, and 24 h: about a week in total.',
+    },
+    NONE: { value: RetrySchedule.NONE, description: 'Never. Each delivery gets a single attempt.' },
+  },
+});
+
+const TYPE_DESCRIPTIONS: Readonly<Record<Authentication['type'], string>> = {
+  BASIC: 'A user name and a password (RFC 7617).',
+  BEARER: 'A token that doesn’t expire (RFC 6750).',
+  OAUTH2_CLIENT_CREDENTIALS:
+    'Access tokens that Tollgate gets from your token URL with a client ID and a client secret (RFC 6749, section 4.4).',
+};
+
+const AuthenticationTypeEnum = builder.enumType('WebhookAuthenticationType', {
+  description: 'How a webhook’s requests are authenticated, in addition to their signature.',
+  values: Object.fromEntries(
+    AUTHENTICATION_TYPES.map((type) => [type, { value: type, description: TYPE_DESCRIPTIONS[type] }]),
+  ),
+});
+
+export const WebhookHeader = builder.simpleObject('WebhookHeader', {
+  description: 'A header that is added to a webhook’s requests.',
+  fields: (t) => ({
+    name: t.string({ description: 'The name of the header.' }),
+    value: t.string({ description: 'Its value, masked as `••••` followed by at most its last four characters.' }),
+  }),
+});
+
+const MASKED = 'masked as `••••` followed by at most its last four characters';
+
+export const WebhookAuthenticationType = builder.objectRef<Authentication>('WebhookAuthentication').implement({
+  description: 'How a webhook’s requests are authenticated, in addition to their signature.',
+  fields: (t) => ({
+    type: t.field({
+      type: AuthenticationTypeEnum,
+      description: 'The type of authentication.',
+      resolve: ({ type }) => type,
+    }),
+    username: t.string({
+      nullable: true,
+      description: 'The user name. Only for `BASIC`.',
+      resolve: (shown) => (shown.type === 'BASIC' ? shown.username : null),
+    }),
+    password: t.string({
+      nullable: true,
+      description: `The password, ${MASKED}. Only for \`BASIC\`.`,
+      resolve: (shown) => (shown.type === 'BASIC' ? shown.password : null),
+    }),
+    token: t.string({
+      nullable: true,
+      description: `The token, ${MASKED}. Only for \`BEARER\`.`,
+      resolve: (shown) => (shown.type === 'BEARER' ? shown.token : null),
+    }),
+    tokenUrl: t.string({
+      nullable: true,
+      description:
+        'Where access tokens come from. If you read this URL with an API key, its secrets are masked. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      resolve: (shown, _args, { viewer }) => ('tokenUrl' in shown ? shownUrl(viewer, shown.tokenUrl) : null),
+    }),
+    clientId: t.string({
+      nullable: true,
+      description: 'The client ID. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      resolve: (shown) => ('clientId' in shown ? shown.clientId : null),
+    }),
+    clientSecret: t.string({
+      nullable: true,
+      description: `The client secret, ${MASKED}. Only for \`OAUTH2_CLIENT_CREDENTIALS\`.`,
+      resolve: (shown) => ('clientSecret' in shown ? shown.clientSecret : null),
+    }),
+    scope: t.string({
+      nullable: true,
+      description: 'The scopes to request, separated by spaces. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      resolve: (shown) => ('scope' in shown ? (shown.scope ?? null) : null),
+    }),
+  }),
+});
+
+export const WebhookHeaderInput = builder.inputType('WebhookHeaderInput', {
+  description: 'A header to add to a webhook’s requests.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'The name of the header. Some names aren’t allowed.' }),
+    value: t.string({
+      required: true,
+      description: 'Its value: visible ASCII characters. A masked value that you send back stays unchanged.',
+    }),
+  }),
+});
+
+export const WebhookAuthenticationInput = builder.inputType('WebhookAuthenticationInput', {
+  description:
+    'How to authenticate a webhook’s requests. Send the fields of the chosen type. When you change the webhook and keep the ' +
+    'type, omitted fields and masked secrets that you send back stay unchanged.',
+  fields: (t) => ({
+    type: t.field({ type: AuthenticationTypeEnum, required: true, description: 'The type of authentication.' }),
+    username: t.string({ description: 'The user name, without a colon. For `BASIC`.' }),
+    password: t.string({ description: 'The password. For `BASIC`.' }),
+    token: t.string({ description: 'The token. For `BEARER`.' }),
+    tokenUrl: t.string({
+      description:
+        'HTTPS URL to get access tokens from. If you change it, send the client secret again. For `OAUTH2_CLIENT_CREDENTIALS`.',
+    }),
+    clientId: t.string({ description: 'The client ID. For `OAUTH2_CLIENT_CREDENTIALS`.' }),
+    clientSecret: t.string({ description: 'The client secret. For `OAUTH2_CLIENT_CREDENTIALS`.' }),
+    scope: t.string({
+      description: 'The scopes to request, separated by spaces. Optional. For `OAUTH2_CLIENT_CREDENTIALS`.',
+    }),
+  }),
+});

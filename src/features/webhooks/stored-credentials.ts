@@ -1,0 +1,83 @@
+import type { Values } from '../../audit/diff.ts';
+import type { Transaction } from '../../database/client.ts';
+import type { WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { Prisma, type Webhook } from '../../generated/prisma/client.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { type CredentialsInput, createCredentialsChange, NO_CREDENTIALS, shownCredentials } from './credentials.ts';
+
+type Place = Pick<Webhook, 'id' | 'projectId'>;
+
+/** Writes a webhook's headers and authentication: masked for readers, and encrypted in full. */
+export function createStoredCredentials({
+  secretBox,
+  egressAllow,
+}: {
+  secretBox: SecretBox;
+  egressAllow: EgressAllow;
+}) {
+  const change = createCredentialsChange(egressAllow);
+  const cellOf = ({ id, projectId }: Place) => ({
+    table: 'Webhook',
+    column: 'secretCredentials',
+    rowId: id,
+    projectId,
+  });
+
+  function columnsOf(place: Place, credentials: WebhookCredentials) {
+    if (credentials.headers.length === 0 && credentials.authentication === null) {
+      return { credentials: Prisma.DbNull, secretCredentials: null };
+    }
+    return {
+      credentials: shownCredentials(credentials) as unknown as Prisma.InputJsonObject,
+      secretCredentials: secretBox.seal(JSON.stringify(credentials), cellOf(place)),
+    };
+  }
+
+  return {
+    /** The columns of a new webhook. @throws AppError `VALIDATION_FAILED` */
+    ofNew: (place: Place, input: CredentialsInput) => columnsOf(place, change(NO_CREDENTIALS, input, false)),
+
+    /**
+     * The columns to change. They are encrypted again with every new URL, so that an access token that a process is
+     * getting for the old URL is discarded.
+     *
+     * @param url the webhook's URL after the change, if it was given.
+     * @returns undefined if nothing changes.
+     * @throws AppError `VALIDATION_FAILED`, also if a new URL requires the secrets again.
+     */
+    ofChanged(before: Webhook, input: CredentialsInput, url: string | undefined) {
+      const { secretCredentials } = before;
+      const isUrlChanged = url !== undefined && url !== before.url;
+      const isGiven = input.headers !== undefined || input.authentication !== undefined;
+      if (!isGiven && !(isUrlChanged && secretCredentials !== null)) return undefined;
+      const stored: WebhookCredentials =
+        secretCredentials === null ? NO_CREDENTIALS : JSON.parse(secretBox.open(secretCredentials, cellOf(before)));
+      return columnsOf(before, change(stored, input, isUrlChanged));
+    },
+  };
+}
+
+/** A webhook's headers and authentication as the API shows them. */
+export function shownCredentialsOf({ credentials }: Pick<Webhook, 'credentials'>): WebhookCredentials {
+  return (credentials as WebhookCredentials | null) ?? NO_CREDENTIALS;
+}
+
+/** The values for the audit log. URLs are masked there. */
+export function auditedCredentials(webhook: Webhook): Values {
+  const { headers, authentication } = shownCredentialsOf(webhook);
+  const masked =
+    authentication && 'tokenUrl' in authentication
+      ? { ...authentication, tokenUrl: maskUrl(authentication.tokenUrl) }
+      : authentication;
+  return { headers: headers.length > 0 ? headers : null, authentication: masked };
+}
+
+/** Forgets a webhook's access token. A process that is getting one at this moment can't store it anymore. */
+export async function forgetToken(tx: Transaction, id: string): Promise<void> {
+  await tx.webhookToken.updateMany({
+    where: { id },
+    data: { sealed: '', expiresAt: null, leaseUntil: null, generation: { increment: 1 } },
+  });
+}
