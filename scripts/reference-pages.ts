@@ -63,6 +63,13 @@ function connectorsPage(): string {
     const limit = vendorLimit ? `[${describeLimit(definition)}](${vendorLimit.documentationUrl})` : '';
     return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} | ${limit} |`;
   });
+  const withRuns = listConnectors()
+    .filter(({ runWaitsSeconds }) => runWaitsSeconds)
+    .map(({ type }) => `\`${type}\``)
+    .join(' and ');
+  const shutdowns = listConnectors()
+    .flatMap(({ shutdown }) => (shutdown ? `- ${shutdown.advice}\n` : []))
+    .join('');
   return `${GENERATED}
 
 # Connectors
@@ -83,9 +90,10 @@ For all connectors:
   support get a \`SKIPPED\` delivery with the reason \`not_carried\`.
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
-- Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). If the service rejects the
-  credentials, the connector [pauses](#paused-connectors) and its deliveries are held.
-- Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
+- Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). ${withRuns} get no quick retries,
+  because each request may start a run, even if it fails. If the service rejects the credentials, the connector
+  [pauses](#paused-connectors) and its deliveries are held.
+${shutdowns}- Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
   enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
   access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer
   accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again.

@@ -217,6 +217,15 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   vendorLimit?: VendorLimit;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
+  /**
+   * Set this if each request starts a run, such as of a workflow, that has effects and may cost money even if it fails.
+   * A run that failed (status 500) starts again only after each of these waits, and no request is retried at once.
+   */
+  runWaitsSeconds?: readonly number[];
+  /** What to do after a response with a status, or after an error of a class, if the usual advice doesn't fit. */
+  advice?: Readonly<Partial<Record<string, string>>>;
+  /** When the vendor ends the service (YYYY-MM-DD), and what to do before then. */
+  shutdown?: { on: string; advice: string };
   /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Builds a delivery's first request. `events` has one member unless `batch` is set. */

@@ -1,4 +1,4 @@
-import type { ConnectorType } from '../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorType } from '../../src/connectors/definition.ts';
 import type { EventKind } from '../../src/events/kinds.ts';
 
 export const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
@@ -31,10 +31,15 @@ export const MATRIX: Record<ConnectorType, string> = {
   dune: 'row row row row row row row row',
   hubspot: '- - - upsert upsert - - -',
   salesforce: 'row row row row row row row row',
-  linear: '- - issue - issue - issue -',
+  linear: '- - issue - issue - - -',
   quickbooks: '- book - - - - - book',
   xero: '- book - - - - - book',
 };
+
+/** The request that delivers the event. HubSpot then gets another one, with the name of a new contact. */
+export function delivering(requests: readonly ConnectorRequest[]): ConnectorRequest {
+  return requests.findLast(({ step }) => step !== 'name')!;
+}
 
 /** How to recognize the request for each word. */
 export const WORDS: Record<string, (body: string, url: string) => boolean> = {
@@ -49,7 +54,7 @@ export const WORDS: Record<string, (body: string, url: string) => boolean> = {
   close: (_body, url) => url.includes('/close?'),
   upsert: (_body, url) => url.endsWith('/contacts/batch/upsert'),
   issue: (body) => JSON.parse(body).query.includes('issueCreate'),
-  book: (_body, url) => /\/(salesreceipt|Invoices)\?/.test(url),
+  book: (_body, url) => /\/(salesreceipt|Invoices|BankTransactions)\?/.test(url),
 };
 
 /** How to recognize a test event in the last request, or 'skipped' for types that don't send test events. */

@@ -17,9 +17,9 @@ const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   opsgenie: ['send:eu', 'test-close:eu'],
   'google-sheets': ['append', 'grid', 'read-back', 'append-missing'],
   dune: ['insert', 'insert-created', 'create', 'namespace'],
-  hubspot: ['upsert', 'create-properties', 'upsert-again'],
+  hubspot: ['upsert', 'create-properties', 'upsert-again', 'upsert-last'],
   quickbooks: ['send', 'check', 'preferences', 'item', 'rate:GBP'],
-  xero: ['send', 'check', 'read-back'],
+  xero: ['bank-send', 'bank-check', 'bank-account', 'send', 'check', 'read-back'],
 };
 
 /** What a status means by default. */
@@ -62,6 +62,11 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   // The workflow is turned off, which can be temporary.
   n8n: [{ status: 404, kind: 'retry' }],
   make: [{ status: 410, kind: 'retry' }],
+  // The reason may be that the wallet property isn't unique, which is checked.
+  hubspot: [
+    { status: 400, kind: 'next', step: 'upsert' },
+    { status: 400, kind: 'next', step: 'upsert-again' },
+  ],
   // A new table can be unavailable for a while.
   bigquery: [{ status: 404, kind: 'retry' }],
   supabase: [{ status: 404, kind: 'retry' }],

@@ -7,6 +7,7 @@ import { sampleConfig } from '../connectors/support/configs.ts';
 import { deliver } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
 import { FORMATS } from './connector-formats.ts';
+import { delivering } from './connector-tables.ts';
 
 /** Fields that can contain text from a buyer or the seller: paths, reasons, descriptions, and names of chains. */
 const FREE_TEXT = /^(endpointPath|path|method|asset|network|reason|message|description|upstreamUrl)$/;
@@ -62,7 +63,7 @@ function check(
   for (const config of configs as readonly Record<string, unknown>[]) {
     const { outcome, requests } = deliver(definition, config, [event], { memory, projectName, consoleUrl });
     // Tens of thousands of requests are checked, so there is one `expect` per request, with details only for flaws.
-    const request = requests.at(-1)!;
+    const request = delivering(requests);
     const unprintable = [request.url, ...Object.values(request.headers)].filter(
       (value) => !/^[\x20-\x7e]*$/.test(value),
     );

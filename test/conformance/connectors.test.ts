@@ -10,6 +10,7 @@ import { CONNECTOR_ID, EVENT_TIME, sampleContext, sampleEvent } from '../connect
 import { VENDORS } from '../connectors/support/vendors/vendors.ts';
 import { checkRequest, readBody } from './connector-requests.ts';
 import {
+  delivering,
   ENDPOINT_ID,
   LOOKS_AFTER_AMBIGUOUS_TRY,
   LOOKS_BEFORE_LATER_TRY,
@@ -56,7 +57,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         const { outcome, requests } = send(definition, sampleEvent(kind), sampleConfig(type, fields));
         expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
         for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
-        const { body = '', url } = requests.at(-1)!;
+        const { body = '', url } = delivering(requests);
         expect(WORDS[wordOf(type, kind)]!(body, url), `${kind} should be ${wordOf(type, kind)}`).toBe(true);
       }
     });
@@ -65,7 +66,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       'identifies the event when it delivers %s, so that duplicates can be recognized',
       (kind) => {
         const { id } = sampleEvent(kind);
-        const { body = '', url, headers } = send(definition, sampleEvent(kind)).requests.at(-1)!;
+        const { body = '', url, headers } = delivering(send(definition, sampleEvent(kind)).requests);
         const ids = [id, derivedId(id, CONNECTOR_ID), derivedUuid(id, CONNECTOR_ID)];
         expect(ids.some((name) => [body, url, ...Object.values(headers)].join(' ').includes(name))).toBe(true);
       },
@@ -91,7 +92,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     test('never uses the same ID for another connector or event', () => {
       const idsOf = (event: ConnectorEvent, connectorId = CONNECTOR_ID) => {
         const { requests } = deliver(definition, sampleConfig(type), [event], { memory: alertOpen, connectorId });
-        return JSON.stringify(requests.at(-1));
+        return JSON.stringify(delivering(requests));
       };
       const [kind] = carried.filter((each) => !['resolve', 'close'].includes(wordOf(type, each)));
       const other = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0su' };
@@ -136,7 +137,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
     if (SUMMING_CATEGORIES.has(definition.category))
       test('sends summable numbers only for event types with revenue', () => {
         const withMoney = carried.filter(
-          (kind) => moneyIn(send(definition, sampleEvent(kind)).requests.at(-1)!).length > 0,
+          (kind) => moneyIn(delivering(send(definition, sampleEvent(kind)).requests)).length > 0,
         );
         expect(withMoney).toEqual(MONEY_KINDS[type]);
       });

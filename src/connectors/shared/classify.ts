@@ -17,8 +17,8 @@ export type StatusOptions = {
 
 /**
  * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
- * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected. 404 and
- * 410 disable it, because whatever it sent events to no longer exists. After any other status, the event is dropped.
+ * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or allow too
+ * little. 404 and 410 disable it, because whatever it sent events to no longer exists. After any other status, the event is dropped.
  * That includes redirects, which are never followed.
  *
  * @param service the vendor's name, for the reason.
@@ -33,8 +33,10 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
       statusCode === 429 ? `${service} is rate limiting requests` : `${service} couldn't accept the event right now`;
     return retry(because(sentence), retryAfterSeconds(response, options.now));
   }
-  if (statusCode === 401 || statusCode === 403) {
+  if (statusCode === 401)
     return { kind: 'pause', reason: because(`${service} rejected the credentials; replace them`) };
+  if (statusCode === 403) {
+    return { kind: 'pause', reason: because(`${service} denied access; check what the credentials allow`) };
   }
   if (statusCode === 404 || statusCode === 410) {
     return {

@@ -222,7 +222,7 @@ function money(amount: string, unit: string): string {
 }
 
 /** `0x1F98431c8aD9…` → `0x1F98…F984`. Anything else is unchanged. */
-function shortHex(value: string | null | undefined): string {
+export function shortHex(value: string | null | undefined): string {
   if (!value || !/^0x[0-9a-fA-F]{16,}$/.test(value)) return value ?? '';
   return `${value.slice(0, 6)}…${value.slice(-4)}`;
 }

@@ -174,7 +174,12 @@ async function sendGroup(
     }
   }
 
-  return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
+  return withQuickTries(tryOnce, {
+    isRepeatable: false,
+    // Each request may start a run, even if it fails.
+    mayRetry: () => definition.runWaitsSeconds === undefined && mayRetry(),
+    ...(quickRetries && { policy: quickRetries }),
+  });
 }
 
 function toTry(

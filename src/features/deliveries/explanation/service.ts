@@ -57,9 +57,13 @@ export function createExplainer(options: ExplanationOptions) {
     const row = webhook ?? connector;
     if (!event || !row) throw notFound();
 
-    const title = connector ? (connectors(connector.type)?.title ?? connector.type) : 'webhook';
-    const destination = toState(row, title, event.now);
-    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds };
+    const definition = connector ? connectors(connector.type) : undefined;
+    const title = connector ? (definition?.title ?? connector.type) : 'webhook';
+    const destination = { ...toState(row, title, event.now), advice: definition?.advice };
+    const facts: DeliveryFacts = {
+      ...{ delivery, destination, lastAttempt, now: event.now },
+      retryScheduleSeconds: scheduleOf(definition, lastAttempt) ?? retryScheduleSeconds,
+    };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
       ...explainInWords(facts),
@@ -113,6 +117,11 @@ export function createExplainer(options: ExplanationOptions) {
     if (!request) return null;
     return connectorCurl({ ...request, headers: sentHeaders(request) }, secretFields(definition, config)) ?? null;
   }
+}
+
+/** The waits of a delivery that started a run which failed. Undefined if the usual schedule applies. */
+function scheduleOf(definition: ConnectorDefinition | undefined, lastAttempt: Attempt | null) {
+  return lastAttempt?.statusCode === 500 ? definition?.runWaitsSeconds : undefined;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {
