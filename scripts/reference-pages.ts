@@ -64,7 +64,7 @@ function connectorsPage(): string {
     return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} | ${limit} |`;
   });
   const withRuns = listConnectors()
-    .filter(({ runWaitsSeconds }) => runWaitsSeconds)
+    .filter(({ retryDelaysSeconds }) => retryDelaysSeconds)
     .map(({ type }) => `\`${type}\``)
     .join(' and ');
   const shutdowns = listConnectors()

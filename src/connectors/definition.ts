@@ -215,13 +215,15 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   batch?: { maxEvents: number; windowSeconds: number };
   /** Deliveries are paced to stay within this limit. Omitted if the vendor documents none that one connector can reach. */
   vendorLimit?: VendorLimit;
+  /**
+   * When a failed delivery is retried, in seconds after each failure. Set this if each attempt may take effect even if
+   * it fails: then a failed attempt isn't retried within moments either. Defaults to the schedule of webhooks.
+   */
+  retryDelaysSeconds?: readonly number[];
+  /** After this many attempts, an event whose workflow failed (status 500) is dropped. */
+  maxFailedRuns?: number;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
-  /**
-   * Set this if each request starts a run, such as of a workflow, that has effects and may cost money even if it fails.
-   * A run that failed (status 500) starts again only after each of these waits, and no request is retried at once.
-   */
-  runWaitsSeconds?: readonly number[];
   /** What to do after a response with a status, or after an error of a class, if the usual advice doesn't fit. */
   advice?: Readonly<Partial<Record<string, string>>>;
   /** When the vendor ends the service (YYYY-MM-DD), and what to do before then. */

@@ -58,6 +58,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl } = settings;
 
+  const scheduleOf = (definition?: ConnectorDefinition) => definition?.retryDelaysSeconds ?? retryScheduleSeconds;
+
   const jobs = new Set<Promise<void>>();
   // One controller per request, because adding a listener to a signal that already has a thousand is slow.
   const requests = new Set<AbortController>();
@@ -81,8 +83,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   });
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
-    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds, retryScheduleSeconds },
+    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
     canProbe: (type) => options.connectors(type)?.probe !== undefined,
+    retriesOf: (type) => scheduleOf(type ? options.connectors(type) : undefined).length,
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
@@ -128,7 +131,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (!job.deliveries.every(leases.isSure)) return letGo(job);
     const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
     if (isAbandoned) return;
-    const outcomes = judgeTogether(job.deliveries, results, retryScheduleSeconds);
+    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.definition));
     const recording = recorder.record(outcomes);
     // Jobs that were waiting for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);

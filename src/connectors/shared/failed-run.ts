@@ -3,20 +3,31 @@ import { reason, retry } from './classify.ts';
 import { counted } from './plain-text.ts';
 
 const MINUTE = 60;
+const HOUR = 60 * MINUTE;
 
-/** The waits before a workflow that failed is run again, in seconds. A run may cost money even if it fails. */
-export const RUN_WAITS_SECONDS: readonly number[] = [5, 5 * MINUTE, 30 * MINUTE];
+/** When requests that start a run of a workflow are retried. A run has effects, and may cost money, even if it fails. */
+export const RUN_DELAYS_SECONDS: readonly number[] = [
+  5,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** The first run, and one after each of the first three delays. */
+export const MAX_FAILED_RUNS = 4;
 
 /**
- * The outcome of a run that failed (status 500): it is run again after each wait, and the event is then dropped.
+ * The outcome of a run that failed (status 500).
  *
  * @param run what failed, such as `The n8n workflow`, and where to find out why.
  */
 export function afterFailedRun(run: { name: string; advice: string }, attemptNumber: number): Outcome {
-  const waitSeconds = RUN_WAITS_SECONDS[attemptNumber - 1];
-  if (waitSeconds !== undefined) return retry(`${run.name} failed. ${run.advice}`, waitSeconds);
-  return {
-    kind: 'drop',
-    reason: reason(`${run.name} failed. Gave up after ${counted(attemptNumber, 'attempt')}. ${run.advice}`),
-  };
+  if (attemptNumber < MAX_FAILED_RUNS) return retry(`${run.name} failed. ${run.advice}`);
+  const attempts = counted(attemptNumber, 'attempt');
+  return { kind: 'drop', reason: reason(`${run.name} failed. Gave up after ${attempts}. ${run.advice}`) };
 }

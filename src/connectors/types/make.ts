@@ -3,7 +3,7 @@ import { defineConnector } from '../definition.ts';
 import { vendorUrlField } from '../fields.ts';
 import { classifyByStatus, retry, retryAfterSeconds, vendorText } from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
-import { afterFailedRun, RUN_WAITS_SECONDS } from '../shared/failed-run.ts';
+import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
 
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
@@ -40,7 +40,8 @@ export const make = defineConnector({
   },
   // A scenario with a Webhook response module keeps the connection open until that module responds.
   timeoutSeconds: 30,
-  runWaitsSeconds: RUN_WAITS_SECONDS,
+  retryDelaysSeconds: RUN_DELAYS_SECONDS,
+  maxFailedRuns: MAX_FAILED_RUNS,
   advice: {
     410: 'If it was deleted, save the URL of another webhook.',
     500: 'Fix the scenario in Make.',

@@ -4,7 +4,7 @@ import { defineConnector } from '../definition.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
-import { afterFailedRun, RUN_WAITS_SECONDS } from '../shared/failed-run.ts';
+import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
 
 // Headers that HTTP or this connector sets.
 const RESERVED_HEADERS =
@@ -65,7 +65,8 @@ export const n8n = defineConnector({
   carries: () => true,
   // A node that responds when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,
-  runWaitsSeconds: RUN_WAITS_SECONDS,
+  retryDelaysSeconds: RUN_DELAYS_SECONDS,
+  maxFailedRuns: MAX_FAILED_RUNS,
   advice: {
     404: 'Check that its Webhook node accepts POST.',
     500: 'Fix the workflow in n8n.',

@@ -10,6 +10,7 @@ const MINOR_VERSION = '75';
 const ID = /^\d{1,20}$/;
 const ID_HINT = 'Must be digits only.';
 
+export const CONNECT_AGAIN = 'Connect your app to the company again, and save the new refresh token.';
 export const ITEM_NAME = 'x402 API revenue';
 
 const fields = z.strictObject({

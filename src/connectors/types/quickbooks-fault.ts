@@ -8,16 +8,18 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
+import { rejectedToken } from '../shared/oauth-client.ts';
+import { CONNECT_AGAIN, type Config } from './quickbooks-config.ts';
 
 /** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
 export const DUPLICATE_NUMBER = '6140';
 /** The referenced object is unknown, deleted, or inactive. */
 const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
+const EXPIRED = '3200';
 const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;
 
 const HOLDING: Readonly<Record<string, string>> = {
-  3200: 'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
   3100: "The access token doesn't have access to this company. Check the company ID and the environment.",
   6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then save this connector.',
 };
@@ -66,21 +68,22 @@ export function classifyReference(response: ConnectorResponse, accessToken: stri
 }
 
 /** What a response with a fault, or with a status other than 200, means. */
-export function classifyFault(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
+export function classifyFault(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const { statusCode } = response;
   const fault = faultOf(response);
   const { type = '', code = '' } = fault ?? {};
   if (statusCode === 429 || code === THROTTLED) {
     return retry('QuickBooks is rate limiting requests.', retryAfterSeconds(response, now) ?? THROTTLE_WAIT_SECONDS);
   }
-  if (statusCode === 401 || type.startsWith('authentication')) return { kind: 'pause', reason: HOLDING[3200]! };
+  if (statusCode === 401 || type.startsWith('authentication') || code === EXPIRED)
+    return { kind: 'pause', reason: rejectedToken('QuickBooks', config, 'an hour', CONNECT_AGAIN) };
   if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: HOLDING[3100]! };
   if (Object.hasOwn(HOLDING, code)) return { kind: 'pause', reason: HOLDING[code]! };
   if (statusCode >= 500 || type.startsWith('system') || type.startsWith('service')) {
     return retry("QuickBooks couldn't accept the receipt right now.", retryAfterSeconds(response, now));
   }
   if (!type && !code) return classifyByStatus('QuickBooks', response, { expected: [], now });
-  const detail = detailOf(fault, accessToken);
+  const detail = detailOf(fault, config.accessToken);
   if (Object.hasOwn(REPEATING, code)) {
     return { kind: 'pause', reason: reason(`${REPEATING[code]} QuickBooks returned: ${detail}`) };
   }

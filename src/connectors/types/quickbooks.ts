@@ -9,7 +9,7 @@ import {
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
 import { oauthClient } from '../shared/oauth-client.ts';
-import { type Config, config, get, ITEM_NAME, query } from './quickbooks-config.ts';
+import { CONNECT_AGAIN, type Config, config, get, ITEM_NAME, query } from './quickbooks-config.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import {
   classifyFault,
@@ -43,7 +43,7 @@ export const quickbooks = defineConnector<Config>({
     vendor: 'Intuit',
     tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
     needsRefreshToken: true,
-    advice: 'Connect your app to the company again, and save the new refresh token.',
+    advice: CONNECT_AGAIN,
   }),
   carries: booksKind,
   // A receipt takes a lookup and a write. At most ten requests may run at once.
@@ -77,8 +77,7 @@ export const quickbooks = defineConnector<Config>({
   probe: {
     build: (config) => get(config, `companyinfo/${config.realmId}`, 'company'),
     classify(response, config, name) {
-      if (hasFault(response))
-        return failedProbe('QuickBooks', classifyFault(response, config.accessToken, new Date(0)));
+      if (hasFault(response)) return failedProbe('QuickBooks', classifyFault(response, config, new Date(0)));
       const { step, home: known } = partsOf(name);
       if (step === 'rate') {
         const rate = rateOf(response, known, 'today');
@@ -186,7 +185,7 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
       remember: { [itemKey(config)]: '' },
     };
   }
-  const outcome = classifyFault(response, config.accessToken, now);
+  const outcome = classifyFault(response, config, now);
   // While the currency or its rate is unknown, deliveries are held, because no other event would succeed either.
   const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
   if (isFinal && step === 'rate') return withoutRate(home, booking.date);

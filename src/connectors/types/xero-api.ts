@@ -4,10 +4,11 @@ import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
-import { clientFields, refreshTokenField } from '../shared/oauth-client.ts';
+import { clientFields, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
 
 export const API_URL = 'https://api.xero.com';
 export const CONTACT_NAME = 'x402 API customers';
+export const CONNECT_AGAIN = 'Connect your app to the organization again, and save its credentials.';
 const MINUTE_WAIT_SECONDS = 60;
 const DAY_WAIT_SECONDS = 3600;
 const ACCOUNT_CODE = { pattern: /^[\w.-]{1,10}$/, hint: "Must be an account's code, such as 090." };
@@ -104,7 +105,7 @@ export function createdIn(
 }
 
 /** What a response with an error status other than a validation error means. */
-export function classifyError(response: ConnectorResponse, { accessToken }: Config, now: Date): Outcome {
+export function classifyError(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const { statusCode, headers } = response;
   if (statusCode === 429) {
     const isDaily = headers['x-rate-limit-problem']?.toLowerCase().startsWith('day');
@@ -115,10 +116,7 @@ export function classifyError(response: ConnectorResponse, { accessToken }: Conf
     );
   }
   if (statusCode === 401) {
-    return {
-      kind: 'pause',
-      reason: 'Xero rejected the access token. Tokens expire after 30 minutes: save a new one.',
-    };
+    return { kind: 'pause', reason: rejectedToken('Xero', config, '30 minutes', CONNECT_AGAIN) };
   }
   if (statusCode === 403) {
     return {
@@ -127,7 +125,7 @@ export function classifyError(response: ConnectorResponse, { accessToken }: Conf
     };
   }
   const json = parseJson(response.body);
-  const detail = vendorText(valueAt(json, 'Message') ?? valueAt(json, 'Detail'), [accessToken]);
+  const detail = vendorText(valueAt(json, 'Message') ?? valueAt(json, 'Detail'), [config.accessToken]);
   return classifyByStatus('Xero', response, { expected: [], ...(detail && { detail }), now });
 }
 

@@ -6,6 +6,7 @@ import { derivedId } from '../shared/derived-id.ts';
 import { oauthClient } from '../shared/oauth-client.ts';
 import {
   API_URL,
+  CONNECT_AGAIN,
   CONTACT_NAME,
   type Config,
   classifyError,
@@ -38,7 +39,7 @@ export const xero = defineConnector<Config>({
   credential: oauthClient({
     vendor: 'Xero',
     tokenUrl: () => 'https://identity.xero.com/connect/token',
-    advice: 'Connect your app to the organization again, and save its credentials.',
+    advice: CONNECT_AGAIN,
   }),
   carries: booksKind,
   // At most five requests may run at once.

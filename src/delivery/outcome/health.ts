@@ -23,7 +23,8 @@ export type HealthOptions = {
   /** Whether connectors of a type can check their credentials without sending anything. */
   canProbe?: (type: string) => boolean;
   failingLimitSeconds?: number;
-  retryScheduleSeconds?: readonly number[];
+  /** After how many retries a delivery to a connector of this type, or to a webhook, is given up. */
+  retriesOf?: (type: string | undefined) => number;
   /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
   circuitOpenSeconds?: (id: string) => number;
 };
@@ -37,7 +38,7 @@ export function createHealth({
   log,
   canProbe = () => false,
   failingLimitSeconds = FAILING_LIMIT_SECONDS,
-  retryScheduleSeconds = RETRY_SCHEDULE_SECONDS,
+  retriesOf = () => RETRY_SCHEDULE_SECONDS.length,
   circuitOpenSeconds = () => 0,
 }: HealthOptions) {
   // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't reflect that.
@@ -109,7 +110,7 @@ export function createHealth({
   async function disableFailing(kind: DestinationKind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
     const givenUp = group.filter(({ status, health }) => status === 'FAILED' && health?.kind === 'failing');
     if (givenUp.length === 0) return;
-    const options = { db, failingLimitSeconds, retries: retryScheduleSeconds.length };
+    const options = { db, failingLimitSeconds, retries: retriesOf(givenUp[0]!.delivery.connector?.type) };
     const ids = givenUp.map(({ delivery }) => delivery.id);
     const projectId = await disableLastingFailure(options, KINDS[kind], id, ids);
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');

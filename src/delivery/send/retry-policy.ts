@@ -73,6 +73,9 @@ export const QUICK_RETRIES: QuickRetryPolicy = {
   minDelayMilliseconds: 100,
 };
 
+/** Leaves every retry to the schedule. */
+export const NO_QUICK_RETRIES: QuickRetryPolicy = { ...QUICK_RETRIES, maxRetries: 0 };
+
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 
 /**

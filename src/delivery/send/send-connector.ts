@@ -23,6 +23,7 @@ import type { ReadHistory } from './endpoint-history.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
+import { NO_QUICK_RETRIES } from './retry-policy.ts';
 import { failedTry, type SendControl, type SenderOptions } from './send-webhook.ts';
 import { toResponse } from './vendor-response.ts';
 
@@ -80,7 +81,8 @@ async function sendGroup(
   options: ConnectorSenderOptions,
 ): Promise<SendResult> {
   const [first] = group;
-  const { egress, secretBox, log, userAgent, quickRetries, consoleUrl, readHistory, withToken } = options;
+  const { egress, secretBox, log, userAgent, consoleUrl, readHistory, withToken } = options;
+  const quickRetries = definition.retryDelaysSeconds ? NO_QUICK_RETRIES : options.quickRetries;
   const timeoutMilliseconds = definition.timeoutSeconds
     ? definition.timeoutSeconds * 1000
     : options.timeoutMilliseconds;
@@ -174,12 +176,7 @@ async function sendGroup(
     }
   }
 
-  return withQuickTries(tryOnce, {
-    isRepeatable: false,
-    // Each request may start a run, even if it fails.
-    mayRetry: () => definition.runWaitsSeconds === undefined && mayRetry(),
-    ...(quickRetries && { policy: quickRetries }),
-  });
+  return withQuickTries(tryOnce, { isRepeatable: false, mayRetry, ...(quickRetries && { policy: quickRetries }) });
 }
 
 function toTry(

@@ -385,6 +385,16 @@ describe('reading QuickBooks responses', () => {
     }
   });
 
+  test('gives advice about a rejected token that fits how the connector gets its tokens', () => {
+    const reasonFor = (settings: typeof config) => {
+      const outcome = quickbooks.classify(vendorResponse(401), classifyContext(settings, day, { memory }));
+      return 'reason' in outcome ? outcome.reason : '';
+    };
+    expect(reasonFor(config)).toMatch(/Tokens expire after an hour: save a new one\.$/);
+    const app = { ...config, clientId: 'c', clientSecret: 's', refreshToken: 'r' };
+    expect(reasonFor(app)).toMatch(/Connect your app to the company again, and save the new refresh token\.$/);
+  });
+
   test('honors Retry-After and never reveals the token', () => {
     expect(classify(vendorResponse(429, '', { 'retry-after': '17' }))).toMatchObject({ afterSeconds: 17 });
     expect(classify(vendorResponse(429))).toMatchObject({ afterSeconds: 60 });

@@ -62,7 +62,7 @@ export function createExplainer(options: ExplanationOptions) {
     const destination = { ...toState(row, title, event.now), advice: definition?.advice };
     const facts: DeliveryFacts = {
       ...{ delivery, destination, lastAttempt, now: event.now },
-      retryScheduleSeconds: scheduleOf(definition, lastAttempt) ?? retryScheduleSeconds,
+      retryScheduleSeconds: scheduleOf(definition, lastAttempt, retryScheduleSeconds),
     };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
@@ -119,9 +119,16 @@ export function createExplainer(options: ExplanationOptions) {
   }
 }
 
-/** The waits of a delivery that started a run which failed. Undefined if the usual schedule applies. */
-function scheduleOf(definition: ConnectorDefinition | undefined, lastAttempt: Attempt | null) {
-  return lastAttempt?.statusCode === 500 ? definition?.runWaitsSeconds : undefined;
+/** When a delivery is retried, assuming that the next attempts fail in the same way. */
+function scheduleOf(
+  definition: ConnectorDefinition | undefined,
+  lastAttempt: Attempt | null,
+  usual: readonly number[],
+): readonly number[] {
+  const { retryDelaysSeconds = usual, maxFailedRuns } = definition ?? {};
+  return lastAttempt?.statusCode === 500 && maxFailedRuns
+    ? retryDelaysSeconds.slice(0, maxFailedRuns - 1)
+    : retryDelaysSeconds;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {
