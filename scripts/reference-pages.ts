@@ -68,7 +68,7 @@ function connectorsPage(): string {
     .map(({ type }) => `\`${type}\``)
     .join(' and ');
   const shutdowns = listConnectors()
-    .flatMap(({ shutdown }) => (shutdown ? `- ${shutdown.advice}\n` : []))
+    .flatMap(({ shutdown }) => (shutdown ? `${shutdown.advice}\n\n` : []))
     .join('');
   return `${GENERATED}
 
@@ -81,7 +81,7 @@ what is sent, and what to do when a delivery fails.
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\`, followed by at most their last four characters. For
+${shutdowns}🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\`, followed by at most their last four characters. For
 details on each field, see \`GET /api/connector-types\`, or \`connectorTypes\` in GraphQL.
 
 For all connectors:
@@ -93,7 +93,7 @@ For all connectors:
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries). ${withRuns} get no quick retries,
   because each request may start a run, even if it fails. If the service rejects the credentials, the connector
   [pauses](#paused-connectors) and its deliveries are held.
-${shutdowns}- Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
+- Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
   enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
   access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer
   accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again.

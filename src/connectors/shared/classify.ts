@@ -17,9 +17,9 @@ export type StatusOptions = {
 
 /**
  * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
- * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or allow too
- * little. 404 and 410 disable it, because whatever it sent events to no longer exists. After any other status, the event is dropped.
- * That includes redirects, which are never followed.
+ * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or don't
+ * allow this. 404 and 410 disable it, because whatever it sent events to no longer exists. After any other status, the
+ * event is dropped. That includes redirects, which are never followed.
  *
  * @param service the vendor's name, for the reason.
  */
