@@ -63,6 +63,14 @@ function connectorsPage(): string {
     const limit = vendorLimit ? `[${describeLimit(definition)}](${vendorLimit.documentationUrl})` : '';
     return `| [\`${type}\`](${type}.md) | ${title} | ${category} | ${description} | ${fields.join(', ')} | ${limit} |`;
   });
+  const withOwnSchedule = listConnectors()
+    .filter(({ retryDelaysSeconds }) => retryDelaysSeconds)
+    .map(({ type }) => `\`${type}\``)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ', and ');
+  const shutdowns = listConnectors()
+    .flatMap(({ shutdown }) => (shutdown ? `${shutdown.advice}\n\n` : []))
+    .join('');
   return `${GENERATED}
 
 # Connectors
@@ -74,7 +82,7 @@ what is sent, and what to do when a delivery fails.
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\`, followed by at most their last four characters. For
+${shutdowns}🔒 marks a secret. Secrets are encrypted at rest and returned as \`••••\`, followed by at most their last four characters. For
 details on each field, see \`GET /api/connector-types\`, or \`connectorTypes\` in GraphQL.
 
 For all connectors:
@@ -84,8 +92,9 @@ For all connectors:
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries), unless the connector's page gives
-  another one. If the service rejects the credentials, or if the table or other object that the connector writes to
-  doesn't exist, the connector [pauses](#paused-connectors) and its deliveries are held.
+  another one. ${withOwnSchedule} get no quick retries, because each request may take effect even if it fails. If the service rejects
+  the credentials, or if the table or other object that the connector writes to doesn't exist, the connector
+  [pauses](#paused-connectors) and its deliveries are held.
 - Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
   enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
   access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer

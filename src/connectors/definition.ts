@@ -222,8 +222,14 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
    * it fails: then a failed attempt isn't retried within moments either. Defaults to the schedule of webhooks.
    */
   retryDelaysSeconds?: readonly number[];
+  /** After this many attempts, an event whose workflow failed (status 500) is dropped. */
+  maxFailedRuns?: number;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
+  /** What to do after a response with a status, or after an error of a class, if the usual advice doesn't fit. */
+  advice?: Readonly<Partial<Record<string, string>>>;
+  /** When the vendor ends the service (YYYY-MM-DD), and what to do before then. */
+  shutdown?: { on: string; advice: string };
   /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Builds a delivery's first request. `events` has one member unless `batch` is set. */

@@ -31,7 +31,7 @@ export const MATRIX: Record<ConnectorType, string> = {
   dune: 'row row row row row row row row',
   hubspot: '- - - upsert upsert - - -',
   salesforce: 'row row row row row row row row',
-  linear: '- - issue - issue - issue -',
+  linear: '- - issue - issue - - -',
   quickbooks: '- book - - - - - book',
   xero: '- book - - - - - book',
 };
@@ -49,7 +49,7 @@ export const WORDS: Record<string, (body: string, url: string) => boolean> = {
   close: (_body, url) => url.includes('/close?'),
   upsert: (_body, url) => url.endsWith('/contacts/batch/upsert'),
   issue: (body) => JSON.parse(body).query.includes('issueCreate'),
-  book: (_body, url) => /\/(salesreceipt|Invoices)\?/.test(url),
+  book: (_body, url) => /\/(salesreceipt|Invoices|BankTransactions)\?/.test(url),
 };
 
 /** How to recognize a test event in the last request, or 'skipped' for types that don't send test events. */

@@ -18,9 +18,9 @@ const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
   // The last call only formats rows that are already stored, so none of its failures count.
   'google-sheets': ['append', 'tab', 'heading:0:Tabelle1', 'read-back', 'append-missing'],
   dune: ['insert', 'insert-created', 'create', 'namespace'],
-  hubspot: ['upsert', 'create-properties', 'upsert-again'],
+  hubspot: ['upsert', 'create-properties', 'upsert-again', 'upsert-last'],
   quickbooks: ['send', 'check', 'preferences', 'item', 'rate:GBP'],
-  xero: ['send', 'check', 'read-back'],
+  xero: ['bank-send', 'bank-check', 'bank-account', 'send', 'check', 'read-back'],
 };
 
 /** What a status means by default. */
@@ -75,6 +75,11 @@ const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
     ...MISSING_IS_HELD,
     // A sheet that is too narrow for the heading can still receive rows.
     { status: 400, kind: 'next', step: 'heading:0:Tabelle1' },
+  ],
+  // The reason may be that the wallet property isn't unique, which is checked.
+  hubspot: [
+    { status: 400, kind: 'next', step: 'upsert' },
+    { status: 400, kind: 'next', step: 'upsert-again' },
   ],
   dune: [
     { status: 404, kind: 'next', step: 'insert' },

@@ -52,12 +52,16 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   n8n: ['authHeaderName', 'authHeaderValue', 'signingSecret'],
   pagerduty: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
   opsgenie: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
+  linear: ['upstreamFailureCount', 'upstreamFailureMinutes'],
   dune: ['visibility'],
   bigquery: ['serviceAccountKey'],
   'google-sheets': ['serviceAccountKey'],
   salesforce: ['clientId', 'clientSecret', 'refreshToken'],
-  quickbooks: ['environment', 'clientId', 'clientSecret', 'refreshToken'],
-  xero: ['clientId', 'clientSecret', 'refreshToken'],
+  quickbooks: [
+    ...['environment', 'itemId', 'depositAccountId', 'taxCodeId'],
+    ...['clientId', 'clientSecret', 'refreshToken'],
+  ],
+  xero: ['bankAccountCode', 'revenueAccountCode', 'clientId', 'clientSecret', 'refreshToken'],
 };
 
 /** Types whose access token is required only if the config has no other credential. */

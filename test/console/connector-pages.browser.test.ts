@@ -47,11 +47,11 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
     });
     await page.reload();
     await act(page, 'Test credentials');
-    await page.getByText('Credentials work').waitFor();
+    await page.getByText('Connection works').waitFor();
 
     vendors.expire('first');
     await act(page, 'Test credentials');
-    await page.getByText('Credentials rejected', { exact: true }).waitFor();
+    await page.getByText('Connection test failed', { exact: true }).waitFor();
     await alice.rest('POST', `${base}/connectors/${id}/test`, { eventType: 'payment.settled' });
     const pausedReason = async () =>
       (await alice.rest<{ pausedReason: string | null }>('GET', `${base}/connectors/${id}`)).body.pausedReason;

@@ -11,6 +11,7 @@ import { oneLine, shorten } from './plain-text.ts';
  */
 export type PaymentEvent = Extract<ConnectorEvent, { type: 'payment.failed' | 'payment.settled' }>;
 
+type What = 'alert' | 'issue';
 type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 
 /** By default, this many upstream failures within this many minutes open an alert. */
@@ -27,11 +28,11 @@ export const UPSTREAM_FAULTS: readonly string[] = [
   'interrupted',
 ];
 
-/** The config fields that decide when an alert opens. */
-export const alertFields = {
+/** The config fields that decide when an alert opens. `what` is what the vendor calls an alert. */
+export const alertFields = (what: What) => ({
   upstreamFailureCount: textField({
-    title: 'Upstream failures before an alert',
-    description: `An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: ${UPSTREAM_FAILURE_COUNT}.`,
+    title: `Upstream failures before an ${what}`,
+    description: `An ${what} opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: ${UPSTREAM_FAILURE_COUNT}.`,
     example: String(UPSTREAM_FAILURE_COUNT),
     pattern: /^[1-9]\d{0,2}$/,
     hint: 'Must be a whole number from 1 to 999.',
@@ -43,7 +44,7 @@ export const alertFields = {
     pattern: /^(?:[1-9]|[1-5]\d|60)$/,
     hint: 'Must be a whole number from 1 to 60.',
   }).optional(),
-};
+});
 
 type AlertSettings = { upstreamFailureCount?: string | undefined; upstreamFailureMinutes?: string | undefined };
 
@@ -70,26 +71,32 @@ export type AlertStep = { skip: string } | { open: Record<string, string> } | 'c
  * first, the last request closes the alert.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
-  const { memory, history, attemptNumber } = context;
-  const fault = faultOf(event);
-  if (!fault) return { skip: 'No alert was opened: the buyer caused this failure.' };
-  if (history?.settledAt) {
-    // An earlier attempt that got no response may have opened the alert.
-    return attemptNumber > 1 ? 'close' : { skip: 'No alert was opened: a later payment at this endpoint settled.' };
-  }
+  const { memory, history, attemptNumber, previousAttemptAmbiguous } = context;
+  const skip = whyNoAlert(event, settings, context);
+  // An earlier attempt may have opened the alert, even if nothing is known about it.
+  const mayBeOpen = attemptNumber > 1 || previousAttemptAmbiguous;
+  if (skip) return mayBeOpen && faultOf(event) && history?.settledAt ? 'close' : { skip };
   const openedBy = memory[memoryKey(event)] ?? '';
-  if (fault === 'upstream' && !openedBy) {
-    const wanted = Number(settings.upstreamFailureCount ?? UPSTREAM_FAILURE_COUNT);
-    const closedAt = memory[closedKey(event)] ?? '';
-    const faults = (history?.upstreamFaults ?? [event.timestamp]).filter((timestamp) => timestamp > closedAt);
-    const count = mostAround(event.timestamp, faults, minutesOf(settings));
-    if (count < wanted) {
-      return {
-        skip: `No alert is open yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`,
-      };
-    }
-  }
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
+}
+
+/** Why a failed payment opens no alert, or undefined if it does. */
+export function whyNoAlert(
+  event: FailedEvent,
+  settings: AlertSettings,
+  { memory, history }: Pick<BuildContext, 'memory' | 'history'>,
+  what: What = 'alert',
+): string | undefined {
+  const fault = faultOf(event);
+  if (!fault) return `No ${what} was opened: the buyer caused this failure.`;
+  if (history?.settledAt) return `No ${what} was opened: a later payment at this endpoint settled.`;
+  if (fault === 'settlement' || memory[memoryKey(event)]) return undefined;
+  const wanted = Number(settings.upstreamFailureCount ?? UPSTREAM_FAILURE_COUNT);
+  const closedAt = memory[closedKey(event)] ?? '';
+  const faults = (history?.upstreamFaults ?? [event.timestamp]).filter((timestamp) => timestamp > closedAt);
+  const count = mostAround(event.timestamp, faults, minutesOf(settings));
+  if (count >= wanted) return undefined;
+  return `No ${what} is open yet: ${count} of ${wanted} upstream failures within ${minutesOf(settings)} min.`;
 }
 
 /**

@@ -19,10 +19,10 @@ export type StatusOptions = {
 
 /**
  * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
- * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected. 404 and
- * 410 mean that whatever it sent events to no longer exists. They disable the connector, or pause it if the seller can
- * create that again (`missing`). After any other status, the event is dropped. That includes redirects, which are never
- * followed.
+ * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or don't
+ * allow this. 404 and 410 mean that whatever it sent events to no longer exists. They disable the connector, or pause it
+ * if the seller can create that again (`missing`). After any other status, the event is dropped. That includes redirects,
+ * which are never followed.
  *
  * @param service the vendor's name, for the reason.
  */
@@ -36,8 +36,10 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
       statusCode === 429 ? `${service} is rate limiting requests` : `${service} couldn't accept the event right now`;
     return retry(because(sentence), retryAfterSeconds(response, options.now));
   }
-  if (statusCode === 401 || statusCode === 403) {
+  if (statusCode === 401)
     return { kind: 'pause', reason: because(`${service} rejected the credentials; replace them`) };
+  if (statusCode === 403) {
+    return { kind: 'pause', reason: because(`${service} denied access; check what the credentials allow`) };
   }
   if (statusCode === 404 || statusCode === 410) {
     if (missing !== undefined) return { kind: 'pause', reason: reason(missing) };

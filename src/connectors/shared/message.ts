@@ -227,8 +227,8 @@ function money(amount: string, unit: string): string {
   return `${whole}.${fraction.padEnd(2, '0')} ${unit}`;
 }
 
-/** `0x1F98431c8aD9…` → `0x1F98…F984`, for titles. Anything else is unchanged. */
-function shortHex(value: string): string {
+/** `0x1F98431c8aD9…` → `0x1F98…F984`, for titles and names. Anything else is unchanged. */
+export function shortHex(value: string): string {
   if (!/^0x[0-9a-fA-F]{16,}$/.test(value)) return value;
   return `${value.slice(0, 6)}…${value.slice(-4)}`;
 }

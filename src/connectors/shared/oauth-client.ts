@@ -24,6 +24,19 @@ type ClientConfig = { clientId?: string | undefined; clientSecret?: string | und
 };
 
 /**
+ * The reason if a vendor rejects an access token. With an OAuth app, the token was a new one, so entering another token
+ * wouldn't help.
+ *
+ * @param lifetime how long tokens work, such as `an hour`.
+ * @param advice how to connect the app again.
+ */
+export function rejectedToken(vendor: string, { clientId }: ClientConfig, lifetime: string, advice: string): string {
+  return clientId === undefined
+    ? `${vendor} rejected the access token. Tokens expire after ${lifetime}: save a new one.`
+    : `${vendor} rejected a new access token of your app. ${advice}`;
+}
+
+/**
  * Tokens for an OAuth app: with a refresh token (RFC 6749 §6), or else with the client's own credentials (§4.4).
  *
  * @param options `advice` says how to connect again. `sendsClientInBody` is for vendors that don't support Basic

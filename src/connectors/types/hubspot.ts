@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  type ClassifyContext,
   type ConnectorEvent,
   type ConnectorRequest,
   type ConnectorResponse,
@@ -9,28 +10,17 @@ import {
 import { headerSecretField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { shortHex } from '../shared/message.ts';
+import { apiUrl, createProperties, getWallet, isNotUnique, MISSING, NOT_UNIQUE, WALLET } from './hubspot-properties.ts';
 
-const API_URL = 'https://api.hubapi.com';
-/** HubSpot versions its paths by date and supports each version for 18 months (https://developers.hubspot.com/docs/developer-tooling/platform/versioning). */
-const API_VERSION = '2026-03';
-const WALLET = 'x402_wallet';
 const BURST_WAIT_SECONDS = 10;
 const DAILY_QUOTA_WAIT_SECONDS = 3600;
-
-/** The contact properties, created on first use. The wallet is unique and identifies the contact. */
-const PROPERTIES = [
-  { name: WALLET, label: 'x402 wallet', type: 'string', fieldType: 'text', hasUniqueValue: true },
-  { name: 'x402_first_payment_at', label: 'x402 first payment', type: 'datetime', fieldType: 'date' },
-  { name: 'x402_total_usd', label: 'x402 total (USD)', type: 'number', fieldType: 'number' },
-  { name: 'x402_payments', label: 'x402 payments', type: 'number', fieldType: 'number' },
-  { name: 'x402_milestone', label: 'x402 milestone (USD)', type: 'number', fieldType: 'number' },
-].map((property) => ({ ...property, groupName: 'contactinformation' }));
 
 const config = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'A service key or private app token with the crm.objects.contacts.write and crm.schemas.contacts.write scopes.',
+      'A service key or private app token with the crm.objects.contacts.write, crm.schemas.contacts.read, and crm.schemas.contacts.write scopes.',
   }),
 });
 type Config = z.infer<typeof config>;
@@ -61,19 +51,37 @@ export const hubspot = defineConnector<Config>({
     return upsert(event, properties, config);
   },
 
-  classify(response, { config, events, step, attemptNumber, now }) {
-    if (step === 'create-properties') return afterProperties(response, events[0], config, now);
+  classify(response, context) {
+    const { config, events, step, attemptNumber, now } = context;
+    const [event] = events;
+    const properties = event && contactProperties(event);
+    if (!properties) return { kind: 'drop', reason: 'Only first payments and milestones are sent to HubSpot.' };
+    const again = (step: string): Outcome => ({ kind: 'next', request: upsert(event, properties, config, step) });
+    switch (step) {
+      case 'create-properties':
+        // Some properties may already exist (207, 409). Writing the contact shows whether they all do.
+        return [200, 201, 207, 409].includes(response.statusCode)
+          ? again('upsert-again')
+          : classifyUpsert(response, config, 1, now);
+      case 'check':
+      case 'check-again':
+        return afterCheck(response, step, config, now) ?? again('upsert-last');
+      case 'name':
+        return afterName(response, config, now, properties);
+    }
     if (step === 'upsert' && isUnknownProperty(response)) return { kind: 'next', request: createProperties(config) };
-    return classifyUpsert(response, config, attemptNumber, now);
+    // HubSpot's message doesn't say reliably that the wallet isn't unique, but the property does.
+    if (step !== 'upsert-last' && isInvalid(response)) {
+      return { kind: 'next', request: getWallet(config, step === 'upsert' ? 'check' : 'check-again') };
+    }
+    const outcome = classifyUpsert(response, config, attemptNumber, now);
+    return outcome.kind === 'delivered' ? nameIfNew(response, context, properties) : outcome;
   },
 
   probe: {
-    build: (config) => ({
-      method: 'GET',
-      url: `${API_URL}/crm/properties/${API_VERSION}/contacts/${WALLET}`,
-      headers: bearer(config.accessToken),
-    }),
+    build: (config) => getWallet(config),
     classify(response, config) {
+      if (isNotUnique(response)) return { ok: false, message: NOT_UNIQUE };
       if (response.statusCode === 200 && valueAt(parseJson(response.body), 'name') === WALLET) {
         return { ok: true, message: 'The token works and the contact properties exist.' };
       }
@@ -85,8 +93,10 @@ export const hubspot = defineConnector<Config>({
   },
 });
 
+type ContactProperties = { [WALLET]: string } & Record<string, string>;
+
 /** The values are totals, never increments, so writing the same event twice changes nothing. */
-function contactProperties(event: ConnectorEvent): Record<string, string> | undefined {
+function contactProperties(event: ConnectorEvent): ContactProperties | undefined {
   if (event.type === 'customer.first_payment') {
     // Sends no total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
@@ -102,42 +112,87 @@ function contactProperties(event: ConnectorEvent): Record<string, string> | unde
 
 function upsert(
   event: ConnectorEvent,
-  properties: Record<string, string>,
+  properties: ContactProperties,
   config: Config,
   step = 'upsert',
 ): ConnectorRequest {
   const input = { idProperty: WALLET, id: properties[WALLET], objectWriteTraceId: event.id, properties };
   return {
     method: 'POST',
-    url: `${API_URL}/crm/objects/${API_VERSION}/contacts/batch/upsert`,
+    url: apiUrl('objects', 'contacts/batch/upsert'),
     headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
     body: JSON.stringify({ inputs: [input] }),
     step,
   };
 }
 
-function createProperties(config: Config): ConnectorRequest {
-  return {
-    method: 'POST',
-    url: `${API_URL}/crm/properties/${API_VERSION}/contacts/batch/create`,
-    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
-    body: JSON.stringify({ inputs: PROPERTIES }),
-    step: 'create-properties',
-  };
+/** The outcome after the wallet property was read, or undefined if the contact should be sent once more. */
+function afterCheck(response: ConnectorResponse, step: string, config: Config, now: Date): Outcome | undefined {
+  if (response.statusCode === 404) {
+    return step === 'check' ? { kind: 'next', request: createProperties(config) } : { kind: 'pause', reason: MISSING };
+  }
+  if (isNotUnique(response)) return { kind: 'pause', reason: NOT_UNIQUE };
+  const outcome = classifyUpsert(response, config, 1, now);
+  // A token that may only write can't read the property.
+  return outcome.kind === 'retry' || response.statusCode === 401 ? outcome : undefined;
 }
 
-/** Some properties may already exist (207, 409). Writing the contact shows whether they all do. */
-function afterProperties(
+/**
+ * Gives a new contact a name, because lists of contacts would be empty otherwise. A contact that already exists keeps
+ * its name. The contact is remembered until it has one, in case the request has to be retried.
+ */
+function nameIfNew(
   response: ConnectorResponse,
-  event: ConnectorEvent | undefined,
+  { config, memory }: ClassifyContext<Config>,
+  { [WALLET]: wallet }: ContactProperties,
+): Outcome {
+  const result = valueAt(parseJson(response.body), 'results', 0);
+  const id = valueAt(result, 'new') === true ? valueAt(result, 'id') : memory[unnamedKey(wallet)];
+  if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) return { kind: 'delivered' };
+  const request: ConnectorRequest = {
+    method: 'PATCH',
+    url: apiUrl('objects', `contacts/${id}`),
+    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
+    body: JSON.stringify({ properties: { firstname: 'Wallet', lastname: shortHex(wallet) } }),
+    step: 'name',
+  };
+  return { kind: 'next', request, remember: { [unnamedKey(wallet)]: id } };
+}
+
+/** The contact was already written, so only temporary problems and rejected credentials hold up the delivery. */
+function afterName(
+  response: ConnectorResponse,
   config: Config,
   now: Date,
+  { [WALLET]: wallet }: ContactProperties,
 ): Outcome {
-  const properties = event && contactProperties(event);
-  if (!properties || ![200, 201, 207, 409].includes(response.statusCode)) {
-    return classifyUpsert(response, config, 1, now);
-  }
-  return { kind: 'next', request: upsert(event, properties, config, 'upsert-again') };
+  const outcome = classifyUpsert(response, config, 1, now);
+  if (outcome.kind === 'retry' || outcome.kind === 'pause') return outcome;
+  const remember = { [unnamedKey(wallet)]: '' };
+  if (outcome.kind === 'delivered') return { ...outcome, remember };
+  return { kind: 'delivered', note: "HubSpot didn't accept a name for the contact.", remember };
+}
+
+function unnamedKey(wallet: string): string {
+  return `unnamed:${wallet}`;
+}
+
+/** Whether HubSpot rejected the request itself, for a reason other than a property that doesn't exist. */
+function isInvalid(response: ConnectorResponse): boolean {
+  const problem = problemOf(response);
+  return (
+    (response.statusCode === 400 || valueAt(problem, 'category') === 'VALIDATION_ERROR') && !isUnknownProperty(response)
+  );
+}
+
+/** The error in a response. HubSpot returns 207 even if the only contact fails, with the reason in the body. */
+function problemOf(response: ConnectorResponse): unknown {
+  const json = parseJson(response.body);
+  return isPartialFailure(response.statusCode, json) ? valueAt(json, 'errors', 0) : json;
+}
+
+function isPartialFailure(statusCode: number, json: unknown): boolean {
+  return statusCode === 207 || Number(valueAt(json, 'numErrors') ?? 0) > 0;
 }
 
 function isUnknownProperty(response: ConnectorResponse): boolean {
@@ -150,16 +205,12 @@ function isUnknownProperty(response: ConnectorResponse): boolean {
 function classifyUpsert(response: ConnectorResponse, config: Config, attemptNumber: number, now: Date): Outcome {
   const { statusCode } = response;
   const json = parseJson(response.body);
-  // HubSpot returns 207 even if the only contact fails, with the reason in the body.
-  const isPartial = statusCode === 207 || Number(valueAt(json, 'numErrors') ?? 0) > 0;
-  const problem = isPartial ? valueAt(json, 'errors', 0) : json;
+  const isPartial = isPartialFailure(statusCode, json);
+  const problem = problemOf(response);
   const category = String(valueAt(problem, 'category') ?? '');
   const detail = vendorText(valueAt(problem, 'message'), [config.accessToken]);
   if (isUnknownProperty(response)) {
-    return {
-      kind: 'pause',
-      reason: 'The x402 contact properties are missing from HubSpot. Create them as described in the documentation.',
-    };
+    return { kind: 'pause', reason: MISSING };
   }
   if (statusCode === 429) {
     const isDaily = valueAt(json, 'policyName') === 'DAILY';

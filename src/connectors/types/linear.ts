@@ -8,6 +8,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { headerSecretField, textField } from '../fields.ts';
+import { alertFields, alertLookBack, whyNoAlert } from '../shared/alert.ts';
 import {
   classifyByStatus,
   failedProbe,
@@ -44,6 +45,7 @@ const config = z.strictObject({
     pattern: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
     hint: 'Must be the UUID of the team, not its key.',
   }),
+  ...alertFields('issue'),
 });
 type Config = z.infer<typeof config>;
 
@@ -53,10 +55,11 @@ export const linear = defineConnector<Config>({
   title: 'Linear',
   category: 'Project Management',
   description:
-    'Opens issues for failed payments (one per endpoint, reason, and day), customer milestones, and price changes.',
+    'Opens issues for failing settlements and upstreams (one per endpoint, reason, and day) and for customer milestones.',
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
-  carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone' || kind === 'endpoint.pricing_changed',
+  // A price change needs no issue, because the seller made it.
+  carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone',
   vendorLimit: {
     count: 2500,
     perSeconds: 3600,
@@ -64,7 +67,12 @@ export const linear = defineConnector<Config>({
     documentationUrl: 'https://linear.app/developers/rate-limiting',
   },
 
+  lookBack: alertLookBack,
+
   build([event], config, context) {
+    const skip =
+      event.type === 'payment.failed' && !event.test ? whyNoAlert(event, config, context, 'issue') : undefined;
+    if (skip) return { skip };
     const input = {
       id: derivedUuid(issueKey(event), context.connectorId),
       teamId: config.teamId,

@@ -3,6 +3,7 @@ import { defineConnector } from '../definition.ts';
 import { vendorUrlField } from '../fields.ts';
 import { classifyByStatus, retry, retryAfterSeconds, vendorText } from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
+import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
 
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
@@ -19,7 +20,8 @@ const config = z.strictObject({
 const QUEUE_FULL_SECONDS = 60;
 const THROTTLE_SECONDS = 10;
 const SWITCHED_OFF_SECONDS = 60 * 60;
-const MAX_FAILED_RUNS = 3;
+const PROTECTED = 'The Make webhook requires an API key. Turn off API key authentication for it in Make.';
+const RUN = { name: 'The Make scenario', advice: 'Check its history in Make.' };
 
 /** https://help.make.com/webhooks */
 export const make = defineConnector({
@@ -38,6 +40,13 @@ export const make = defineConnector({
   },
   // A scenario with a Webhook response module keeps the connection open until that module responds.
   timeoutSeconds: 30,
+  retryDelaysSeconds: RUN_DELAYS_SECONDS,
+  maxFailedRuns: MAX_FAILED_RUNS,
+  advice: {
+    410: 'If it was deleted, save the URL of another webhook.',
+    500: 'Fix the scenario in Make.',
+    timeout: 'Let the scenario respond early. It may run again for the same event.',
+  },
 
   build([event], { webhookUrl }) {
     return {
@@ -68,13 +77,8 @@ export const make = defineConnector({
       );
     }
     if (statusCode === 429) return retry('Make is rate limiting requests.', after ?? THROTTLE_SECONDS);
-    if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
-      // The scenario ran each time, at the seller's expense, and is unlikely to succeed now.
-      return {
-        kind: 'drop',
-        reason: `The Make scenario failed ${MAX_FAILED_RUNS} times for this event. Check its history in Make.`,
-      };
-    }
+    if (statusCode === 500) return afterFailedRun(RUN, attemptNumber);
+    if (statusCode === 401 || statusCode === 403) return { kind: 'pause', reason: PROTECTED };
     return classifyByStatus('Make', response, { detail, now });
   },
 });

@@ -4,6 +4,7 @@ import { defineConnector } from '../definition.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
+import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
 
 // Headers that HTTP or this connector sets.
 const RESERVED_HEADERS =
@@ -46,8 +47,13 @@ const config = z.strictObject({
   }).optional(),
 });
 
+/** Error classes that mean that nothing responded. n8n may be the seller's own server. */
+const UNREACHABLE = ['connect_timeout', 'connection_refused', 'connection_reset', 'dns_error', 'tls_error'];
+const UNREACHABLE_ADVICE = 'Check that n8n is running, and that the internet can reach it at the webhook URL.';
 const INACTIVE_SECONDS = 60 * 60;
-const MAX_FAILED_RUNS = 3;
+const UNAUTHORIZED =
+  'The Webhook node rejected the request. Check the name and value of the authentication header in the config.';
+const RUN = { name: 'The n8n workflow', advice: 'Check its executions in n8n.' };
 
 /** https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/ */
 export const n8n = defineConnector({
@@ -60,6 +66,14 @@ export const n8n = defineConnector({
   carries: () => true,
   // A node that responds when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,
+  retryDelaysSeconds: RUN_DELAYS_SECONDS,
+  maxFailedRuns: MAX_FAILED_RUNS,
+  advice: {
+    404: 'Check that its Webhook node accepts POST.',
+    500: 'Fix the workflow in n8n.',
+    ...Object.fromEntries(UNREACHABLE.map((errorClass) => [errorClass, UNREACHABLE_ADVICE])),
+    timeout: 'Set the Webhook node to respond immediately. The workflow may run again for the same event.',
+  },
 
   build([event], { webhookUrl, authHeaderName = 'authorization', authHeaderValue, signingSecret }) {
     const body = eventEnvelope(event);
@@ -89,12 +103,8 @@ export const n8n = defineConnector({
         retryAfterSeconds(response, now) ?? INACTIVE_SECONDS,
       );
     }
-    if (statusCode === 500 && attemptNumber >= MAX_FAILED_RUNS) {
-      return {
-        kind: 'drop',
-        reason: `The n8n workflow failed ${MAX_FAILED_RUNS} times for this event. Check its executions in n8n.`,
-      };
-    }
+    if (statusCode === 500) return afterFailedRun(RUN, attemptNumber);
+    if (statusCode === 401 || statusCode === 403) return { kind: 'pause', reason: UNAUTHORIZED };
     return classifyByStatus('n8n', response, { detail, now });
   },
 });

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  type BuildContext,
-  type ConnectorEvent,
-  type ConnectorMemory,
-  type ConnectorRequest,
-  defineConnector,
-} from '../definition.ts';
+import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
 import {
   alertDetails,
@@ -33,10 +27,16 @@ import { oneLine, shorten } from '../shared/plain-text.ts';
 const ALERT_URLS = {
   us: 'https://api.opsgenie.com/v2/alerts',
   eu: 'https://api.eu.opsgenie.com/v2/alerts',
-  // Opsgenie shuts down in 2027. Its successor accepts the same body and header.
+  // The successor of Opsgenie accepts the same body and header.
   jsm: 'https://api.atlassian.com/jsm/ops/integration/v2/alerts',
 } as const;
 type Region = keyof typeof ALERT_URLS;
+
+const SHUTDOWN = {
+  on: '2027-04-05',
+  advice:
+    'Opsgenie shuts down on April 5, 2027. Before then, create an API integration in Jira Service Management, and save its key with the service jsm.',
+};
 
 const MAX_MESSAGE_LENGTH = 130;
 const MAX_ENTITY_LENGTH = 512;
@@ -51,10 +51,10 @@ const config = z.strictObject({
   }),
   region: choiceField(['us', 'eu', 'jsm'], {
     title: 'Service',
-    description: 'us or eu for Opsgenie, jsm for Jira Service Management. If empty, both us and eu are tried.',
+    description: 'us or eu for Opsgenie, jsm for Jira Service Management. If empty, all three are tried.',
     decidesAddress: true,
   }).optional(),
-  ...alertFields,
+  ...alertFields('alert'),
 });
 type Config = z.infer<typeof config>;
 
@@ -64,15 +64,16 @@ export const opsgenie = defineConnector<Config>({
   title: 'Opsgenie',
   category: 'Monitoring',
   description:
-    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment closes it.',
+    'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment closes it. Opsgenie shuts down on April 5, 2027; Jira Service Management replaces it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   config,
+  shutdown: SHUTDOWN,
   carries: carriesAlert,
 
   lookBack: alertLookBack,
 
   build([event], settings, context) {
-    const [region] = regions(settings, context.memory);
+    const [region] = regions(settings, context);
     return requestFor(event, settings, context, region);
   },
 
@@ -80,8 +81,8 @@ export const opsgenie = defineConnector<Config>({
     const { config: settings, events, step, memory, history, connectorId, now } = context;
     const [event] = events;
     const [action, usedRegion] = step.split(':');
-    const [firstRegion, otherRegion] = regions(settings, memory);
-    const region = (usedRegion as Region | undefined) ?? firstRegion;
+    const order = regions(settings, context);
+    const region = (usedRegion as Region | undefined) ?? order[0];
     const closedAt = action === 'close' ? (history?.settledAt ?? now.toISOString()) : null;
     const remember = { ...(settings.region ? {} : { region }), ...alertMemory(event, memory, closedAt) };
     const { statusCode } = response;
@@ -102,8 +103,11 @@ export const opsgenie = defineConnector<Config>({
     if (statusCode === 404 && (event?.test ? action === 'test-close' : isClose)) {
       return { kind: 'delivered', note: 'The alert was already closed.', remember };
     }
-    if ((statusCode === 401 || statusCode === 403) && event && otherRegion && region === firstRegion) {
-      const request = requestFor(event, settings, context, otherRegion);
+    const detail = vendorText(valueAt(parseJson(response.body), 'message'), [settings.apiKey]);
+    const isKeyRejected = statusCode === 401 || statusCode === 403 || (statusCode === 422 && /\bkey\b/i.test(detail));
+    const nextRegion = after(region, order);
+    if (isKeyRejected && event && nextRegion) {
+      const request = requestFor(event, settings, context, nextRegion);
       // A key belongs to one region but doesn't show which one. The region that accepts it is remembered.
       if (!('skip' in request)) return { kind: 'next', request };
     }
@@ -111,21 +115,24 @@ export const opsgenie = defineConnector<Config>({
       const period = Number(response.headers['x-ratelimit-period-in-sec']) || undefined;
       return retry('Opsgenie is rate limiting requests.', retryAfterSeconds(response, now) ?? period);
     }
-    const detail = vendorText(valueAt(parseJson(response.body), 'message'), [settings.apiKey]);
-    if (statusCode === 422 && /\bkey\b/i.test(detail)) {
+    if (statusCode === 422 && isKeyRejected) {
       return { kind: 'pause', reason: reason(`Opsgenie rejected the API key (HTTP 422): ${detail}`) };
     }
     return classifyByStatus('Opsgenie', response, { expected: [202], detail, now });
   },
 
   probe: {
-    build: (settings) => probeRequest(settings, regions(settings, {})[0]),
+    build: (settings) => probeRequest(settings, probeOrder(settings)[0]),
     classify({ statusCode }, settings, step) {
-      const [firstRegion, otherRegion] = regions(settings, {});
-      const region = (step.split(':')[1] as Region | undefined) ?? firstRegion;
-      if (statusCode === 200) return { ok: true, message: `The API key works (${region}).` };
+      const order = probeOrder(settings);
+      const region = (step.split(':')[1] as Region | undefined) ?? order[0];
+      if (statusCode === 200) {
+        const warning = region === 'jsm' ? '' : ` ${SHUTDOWN.advice}`;
+        return { ok: true, message: `The API key works (${region}).${warning}` };
+      }
+      const nextRegion = after(region, order);
+      if (nextRegion) return { next: probeRequest(settings, nextRegion) };
       if (statusCode === 401 || statusCode === 403) {
-        if (otherRegion && region === firstRegion) return { next: probeRequest(settings, otherRegion) };
         return {
           ok: false,
           message: "Opsgenie rejected the API key, or the key can't read alerts. Send a test event to find out.",
@@ -206,11 +213,21 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The region to call first and, if any, the other region to try if the first one rejects the key. */
-function regions({ region }: Config, memory: ConnectorMemory): [Region, Region?] {
+/** The regions to call, in order, as long as they reject the key. Once Opsgenie has shut down, its successor is first. */
+function regions({ region }: Config, { memory, now }: Pick<BuildContext, 'memory' | 'now'>): [Region, ...Region[]] {
   if (region) return [region];
-  return memory.region === 'eu' ? ['eu', 'us'] : ['us', 'eu'];
+  const isShutDown = now.toISOString() >= SHUTDOWN.on;
+  const [first, ...others]: [Region, ...Region[]] = isShutDown ? ['jsm', 'us', 'eu'] : ['us', 'eu', 'jsm'];
+  const known = others.find((other) => other === memory.region && !isShutDown);
+  return known ? [known, first, ...others.filter((other) => other !== known)] : [first, ...others];
 }
+
+/** The region after that one. Undefined if it is the last, or if it isn't in the list. */
+const after = (region: Region, order: readonly Region[]): Region | undefined =>
+  order.includes(region) ? order[order.indexOf(region) + 1] : undefined;
+
+/** A probe doesn't know the date, so it starts with the region that stays. */
+const probeOrder = ({ region }: Config): [Region, ...Region[]] => (region ? [region] : ['jsm', 'us', 'eu']);
 
 /** Opsgenie displays the description as HTML in some places. */
 function withoutMarkup(text: string): string {

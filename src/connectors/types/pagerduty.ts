@@ -44,7 +44,7 @@ const config = z.strictObject({
     description: "us (default), or eu if your PagerDuty account's address ends in eu.pagerduty.com.",
     decidesAddress: true,
   }).optional(),
-  ...alertFields,
+  ...alertFields('alert'),
 });
 type Config = z.infer<typeof config>;
 

@@ -8,18 +8,30 @@ import {
   valueAt,
   vendorText,
 } from '../shared/classify.ts';
+import { rejectedToken } from '../shared/oauth-client.ts';
+import { CONNECT_AGAIN, type Config } from './quickbooks-config.ts';
 
 /** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
 export const DUPLICATE_NUMBER = '6140';
 /** The referenced object is unknown, deleted, or inactive. */
-export const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
+const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
+const EXPIRED = '3200';
 const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;
 
 const HOLDING: Readonly<Record<string, string>> = {
-  3200: 'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
   3100: "The access token doesn't have access to this company. Check the company ID and the environment.",
   6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then save this connector.',
+};
+
+/** Faults that don't depend on the event, so every receipt would have them, and what to do about each. */
+const REPEATING: Readonly<Record<string, string>> = {
+  120: 'Ask an admin of the company to give the user who connected the app access.',
+  5020: "Your QuickBooks plan or the user's role doesn't allow sales receipts.",
+  5030: "Your QuickBooks plan doesn't support this.",
+  6000: "Fix this in QuickBooks. If a tax or VAT rate is missing, set the connector's tax code ID.",
+  6100: "Change the connector's tax code ID.",
+  6430: "Change the connector's deposit account ID to a bank or other current asset account.",
 };
 
 export type Fault = { type: string; code: string; message: unknown };
@@ -44,20 +56,40 @@ export function faultOf(response: ConnectorResponse): Fault | undefined {
   };
 }
 
+/** Whether a fault says that something the receipt refers to is missing. */
+export function isReference(code: string | undefined): boolean {
+  return code !== undefined && MISSING_REFERENCE.has(code);
+}
+
+/** The outcome if the item, account, or tax code in the config doesn't exist. */
+export function classifyReference(response: ConnectorResponse, accessToken: string): Outcome {
+  const text = "QuickBooks can't find the item, the deposit account, or the tax code. Check their IDs in the config";
+  return { kind: 'pause', reason: reason(`${text}: ${detailOf(faultOf(response), accessToken)}`) };
+}
+
 /** What a response with a fault, or with a status other than 200, means. */
-export function classifyFault(response: ConnectorResponse, accessToken: string, now: Date): Outcome {
+export function classifyFault(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const { statusCode } = response;
-  const { type, code, message } = faultOf(response) ?? { type: '', code: '', message: undefined };
+  const fault = faultOf(response);
+  const { type = '', code = '' } = fault ?? {};
   if (statusCode === 429 || code === THROTTLED) {
     return retry('QuickBooks is rate limiting requests.', retryAfterSeconds(response, now) ?? THROTTLE_WAIT_SECONDS);
   }
-  if (statusCode === 401 || type.startsWith('authentication')) return { kind: 'pause', reason: HOLDING[3200]! };
+  if (statusCode === 401 || type.startsWith('authentication') || code === EXPIRED)
+    return { kind: 'pause', reason: rejectedToken('QuickBooks', config, 'an hour', CONNECT_AGAIN) };
   if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: HOLDING[3100]! };
   if (Object.hasOwn(HOLDING, code)) return { kind: 'pause', reason: HOLDING[code]! };
   if (statusCode >= 500 || type.startsWith('system') || type.startsWith('service')) {
     return retry("QuickBooks couldn't accept the receipt right now.", retryAfterSeconds(response, now));
   }
   if (!type && !code) return classifyByStatus('QuickBooks', response, { expected: [], now });
-  const detail = vendorText(message, [accessToken]) || `code ${vendorText(code, [], 20)}`;
+  const detail = detailOf(fault, config.accessToken);
+  if (Object.hasOwn(REPEATING, code)) {
+    return { kind: 'pause', reason: reason(`${REPEATING[code]} QuickBooks returned: ${detail}`) };
+  }
   return { kind: 'drop', reason: reason(`QuickBooks rejected the receipt: ${detail}`) };
+}
+
+function detailOf(fault: Fault | undefined, accessToken: string): string {
+  return vendorText(fault?.message, [accessToken]) || `code ${vendorText(fault?.code, [], 20)}`;
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   type ClassifyContext,
   type ConnectorMemory,
@@ -7,52 +6,29 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { choiceField, headerSecretField, textField } from '../fields.ts';
-import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
-import { requireCredential } from '../shared/credential-rule.ts';
-import { derivedUuid } from '../shared/derived-id.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
+import { oauthClient } from '../shared/oauth-client.ts';
+import { CONNECT_AGAIN, type Config, config, get, ITEM_NAME, query } from './quickbooks-config.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
-import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from './quickbooks-fault.ts';
+import {
+  classifyFault,
+  classifyReference,
+  DUPLICATE_NUMBER,
+  faultOf,
+  hasFault,
+  isReference,
+} from './quickbooks-fault.ts';
+import { confirmReceipt, createReceipt } from './quickbooks-receipt.ts';
 
-const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
-const MINOR_VERSION = '75';
-const ITEM_NAME = 'x402 API revenue';
-const ITEM_NEEDED = `In QuickBooks, create a service item named "${ITEM_NAME}" with an income account, then save this connector.`;
+const ITEM_NEEDED = `In QuickBooks, create a service item named "${ITEM_NAME}" with an income account, or set the connector's item ID. Then save this connector.`;
 
-const fields = z.strictObject({
-  accessToken: headerSecretField({
-    title: 'Access token',
-    description:
-      'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so a client ID, a client secret, and a refresh token are better.',
-  }).optional(),
-  realmId: textField({
-    title: 'Company ID',
-    description: "The company's realm ID, shown with the token and under Account and Settings > Billing.",
-    example: '9130355377388383',
-    pattern: /^\d{5,25}$/,
-    hint: 'Must be digits only.',
-  }),
-  environment: choiceField(['production', 'sandbox'], {
-    title: 'Environment',
-    description: 'Choose sandbox for a test company in an Intuit developer account. Default: production.',
-    decidesAddress: true,
-  }).optional(),
-  ...clientFields,
-  refreshToken: refreshTokenField(
-    'From the OAuth 2.0 playground of your app. Intuit replaces it regularly, and ends it after five years.',
-  ),
-});
-const config = requireCredential(fields, ['clientId', 'clientSecret', 'refreshToken']);
-type Config = z.infer<typeof config>;
 type Context = ClassifyContext<Config> & { booking: Booking };
 
-const FOUND = {
+const found = ({ itemId }: Config) => ({
   ok: true,
-  message: `The token works. Make sure the company has a service item named "${ITEM_NAME}".`,
-};
+  message: `The token works. Make sure the company has ${itemId ? 'the item' : `a service item named "${ITEM_NAME}"`}.`,
+});
 
 /** Creates sales receipts (https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt). */
 export const quickbooks = defineConnector<Config>({
@@ -67,7 +43,7 @@ export const quickbooks = defineConnector<Config>({
     vendor: 'Intuit',
     tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
     needsRefreshToken: true,
-    advice: 'Connect your app to the company again, and save the new refresh token.',
+    advice: CONNECT_AGAIN,
   }),
   carries: booksKind,
   // A receipt takes a lookup and a write. At most ten requests may run at once.
@@ -95,28 +71,24 @@ export const quickbooks = defineConnector<Config>({
     if (step === 'preferences') return afterPreferences(response, { ...context, booking });
     if (step === 'rate') return afterRate(response, home, { ...context, booking });
     if (step === 'item') return afterItem(response, { ...context, booking });
-    const id = valueAt(parseJson(response.body), 'SalesReceipt', 'Id');
-    // If the receipt was created after all, the next attempt finds it by its number.
-    if (typeof id !== 'string') return retry("QuickBooks didn't confirm the sales receipt.");
-    return { kind: 'delivered', note: `Sales receipt ${booking.number}.` };
+    return confirmReceipt(response, booking);
   },
 
   probe: {
     build: (config) => get(config, `companyinfo/${config.realmId}`, 'company'),
     classify(response, config, name) {
-      if (hasFault(response))
-        return failedProbe('QuickBooks', classifyFault(response, config.accessToken, new Date(0)));
+      if (hasFault(response)) return failedProbe('QuickBooks', classifyFault(response, config, new Date(0)));
       const { step, home: known } = partsOf(name);
       if (step === 'rate') {
         const rate = rateOf(response, known, 'today');
-        return typeof rate === 'number' ? FOUND : failedProbe('QuickBooks', rate);
+        return typeof rate === 'number' ? found(config) : failedProbe('QuickBooks', rate);
       }
       const json = parseJson(response.body);
       if (step === 'company' && valueAt(json, 'CompanyInfo')) return { next: getPreferences(config) };
       if (!valueAt(json, 'Preferences')) return { ok: false, message: 'QuickBooks returned an unexpected response.' };
       const home = homeCurrencyOf(response, config.accessToken);
       if (typeof home !== 'string') return failedProbe('QuickBooks', home);
-      return home === BOOKED_CURRENCY ? FOUND : { next: getRate(config, home) };
+      return home === BOOKED_CURRENCY ? found(config) : { next: getRate(config, home) };
     },
   },
 });
@@ -140,14 +112,16 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
 
 /** The request for the next lookup that is needed or, once everything is known, for the receipt. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
-  const { booking, config } = context;
+  const { booking, config, connectorId } = context;
   const home = memory[currencyKey(config)];
   if (!isCurrency(home)) return getPreferences(config);
-  if (!memory[itemKey(config)]) return findItem(config);
-  if (home === BOOKED_CURRENCY) return createReceipt(context, memory);
+  const itemId = config.itemId ?? memory[itemKey(config)];
+  if (!itemId) return findItem(config);
+  if (home === BOOKED_CURRENCY) return createReceipt(booking, config, { connectorId, itemId });
   // The rate is read each time, because the company may change it.
   if (rate === undefined) return getRate(config, home, booking.date);
-  return createReceipt(context, memory, { CurrencyRef: { value: BOOKED_CURRENCY }, ExchangeRate: rate });
+  const currency = { CurrencyRef: { value: BOOKED_CURRENCY }, ExchangeRate: rate };
+  return createReceipt(booking, config, { connectorId, itemId, currency });
 }
 
 function afterPreferences(response: ConnectorResponse, context: Context): Outcome {
@@ -168,35 +142,6 @@ function afterItem(response: ConnectorResponse, context: Context): Outcome {
   if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) return { kind: 'pause', reason: ITEM_NEEDED };
   const remember = { [itemKey(context.config)]: id };
   return { kind: 'next', request: nextRequest(context, { ...context.memory, ...remember }), remember };
-}
-
-function createReceipt(context: Context, memory: ConnectorMemory, currency: object = {}): ConnectorRequest {
-  const { booking, config, connectorId } = context;
-  const { amountUsd, date, description, number, reference } = booking;
-  // Without ItemRef, QuickBooks treats the line as a comment, and the receipt's total is zero.
-  const detail = { ItemRef: { value: memory[itemKey(config)] }, Qty: 1, UnitPrice: amountUsd };
-  const line = {
-    DetailType: 'SalesItemLineDetail',
-    Amount: amountUsd,
-    Description: description,
-    SalesItemLineDetail: detail,
-  };
-  const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks returns its original response for an ID it has seen, so a different item needs a different ID.
-  url.searchParams.set('requestid', derivedUuid(`${reference}:${memory[itemKey(config)]}`, connectorId));
-  return {
-    method: 'POST',
-    url: url.href,
-    headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
-    body: JSON.stringify({
-      TxnDate: date,
-      DocNumber: number,
-      PrivateNote: reference,
-      ...currency,
-      Line: [line],
-    }),
-    step: 'send',
-  };
 }
 
 function findItem(config: Config): ConnectorRequest {
@@ -220,15 +165,6 @@ function partsOf(name: string): { step: string; home: string } {
   return { step, home };
 }
 
-function query(config: Config, statement: string, step: string): ConnectorRequest {
-  const request = get(config, 'query', step);
-  return { ...request, url: `${request.url}&query=${encodeURIComponent(statement)}` };
-}
-
-function get(config: Config, path: string, step: string): ConnectorRequest {
-  return { method: 'GET', url: apiUrl(config, path).href, headers: bearer(config.accessToken), step };
-}
-
 function afterFault(response: ConnectorResponse, context: Context): Outcome {
   const { booking, config, attemptNumber, now } = context;
   const { step, home } = partsOf(context.step);
@@ -239,22 +175,21 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
       60,
     );
   }
-  if (step === 'send' && code && MISSING_REFERENCE.has(code)) {
+  if (step === 'send' && isReference(code)) {
+    const { itemId, depositAccountId, taxCodeId } = config;
+    const mayBeItem = !itemId && (attemptNumber === 1 || !(depositAccountId || taxCodeId));
+    if (!mayBeItem) return classifyReference(response, config.accessToken);
     return {
       kind: 'retry',
       reason: 'The QuickBooks item was deleted or is inactive. The next attempt looks it up again.',
       remember: { [itemKey(config)]: '' },
     };
   }
-  const outcome = classifyFault(response, config.accessToken, now);
+  const outcome = classifyFault(response, config, now);
   // While the currency or its rate is unknown, deliveries are held, because no other event would succeed either.
   const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
   if (isFinal && step === 'rate') return withoutRate(home, booking.date);
   return isFinal && step === 'preferences' ? { kind: 'pause', reason: outcome.reason } : outcome;
-}
-
-function apiUrl({ environment = 'production', realmId }: Config, path: string): URL {
-  return new URL(`https://${HOSTS[environment]}/v3/company/${realmId}/${path}?minorversion=${MINOR_VERSION}`);
 }
 
 function itemKey({ realmId }: Config): string {

@@ -75,6 +75,16 @@ const ERROR_NAMES: Readonly<Record<string, Outcome>> = {
   invalid_from_address: { kind: 'pause', reason: 'Resend rejected the sender address. Change "From".' },
 };
 
+/** Messages of errors that every email would cause, because their names are also used for other errors. */
+const HOLDING: readonly [RegExp, string][] = [
+  [/api key is invalid/i, 'Resend rejected the API key. Create a new one in Resend, and save it.'],
+  [
+    /domain is not verified/i,
+    'Resend hasn\'t verified the domain of the sender. Verify it in Resend, or change "From".',
+  ],
+  [/only send testing emails/i, 'Resend sends only test emails for this sender. Use a verified domain in "From".'],
+];
+
 export const resend = defineConnector({
   type: 'resend',
   title: 'Resend',
@@ -149,5 +159,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
       : outcome;
   }
   const detail = vendorText(valueAt(json, 'message'), [context.config.apiKey]);
+  const holding = response.statusCode < 500 && HOLDING.find(([pattern]) => pattern.test(detail));
+  if (holding) return { kind: 'pause', reason: holding[1] };
   return classifyByStatus('Resend', response, { expected: [], detail, now: context.now });
 }

@@ -13,13 +13,15 @@ import {
   vendorText,
 } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
+import { clientFields, oauthClient, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_VERSION = 'v66.0';
 const OBJECT = 'X402_Event__c';
 const ID_FIELD = 'Event_Id__c';
 const MISSING = `Salesforce can't find the ${OBJECT} object. Create it as described in the documentation, or give the user access. Then resume the connector.`;
+const CONNECT_AGAIN =
+  'Check the app and its user in Salesforce, then save its client ID, client secret, and refresh token.';
 const FIELDS = [
   'Kind__c',
   'Occurred_At__c',
@@ -85,7 +87,7 @@ export const salesforce = defineConnector<Config>({
     vendor: 'Salesforce',
     tokenUrl: ({ instanceUrl }) => `${new URL(instanceUrl).origin}/services/oauth2/token`,
     sendsClientInBody: true,
-    advice: 'Check the app and its user in Salesforce, then save its client ID, client secret, and refresh token.',
+    advice: CONNECT_AGAIN,
   }),
   carries: () => true,
 
@@ -146,7 +148,7 @@ function classify(response: ConnectorResponse, config: Config, now: Date): Outco
     return { kind: 'pause', reason: `Several records have the same event ID. Make ${ID_FIELD} unique in Salesforce.` };
   }
   if (response.statusCode === 401) {
-    return { kind: 'pause', reason: 'The Salesforce session has expired. Save a new access token.' };
+    return { kind: 'pause', reason: rejectedToken('Salesforce', config, '2 hours by default', CONNECT_AGAIN) };
   }
   if (response.statusCode === 403) {
     return {

@@ -39,7 +39,7 @@ export function DestinationStatusBadge({ destination }: { destination: Destinati
 /** Why deliveries are held, and what ends the pause. */
 export function whyPaused({ pausedReason, nextProbeAt }: Pick<Destination, 'pausedReason' | 'nextProbeAt'>): string {
   if (!pausedReason) return 'Paused manually. Deliveries are held until you resume it.';
-  const probed = nextProbeAt ? ` Tollgate will next check the credentials at ${formatTime(nextProbeAt)}.` : '';
+  const probed = nextProbeAt ? ` Tollgate will check it again at ${formatTime(nextProbeAt)}.` : '';
   return `${pausedReason} Deliveries are held until you save a fix or resume it.${probed}`;
 }
 

@@ -51,8 +51,8 @@ export function destinationFields(t: PothosSchemaTypes.ObjectFieldBuilder<Schema
     pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
-        'Why Tollgate paused it: the credentials were rejected, or five deliveries in a row were rejected for the same ' +
-        'reason. Null if it isn’t paused or you paused it.',
+        'Why Tollgate paused it: something that you must fix, such as the credentials, or five deliveries in a row that ' +
+        'were rejected for the same reason. Null if it isn’t paused or you paused it.',
     }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',

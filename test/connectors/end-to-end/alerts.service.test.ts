@@ -107,6 +107,31 @@ describe.each(TYPES)('an alert in %s', (type) => {
     }
   });
 
+  test('ends up closed if a payment settles before the request that opened it is retried', async () => {
+    const endpoint = newEndpoint();
+    const connector = await stage.connect(type, {
+      eventTypes: KINDS,
+      ...(type === 'opsgenie' && { config: { region: 'eu' } }),
+    });
+    const { promise: isSettled, resolve: release } = Promise.withResolvers<void>();
+    // The alert is opened only after the request to close it, and the response gets lost.
+    stage.vendors.interfereNext(type, async (_call, response, usual) => {
+      await isSettled;
+      usual();
+      response.destroy();
+      return undefined;
+    });
+    await stage.record('payment.failed', endpoint);
+    await expect.poll(() => actionsOf(type, endpoint)).toEqual(['open']);
+    await stage.record('payment.settled', endpoint);
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
+    release();
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', 2);
+    expect(actionsOf(type, endpoint)).toEqual(['open', 'close', 'close']);
+    expect(Object.keys((await stage.memory(connector.id)) as object)).not.toContain(`open:${endpoint.endpointId}`);
+    await stage.patch(connector.id, { isActive: false });
+  });
+
   test('ends up closed if a payment settles while the alert is being opened', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, {

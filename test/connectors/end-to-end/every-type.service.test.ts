@@ -13,7 +13,7 @@ const SUBSCRIBED: Partial<Record<ConnectorType, string>> = {
   'google-sheets': 'customer.milestone',
   dune: 'customer.milestone',
   hubspot: 'customer.first_payment',
-  linear: 'endpoint.pricing_changed',
+  linear: 'customer.milestone',
   quickbooks: 'revenue.daily_summary',
   xero: 'revenue.daily_summary',
 };
@@ -170,9 +170,14 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   },
   hubspot(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
-    expect(json(call).inputs).toMatchObject([{ id: wallet, idProperty: 'x402_wallet', objectWriteTraceId: eventId }]);
-    // The connector created the missing properties.
-    expect(stage.vendors.callsTo('hubspot')).toHaveLength(3);
+    // The connector created the missing properties, wrote the contact again, and then gave it a name.
+    const calls = stage.vendors.callsTo('hubspot');
+    expect(calls).toHaveLength(4);
+    expect(json(calls[2]!).inputs).toMatchObject([
+      { id: wallet, idProperty: 'x402_wallet', objectWriteTraceId: eventId },
+    ]);
+    expect(call).toMatchObject({ method: 'PATCH', url: { pathname: '/crm/objects/2026-03/contacts/101' } });
+    expect(json(call)).toEqual({ properties: { firstname: 'Wallet', lastname: '0x1f98…f984' } });
   },
   salesforce(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
@@ -185,7 +190,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   linear(call, mark) {
     expect(call.headers.authorization).toBe(`lin_api_${mark}+/="\\&<%`);
     expect(json(call).variables.input).toMatchObject({
-      title: 'Price changed: /weather from 0.01 USD to 0.02 USD',
+      title: expect.stringMatching(/^Customer milestone: /),
       priority: 4,
     });
   },

@@ -34,7 +34,7 @@ export const REFUSALS: [ConnectorType, EventKind, Answer, RegExp][] = [
     'quickbooks',
     'revenue.daily_summary',
     json(200, {
-      Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail: 'A business validation error' }] },
+      Fault: { type: 'ValidationFault', Error: [{ code: '2010', Detail: 'A business validation error' }] },
     }),
     /^QuickBooks rejected the receipt: A business/,
   ],

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import type { Answer } from '../../support/receiver.ts';
-import { json } from '../support/vendors/vendor.ts';
+import { json, type VendorCall } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -20,28 +19,33 @@ const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
   [
     'resend',
     'payment.settled',
-    () => json(400, { statusCode: 400, name: 'validation_error', message: 'API key is invalid' }),
-    /API key is invalid/,
+    () => json(422, { statusCode: 422, name: 'validation_error', message: 'Invalid `to` field' }),
+    /Invalid `to` field/,
   ],
   [
     'quickbooks',
     'payment.settled',
-    () =>
-      json(400, {
-        Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail: 'A business validation error' }] },
-      }),
-    /A business validation error/,
+    () => json(400, { Fault: { type: 'ValidationFault', Error: [{ code: '2010', Detail: 'Property not found' }] } }),
+    /Property not found/,
   ],
   [
-    'hubspot',
-    'customer.first_payment',
+    'bigquery',
+    'payment.settled',
     () =>
       json(400, {
-        status: 'error',
-        category: 'VALIDATION_ERROR',
-        message: `x402_wallet is not a unique property (${randomUUID()})`,
+        error: { code: 400, message: 'The destination table has no schema.', errors: [{ reason: 'invalid' }] },
       }),
-    /not a unique property/,
+    /The destination table has no schema/,
+  ],
+  [
+    'xero',
+    'payment.settled',
+    () =>
+      json(400, {
+        ErrorNumber: 10,
+        Elements: [{ ValidationErrors: [{ Message: 'A tracking category is required' }] }],
+      }),
+    /A tracking category is required/,
   ],
   [
     'salesforce',
@@ -81,7 +85,7 @@ describe('a connector whose vendor rejects every event', () => {
       for (const { id } of failed) {
         const { reason: why, attempts } = await stage.delivery(id);
         expect(why).toMatch(reason);
-        expect(attempts).toMatchObject([{ number: 1, statusCode: 400 }]);
+        expect(attempts).toMatchObject([{ number: 1, statusCode: respond().statusCode }]);
       }
       const isHeld = async () =>
         (await stage.deliveries(connector.id)).filter(({ status, nextAttemptAt, reason: why }) => {
@@ -94,6 +98,67 @@ describe('a connector whose vendor rejects every event', () => {
       expect(released.body).toMatchObject({ pausedReason: null, pausedAt: null, failingSince: null });
       await stage.deliveriesAre(connector.id, 'SUCCEEDED', 7);
       expect(await stage.deliveriesAre(connector.id, 'FAILED', 5)).toHaveLength(5);
+      await stage.patch(connector.id, { isActive: false });
+    },
+    60_000,
+  );
+});
+
+type Respond = (call: VendorCall, usual: () => Answer) => Answer;
+
+/** Responses that blame the event, although every event would get the same response. */
+const HOLDING: [ConnectorType, EventKind, Respond, RegExp][] = [
+  [
+    'resend',
+    'payment.settled',
+    () => json(400, { statusCode: 400, name: 'validation_error', message: 'API key is invalid' }),
+    /^Resend rejected the API key/,
+  ],
+  [
+    'quickbooks',
+    'payment.settled',
+    ({ method }, usual) => {
+      if (method === 'GET') return usual();
+      const Detail = 'Make sure all your transactions have a VAT rate before you save.';
+      return json(400, { Fault: { type: 'ValidationFault', Error: [{ code: '6000', Detail }] } });
+    },
+    /set the connector's tax code ID\. QuickBooks returned: Make sure all your transactions have a VAT rate/,
+  ],
+  [
+    'hubspot',
+    'customer.first_payment',
+    ({ method }) => {
+      if (method === 'GET') return json(200, { name: 'x402_wallet', hasUniqueValue: false });
+      const message = `Unable to perform update/upsert by non-unique 0-1 property x402_wallet in portal ID 2193`;
+      return json(400, { status: 'error', category: 'VALIDATION_ERROR', message });
+    },
+    /x402_wallet isn't unique\. Archive it/,
+  ],
+];
+
+describe('a connector that would lose every event', () => {
+  test.each(HOLDING)(
+    'of type %s pauses at the first one, loses none, and sends them once resumed',
+    async (type, kind, respond, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [kind] });
+      stage.vendors.interfere(type, (call, _response, usual) => respond(call, usual));
+      for (let index = 0; index < 12; index++) {
+        const ids = { paymentId: `pay_held_${type}_${index}`, customerId: `cus_held_${type}_${index}` };
+        await stage.record(kind, ids, { isHeldBack: true });
+      }
+      await stage.makeDue();
+      await expect
+        .poll(() => stage.connector(connector.id))
+        .toMatchObject({ isActive: true, pausedReason: expect.stringMatching(reason) });
+      const held = async () =>
+        (await stage.deliveries(connector.id)).filter(({ nextAttemptAt, reason: why }) => {
+          return nextAttemptAt === null && why === 'paused';
+        });
+      await expect.poll(held).toHaveLength(12);
+
+      stage.vendors.interfere(type, undefined);
+      await stage.patch(connector.id, { isActive: true });
+      await stage.deliveriesAre(connector.id, 'SUCCEEDED', 12);
       await stage.patch(connector.id, { isActive: false });
     },
     60_000,

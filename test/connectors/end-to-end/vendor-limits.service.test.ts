@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LimitedVendor, limitedDiscord, limitedSlack } from '../support/vendors/rate-limits.ts';
 import type { Interference } from '../support/vendors/server.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -46,3 +47,42 @@ test.each([
   expect(vendor.accepted.at(-1)! - vendor.accepted[0]!).toBeLessThan(EVENTS * 1_500);
   await stage.patch(connector.id, { isActive: false });
 });
+
+type Case = ['slack' | 'discord', string, () => LimitedVendor, { events: number; maxRejected: number }];
+
+const STRICTER_EVENTS = 6;
+
+test.each<Case>([
+  // Within the documented limits, not a single request is rejected.
+  ['slack', 'its documented limit', limitedSlack, { events: 12, maxRejected: 0 }],
+  ['discord', 'its documented limit', limitedDiscord, { events: 20, maxRejected: 0 }],
+  // If the limit is lower, because others use the webhook too, each event is rejected once at most, on average.
+  [
+    'slack',
+    'half of it',
+    () => limitedSlack({ perSecond: 0.5, burst: 1 }),
+    { events: STRICTER_EVENTS, maxRejected: STRICTER_EVENTS },
+  ],
+  [
+    'discord',
+    'a quarter of it',
+    () => limitedDiscord({ count: 5, perSeconds: 8 }),
+    { events: 2 * STRICTER_EVENTS, maxRejected: 2 * STRICTER_EVENTS },
+  ],
+])(
+  'messages that are due at once all reach %s, which enforces %s, and few are rejected',
+  async (type, _limit, createVendor, { events, maxRejected }) => {
+    const vendor = createVendor();
+    stage.vendors.interfere(type, vendor.interference);
+    const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
+    for (let count = 0; count < events; count++) await stage.record('payment.settled', {}, { isHeldBack: true });
+    await stage.makeDue();
+    await stage.deliveriesAre(connector.id, 'SUCCEEDED', events);
+    expect(vendor.accepted).toHaveLength(events);
+    expect(vendor.rejected.length).toBeLessThanOrEqual(maxRejected);
+    expect(await stage.connector(connector.id)).toMatchObject({ isActive: true, pausedAt: null, failingSince: null });
+    stage.vendors.interfere(type, undefined);
+    await stage.patch(connector.id, { isActive: false });
+  },
+  120_000,
+);

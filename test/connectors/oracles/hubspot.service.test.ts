@@ -64,3 +64,13 @@ test('the HubSpot connector probes with the same property request as the library
   await client.crm.properties.coreApi.getByName('contacts', 'x402_wallet');
   expectSame((await receiver.waitFor(1))[0], hubspot.probe!.build(config));
 });
+
+test('the HubSpot connector names a contact the way the library does', async () => {
+  const created = vendorResponse(200, { results: [{ id: '101', new: true }] });
+  const { requests } = drive(hubspot, config, [sampleEvent('customer.milestone')], () => created);
+  const ours = requests[1]!;
+  const { receiver, client } = await startHubspot();
+  await using _ = receiver;
+  await client.crm.contacts.basicApi.update('101', JSON.parse(ours.body ?? ''));
+  expectSame((await receiver.waitFor(1))[0], ours);
+});

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AccountingApi } from 'xero-node';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
@@ -83,4 +83,57 @@ test('the Xero connector looks up invoice numbers the way the library does', asy
   await using _ = receiver;
   await api.getInvoices(config.tenantId, undefined, undefined, undefined, undefined, numbers);
   expectSame((await receiver.waitFor(1))[0], ours);
+});
+
+describe('the Xero connector with a bank account', () => {
+  const banked = { ...config, bankAccountCode: '090', revenueAccountCode: '200' };
+  const account = { Code: '090', Type: 'BANK', Status: 'ACTIVE', CurrencyCode: 'USD' };
+  const requestsFor = (kind: 'revenue.daily_summary' | 'payment.settled') =>
+    drive(xero, banked, [sampleEvent(kind)], ({ step }) =>
+      vendorResponse(200, step === 'bank-account' ? { Accounts: [account] } : {}),
+    ).requests;
+
+  test.each(['revenue.daily_summary', 'payment.settled'] as const)(
+    'books the same bank transaction for %s as Xero’s library',
+    async (kind) => {
+      const ours = requestsFor(kind).find(({ step }) => step === 'bank-send')!;
+      const [transaction] = JSON.parse(ours.body ?? '').BankTransactions;
+      const { receiver, api } = await startXero();
+      await using _ = receiver;
+      const line = transaction.LineItems[0];
+      const theirTransaction = {
+        type: transaction.Type,
+        contact: { name: transaction.Contact.Name },
+        bankAccount: { code: transaction.BankAccount.Code },
+        date: transaction.Date,
+        reference: transaction.Reference,
+        lineAmountTypes: transaction.LineAmountTypes,
+        lineItems: [
+          {
+            ...{ description: line.Description, quantity: line.Quantity, unitAmount: line.UnitAmount },
+            accountCode: line.AccountCode,
+          },
+        ],
+      };
+      const key = ours.headers['idempotency-key'];
+      await api.createBankTransactions(config.tenantId, { bankTransactions: [theirTransaction] }, true, 4, key);
+      const [theirs] = await receiver.waitFor(1);
+      expectSame(theirs, ours);
+      expect(theirs?.headers['idempotency-key']).toBe(key);
+      expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+    },
+  );
+
+  test('looks up its transactions and the account the way the library does', async () => {
+    const [check, accounts] = requestsFor('revenue.daily_summary');
+    const whereOf = ({ url }: ConnectorRequest) => new URL(url).searchParams.get('where') ?? '';
+    const { receiver, api } = await startXero();
+    await using _ = receiver;
+    const none = undefined;
+    await api.getBankTransactions(config.tenantId, none, whereOf(check!), none, 1, none, 20);
+    await api.getAccounts(config.tenantId, none, whereOf(accounts!));
+    const [theirCheck, theirAccounts] = await receiver.waitFor(2);
+    expectSame(theirCheck, check!);
+    expectSame(theirAccounts, accounts!);
+  });
 });

@@ -136,15 +136,18 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
   linear: (mark) => ({
     required: { apiKey: `lin_api_${awkward(mark)}`, teamId: '9cfb482a-81e3-4154-b5b9-2c805e70a02d' },
-    optional: {},
+    optional: { upstreamFailureCount: '1', upstreamFailureMinutes: '60' },
   }),
   quickbooks: (mark) => ({
     required: { accessToken: awkward(mark), realmId: '9130355377388383' },
-    optional: { environment: 'sandbox', ...oauthClient(mark) },
+    optional: {
+      ...{ environment: 'sandbox', itemId: '21', depositAccountId: '35', taxCodeId: '4' },
+      ...oauthClient(mark),
+    },
   }),
   xero: (mark) => ({
     required: { accessToken: awkward(mark), tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056' },
-    optional: oauthClient(mark),
+    optional: { bankAccountCode: '090', revenueAccountCode: '200', ...oauthClient(mark) },
   }),
 };
 

@@ -21,9 +21,12 @@ export function deliver(
   return drive(definition, config, events, (request) => respond(vendor, request), context);
 }
 
-/** Returns the request that delivered the events. Google Sheets formats their rows in another one afterward. */
+/** Requests that follow the delivery: Google Sheets formats the rows, and HubSpot names a new contact. */
+const FOLLOW_UPS: ReadonlySet<string | undefined> = new Set(['format', 'name']);
+
+/** Returns the request that delivered the events. */
 export function deliveringRequest(requests: readonly ConnectorRequest[]): ConnectorRequest {
-  return requests.findLast(({ step }) => step !== 'format')!;
+  return requests.findLast(({ step }) => !FOLLOW_UPS.has(step))!;
 }
 
 /** Returns the vendor's response to a request with valid credentials. */

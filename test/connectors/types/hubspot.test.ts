@@ -19,6 +19,19 @@ const wallet = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
 const first = sampleEvent('customer.first_payment');
 const milestone = sampleEvent('customer.milestone');
 const written = vendorResponse(200, { status: 'COMPLETE', results: [{ id: '101', new: true }] });
+const named = vendorResponse(200, { id: '101', properties: { firstname: 'Wallet' } });
+const updated = vendorResponse(200, { status: 'COMPLETE', results: [{ id: '101', new: false }] });
+const property = (hasUniqueValue?: boolean) => vendorResponse(200, { name: 'x402_wallet', hasUniqueValue });
+const notUnique = vendorResponse(400, {
+  status: 'error',
+  message: 'Unable to perform update/upsert by non-unique 0-1 property x402_wallet in portal ID 21939747',
+  category: 'VALIDATION_ERROR',
+});
+/** Responds by step, and with 500 in all others. */
+const portal =
+  (answers: Record<string, ReturnType<typeof vendorResponse>>) =>
+  ({ step = '' }: { step?: string }) =>
+    answers[step] ?? vendorResponse(500);
 const unknownProperty = vendorResponse(400, {
   status: 'error',
   message: 'Property values were not valid',
@@ -87,9 +100,9 @@ describe('a HubSpot account without the properties', () => {
       config,
       [first],
       (_request, index) =>
-        [unknownProperty, vendorResponse(201, { status: 'COMPLETE' }), written][index] ?? vendorResponse(500),
+        [unknownProperty, vendorResponse(201, { status: 'COMPLETE' }), written, named][index] ?? vendorResponse(500),
     );
-    expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again']);
+    expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again', 'name']);
     expect(requests[1]).toMatchObject({
       method: 'POST',
       url: 'https://api.hubapi.com/crm/properties/2026-03/contacts/batch/create',
@@ -126,18 +139,108 @@ describe('a HubSpot account without the properties', () => {
   });
 });
 
+describe("a HubSpot property that isn't unique", () => {
+  test('pauses the connector at the first contact, and says exactly what to do', () => {
+    const { outcome, steps } = drive(hubspot, config, [first], portal({ upsert: notUnique, check: property(false) }));
+    expect(steps).toEqual(['upsert', 'check']);
+    expect(outcome).toEqual({
+      kind: 'pause',
+      reason: expect.stringMatching(/x402_wallet isn't unique\. Archive it .* and save this connector/),
+    });
+  });
+
+  test('is found even if the connector has just created the other properties', () => {
+    const answers = { upsert: unknownProperty, 'create-properties': vendorResponse(207), 'upsert-again': notUnique };
+    const { outcome, steps } = drive(hubspot, config, [first], portal({ ...answers, 'check-again': property(false) }));
+    expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again', 'check-again']);
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining("isn't unique") });
+  });
+
+  test("isn't blamed for a value that HubSpot rejects", () => {
+    const bad = vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad wallet' });
+    const answers = { upsert: bad, check: property(true), 'upsert-last': bad };
+    const { outcome, steps } = drive(hubspot, config, [first], portal(answers));
+    expect(steps).toEqual(['upsert', 'check', 'upsert-last']);
+    expect(outcome).toEqual({ kind: 'drop', reason: 'HubSpot rejected the event (HTTP 400): bad wallet' });
+  });
+
+  test.each([
+    ["can't be read with the token", vendorResponse(403), ['upsert', 'check', 'upsert-last'], 'drop'],
+    ["can't be read right now", vendorResponse(502), ['upsert', 'check'], 'retry'],
+    ["can't be read after the token expired", vendorResponse(401), ['upsert', 'check'], 'pause'],
+  ])('is left alone if it %s', (_what, check, expected, kind) => {
+    const { outcome, steps } = drive(
+      hubspot,
+      config,
+      [first],
+      portal({ upsert: notUnique, check, 'upsert-last': notUnique }),
+    );
+    expect(steps).toEqual(expected);
+    expect(outcome.kind).toBe(kind);
+  });
+
+  test('is created if it was deleted, but only once', () => {
+    const created = { 'create-properties': vendorResponse(201), 'upsert-again': notUnique };
+    const { outcome, steps } = drive(
+      hubspot,
+      config,
+      [first],
+      portal({ upsert: notUnique, check: vendorResponse(404), ...created, 'check-again': vendorResponse(404) }),
+    );
+    expect(steps).toEqual(['upsert', 'check', 'create-properties', 'upsert-again', 'check-again']);
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('properties are missing') });
+  });
+});
+
+describe('the name of a HubSpot contact', () => {
+  test('is the short form of the wallet, and is set only when the contact is new', () => {
+    const { outcome, steps, requests, memory } = drive(
+      hubspot,
+      config,
+      [first],
+      portal({ upsert: written, name: named }),
+    );
+    expect(steps).toEqual(['upsert', 'name']);
+    expect(requests[1]).toMatchObject({
+      method: 'PATCH',
+      url: 'https://api.hubapi.com/crm/objects/2026-03/contacts/101',
+      body: JSON.stringify({ properties: { firstname: 'Wallet', lastname: '0x1f98…f984' } }),
+    });
+    expect(outcome.kind).toBe('delivered');
+    expect(memory).toEqual({ [`unnamed:${wallet}`]: '' });
+    expect(drive(hubspot, config, [milestone], portal({ upsert: updated })).steps).toEqual(['upsert']);
+  });
+
+  test('is set by the next attempt if HubSpot is busy', () => {
+    const busy = drive(hubspot, config, [first], portal({ upsert: written, name: vendorResponse(503) }));
+    expect(busy.outcome.kind).toBe('retry');
+    const later = drive(hubspot, config, [first], portal({ upsert: updated, name: named }), { memory: busy.memory });
+    expect(later.steps).toEqual(['upsert', 'name']);
+    expect(later.outcome.kind).toBe('delivered');
+  });
+
+  test('may be rejected without failing the delivery, because the contact was written', () => {
+    const rejected = vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'no' });
+    expect(drive(hubspot, config, [first], portal({ upsert: written, name: rejected })).outcome).toMatchObject({
+      kind: 'delivered',
+      note: "HubSpot didn't accept a name for the contact.",
+    });
+  });
+});
+
 describe('reading HubSpot responses', () => {
   test.each([
-    ['a written contact', written, 'delivered'],
-    ['207 with a rejected value', partial('VALIDATION_ERROR'), 'drop'],
+    ['a contact that existed', updated, 'delivered'],
+    ['a new contact, which gets a name', written, 'next'],
+    ['207 with a rejected value, which leads to a check', partial('VALIDATION_ERROR'), 'next'],
     ['207 with a conflict', partial('CONFLICT'), 'retry'],
     ['207 with a rate limit', partial('RATE_LIMITS'), 'retry'],
     [
       '200 with an error count',
       vendorResponse(200, { numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] }),
-      'drop',
+      'next',
     ],
-    ['a rejected value', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'drop'],
+    ['a rejected value', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad' }), 'next'],
     ['an expired token', vendorResponse(401, { category: 'INVALID_AUTHENTICATION', message: 'expired' }), 'pause'],
     ['a missing scope', vendorResponse(403, { category: 'MISSING_SCOPES', message: 'scopes' }), 'pause'],
     ['a locked account', vendorResponse(423), 'retry'],
@@ -148,6 +251,16 @@ describe('reading HubSpot responses', () => {
     ['a redirect', vendorResponse(302), 'drop'],
   ])('classifies %s', (_case, response, kind) => {
     expect(classify(response).kind).toBe(kind);
+  });
+
+  test.each([
+    ['207 with a rejected value', partial('VALIDATION_ERROR', 'bad wallet')],
+    ['a rejected value', vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'bad wallet' })],
+  ])('drops %s after the property has been checked', (_case, response) => {
+    expect(classify(response, { step: 'upsert-last' })).toMatchObject({
+      kind: 'drop',
+      reason: expect.stringContaining('bad wallet'),
+    });
   });
 
   test('retries a conflict only once', () => {
@@ -164,7 +277,7 @@ describe('reading HubSpot responses', () => {
 
   test('never reveals the token', () => {
     const response = vendorResponse(400, { category: 'VALIDATION_ERROR', message: 'token pat-eu1-secret is odd' });
-    expect(JSON.stringify(classify(response))).not.toContain('pat-eu1-secret');
+    expect(JSON.stringify(classify(response, { step: 'upsert-last' }))).not.toContain('pat-eu1-secret');
   });
 });
 
@@ -192,7 +305,8 @@ describe('the HubSpot probe', () => {
   });
 
   test('accepts a token if the property is missing, but not after a 401', () => {
-    expect(probe(vendorResponse(200, { name: 'x402_wallet' }))).toMatchObject({ ok: true });
+    expect(probe(property(true))).toMatchObject({ ok: true });
+    expect(probe(property(false))).toMatchObject({ ok: false, message: expect.stringContaining("isn't unique") });
     expect(probe(vendorResponse(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'expired' }))).toMatchObject({ ok: false });
     expect(probe(vendorResponse(403, { category: 'MISSING_SCOPES' }))).toMatchObject({ ok: false });

@@ -67,13 +67,9 @@ describe('a Linear request', () => {
     ]);
   });
 
-  test('gives milestones and price changes a low priority', () => {
+  test('gives milestones a low priority', () => {
     expect(input('customer.milestone')).toMatchObject({
       title: 'Customer milestone: 0x1F98…F984 reached 100.00 USD',
-      priority: 4,
-    });
-    expect(input('endpoint.pricing_changed')).toMatchObject({
-      title: 'Price changed: /weather from 0.01 USD to 0.02 USD',
       priority: 4,
     });
   });
@@ -82,8 +78,42 @@ describe('a Linear request', () => {
     expect(EVENT_KINDS.filter((kind) => linear.carries(kind, new Set(EVENT_KINDS)))).toEqual([
       'payment.failed',
       'customer.milestone',
-      'endpoint.pricing_changed',
     ]);
+  });
+
+  const FAULT = { stage: 'upstream', reason: 'upstream_error' } as const;
+  test.each([
+    [
+      '404 for a buyer',
+      { ...FAULT, upstreamStatusCode: 404 },
+      1,
+      'No issue was opened: the buyer caused this failure.',
+    ],
+    [
+      'rejected payment',
+      { stage: 'verify', reason: 'insufficient_funds' } as const,
+      1,
+      'No issue was opened: the buyer',
+    ],
+    ['single 503', { ...FAULT, upstreamStatusCode: 503 }, 1, '1 of 5 upstream failures within 5 min.'],
+    ['fifth 503 in a row', { ...FAULT, upstreamStatusCode: 503 }, 5, 'issue'],
+    ['failed settlement', {}, 1, 'issue'],
+  ])('opens an issue for failures that the seller must fix: a %s', (_what, data, count, expected) => {
+    const event = sampleEvent('payment.failed', data);
+    expect(linear.lookBack?.(event, config)).toEqual(
+      expected.includes('buyer') ? undefined : { endpointId: expect.any(String), minutes: 5 },
+    );
+    const history = { upstreamFaults: Array.from({ length: count }, () => EVENT_TIME), settledAt: null };
+    const built = linear.build([event], config, sampleContext({ history }));
+    if (expected === 'issue') expect(built).toMatchObject({ method: 'POST' });
+    else expect(built).toEqual({ skip: expect.stringContaining(expected) });
+  });
+
+  test('opens no issue if a later payment settled', () => {
+    const history = { upstreamFaults: [], settledAt: EVENT_TIME };
+    expect(linear.build([failed], config, sampleContext({ history }))).toEqual({
+      skip: 'No issue was opened: a later payment at this endpoint settled.',
+    });
   });
 
   test('sends an OAuth token as a bearer token', () => {

@@ -58,7 +58,6 @@ describe('a Make request', () => {
 
 describe('reading Make responses', () => {
   const context = classifyContext(config, sampleEvent('payment.settled'));
-  const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
   test.each([
     ['a queued event', vendorResponse(200, 'Accepted'), 'delivered'],
     ['the response of a Webhook response module', vendorResponse(201, { any: 'thing' }), 'delivered'],
@@ -91,9 +90,17 @@ describe('reading Make responses', () => {
     });
   });
 
-  test('gives up after the scenario has failed three times, but not during an outage', () => {
-    expect(make.classify(vendorResponse(500, 'Scenario failed to complete.'), tried).kind).toBe('drop');
-    expect(make.classify(vendorResponse(503), tried).kind).toBe('retry');
+  test('runs a failed scenario again after 5 seconds, 5 minutes, and 30 minutes, and then gives up', () => {
+    const failure = vendorResponse(500, 'Scenario failed to complete.');
+    const outcomes = [1, 2, 3, 4].map((attemptNumber) => make.classify(failure, { ...context, attemptNumber }));
+    expect(make.retryDelaysSeconds?.slice(0, 3)).toEqual([5, 300, 1_800]);
+    expect(outcomes).toMatchObject([
+      { kind: 'retry' },
+      { kind: 'retry' },
+      { kind: 'retry' },
+      { kind: 'drop', reason: expect.stringContaining('Gave up after 4 attempts. Check its history') },
+    ]);
+    expect(make.classify(vendorResponse(503), { ...context, attemptNumber: 4 }).kind).toBe('retry');
   });
 
   test('warns that the scenario may not have run', () => {

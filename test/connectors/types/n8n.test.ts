@@ -108,10 +108,18 @@ describe('reading n8n responses', () => {
     });
   });
 
-  test('gives up after the workflow has failed three times, but not during an outage', () => {
-    const tried = classifyContext(config, sampleEvent('payment.settled'), { attemptNumber: 3 });
-    expect(n8n.classify(vendorResponse(500), tried).kind).toBe('drop');
-    expect(n8n.classify(vendorResponse(502), tried).kind).toBe('retry');
+  test('runs a failed workflow again after 5 seconds, 5 minutes, and 30 minutes, and then gives up', () => {
+    const outcomes = [1, 2, 3, 4].map((attemptNumber) =>
+      n8n.classify(vendorResponse(500), { ...context, attemptNumber }),
+    );
+    expect(n8n.retryDelaysSeconds?.slice(0, 3)).toEqual([5, 300, 1_800]);
+    expect(outcomes).toMatchObject([
+      { kind: 'retry' },
+      { kind: 'retry' },
+      { kind: 'retry' },
+      { kind: 'drop', reason: expect.stringContaining('Gave up after 4 attempts. Check its executions') },
+    ]);
+    expect(n8n.classify(vendorResponse(502), { ...context, attemptNumber: 4 }).kind).toBe('retry');
   });
 
   test('never reveals the path, the header, or the signing secret', () => {

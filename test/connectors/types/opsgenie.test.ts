@@ -100,6 +100,14 @@ describe('an Opsgenie request', () => {
     expect(built({ [openKey]: '2026-01-02T03:04:06.000Z' })).toEqual({ skip: expect.stringContaining('before') });
   });
 
+  test('closes an alert that may have been opened by an attempt that was cut off, once a payment has settled', () => {
+    const history = { upstreamFaults: [], settledAt: '2026-01-02T03:05:00.000Z' };
+    const built = (attempt: object) => opsgenie.build([failed], config, sampleContext({ history, ...attempt }));
+    expect(built({})).toEqual({ skip: 'No alert was opened: a later payment at this endpoint settled.' });
+    expect(built({ previousAttemptAmbiguous: true })).toMatchObject({ url: expect.stringContaining('/close?') });
+    expect(built({ attemptNumber: 2 })).toMatchObject({ url: expect.stringContaining('/close?') });
+  });
+
   test('sends only failures and settlements', () => {
     const carried = EVENT_KINDS.filter((kind) => opsgenie.carries(kind, new Set(EVENT_KINDS)));
     expect(carried).toEqual(['payment.settled', 'payment.failed']);
@@ -189,13 +197,31 @@ describe('reading Opsgenie responses', () => {
     expect(opsgenie.classify(response, context).kind).toBe(kind);
   });
 
-  test('tries the other region if a key is rejected, and remembers the region that accepts it', () => {
+  test('tries the other regions if a key is rejected, and remembers the region that accepts it', () => {
     const first = classifyContext(config, failed, { step: 'send:us' });
     const request = nextOf(opsgenie.classify(vendorResponse(401), first));
     expect(request.url).toBe('https://api.eu.opsgenie.com/v2/alerts');
     const second = classifyContext(config, failed, { step: request.step ?? '' });
     expect(opsgenie.classify(accepted, second)).toMatchObject({ remember: { region: 'eu', [openKey]: EVENT_TIME } });
-    expect(opsgenie.classify(vendorResponse(401), second).kind).toBe('pause');
+    const last = nextOf(opsgenie.classify(vendorResponse(401), second));
+    expect(last.url).toBe('https://api.atlassian.com/jsm/ops/integration/v2/alerts');
+    const third = classifyContext(config, failed, { step: last.step ?? '' });
+    expect(opsgenie.classify(accepted, third)).toMatchObject({ remember: { region: 'jsm' } });
+    expect(opsgenie.classify(vendorResponse(401), third).kind).toBe('pause');
+  });
+
+  test('tries the next region if a key has the wrong format for a region', () => {
+    const malformed = vendorResponse(422, { message: 'Key format is not valid!' });
+    const first = classifyContext(config, failed, { step: 'send:us' });
+    expect(nextOf(opsgenie.classify(malformed, first)).url).toBe('https://api.eu.opsgenie.com/v2/alerts');
+  });
+
+  test.each([
+    ['2027-04-04T23:59:59Z', 'https://api.opsgenie.com/v2/alerts'],
+    ['2027-04-05T00:00:00Z', 'https://api.atlassian.com/jsm/ops/integration/v2/alerts'],
+  ])('starts with the region that Opsgenie has at %s', (now, url) => {
+    const memory = { region: 'us' };
+    expect(requestOf(opsgenie.build([failed], config, sampleContext({ now: new Date(now), memory }))).url).toBe(url);
   });
 
   test('tries the first region again if the key was replaced', () => {
@@ -259,18 +285,31 @@ describe('the Opsgenie config', () => {
 });
 
 describe('the Opsgenie probe', () => {
-  test('lists one alert, and tries the other region if the first one rejects the key', () => {
+  test('lists one alert, tries the other regions if the first one rejects the key, and warns of the shutdown', () => {
     const first = opsgenie.probe?.build(config);
     expect(first).toMatchObject({
       method: 'GET',
-      url: 'https://api.opsgenie.com/v2/alerts?limit=1',
+      url: 'https://api.atlassian.com/jsm/ops/integration/v2/alerts?limit=1',
       headers: { authorization: `GenieKey ${config.apiKey}` },
     });
     const outcome = opsgenie.probe?.classify(vendorResponse(401), config, first?.step ?? '');
-    expect(outcome).toMatchObject({ next: { url: 'https://api.eu.opsgenie.com/v2/alerts?limit=1' } });
-    const second = outcome && 'next' in outcome ? (outcome.next.step ?? '') : '';
-    expect(opsgenie.probe?.classify(vendorResponse(200), config, second)).toMatchObject({ ok: true });
-    expect(opsgenie.probe?.classify(vendorResponse(403), config, second)).toMatchObject({ ok: false });
+    expect(outcome).toMatchObject({ next: { url: 'https://api.opsgenie.com/v2/alerts?limit=1', step: 'probe:us' } });
+    expect(opsgenie.probe?.classify(vendorResponse(200), config, 'probe:us')).toEqual({
+      ok: true,
+      message: `The API key works (us). ${opsgenie.shutdown?.advice}`,
+    });
+    expect(opsgenie.probe?.classify(vendorResponse(200), config, 'probe:jsm')).toEqual({
+      ok: true,
+      message: 'The API key works (jsm).',
+    });
+    expect(opsgenie.probe?.classify(vendorResponse(401), config, 'probe:us')).toMatchObject({
+      next: { url: 'https://api.eu.opsgenie.com/v2/alerts?limit=1' },
+    });
+    expect(opsgenie.probe?.classify(vendorResponse(403), config, 'probe:eu')).toMatchObject({ ok: false });
+  });
+
+  test('knows when Opsgenie shuts down, and what to do before then', () => {
+    expect(opsgenie.shutdown).toEqual({ on: '2027-04-05', advice: expect.stringContaining('Jira Service Management') });
   });
 
   test("doesn't try another region if one is configured", () => {

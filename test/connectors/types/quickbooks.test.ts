@@ -276,6 +276,72 @@ describe('the QuickBooks company', () => {
   });
 });
 
+describe('the accounts and the tax of a QuickBooks receipt', () => {
+  const settings = { ...config, itemId: '77', depositAccountId: '35', taxCodeId: '4' };
+  const receiptOf = (
+    settings: typeof config,
+    answers: Record<string, ConnectorResponse> = {},
+    overrides: object = {},
+  ) => drive(quickbooks, settings, [day], company(answers), { memory, ...overrides });
+  const sent = (settings: typeof config) => JSON.parse(receiptOf(settings).requests.at(-1)?.body ?? '');
+
+  test('are those in the config, and the item is not looked up by its name', () => {
+    const { steps } = drive(quickbooks, settings, [day], company());
+    expect(steps).toEqual(['check', 'preferences', 'send']);
+    expect(sent(settings)).toMatchObject({
+      DepositToAccountRef: { value: '35' },
+      GlobalTaxCalculation: 'TaxInclusive',
+      Line: [{ SalesItemLineDetail: { ItemRef: { value: '77' }, TaxCodeRef: { value: '4' }, TaxInclusiveAmt: 12.34 } }],
+    });
+  });
+
+  test("don't use fields that US companies don't have", () => {
+    const receipt = sent({ ...config, taxCodeId: 'NON' } as typeof config);
+    expect(receipt.Line[0].SalesItemLineDetail).toMatchObject({ TaxCodeRef: { value: 'NON' } });
+    expect(JSON.stringify(receipt)).not.toMatch(/GlobalTaxCalculation|TaxInclusiveAmt|DepositToAccountRef/);
+  });
+
+  test('are part of the request ID, because QuickBooks repeats its response to an ID', () => {
+    const ids = [config, settings, { ...settings, taxCodeId: '5' }, { ...settings, depositAccountId: '36' }].map(
+      (each) => new URL(receiptOf(each).requests.at(-1)?.url ?? '').searchParams.get('requestid'),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test.each([
+    ['6000', 'Make sure all your transactions have a VAT rate before you save.', /set the connector's tax code ID/],
+    ['6100', 'Valid line TaxCodes for US should be TAX or NON.', /tax code ID/],
+    ['6430', 'Invalid account type used', /deposit account ID/],
+    ['5020', 'Permission Denied Error', /plan or the user's role/],
+  ])('that every receipt would be rejected for pause the connector: code %s', (code, detail, advice) => {
+    const { outcome } = receiptOf(config, { send: fault(400, 'ValidationFault', code, detail) });
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringMatching(advice) });
+    expect(outcome).toMatchObject({ reason: expect.stringContaining(detail) });
+  });
+
+  test('pause the connector if QuickBooks does not know an ID in the config', () => {
+    const send = fault(400, 'ValidationFault', '2500', 'Invalid Reference Id');
+    expect(receiptOf(settings, { send }).outcome).toMatchObject({
+      kind: 'pause',
+      reason: expect.stringContaining('Check their IDs in the config: Invalid Reference Id'),
+    });
+    // The item that was looked up may be the one that is missing.
+    const lookedUp = { ...config, depositAccountId: '35' };
+    expect(receiptOf(lookedUp, { send }).outcome.kind).toBe('retry');
+    expect(receiptOf(lookedUp, { send }, { attemptNumber: 2 }).outcome.kind).toBe('pause');
+  });
+
+  test('pause the connector if QuickBooks adds tax, and the receipt counts as booked once it is corrected', () => {
+    const send = vendorResponse(200, { SalesReceipt: { Id: '145', TotalAmt: 14.81 } });
+    expect(receiptOf(settings, { send }).outcome).toEqual({
+      kind: 'pause',
+      reason: expect.stringMatching(/^QuickBooks added tax: receipt \w+ has a total of 14\.81 instead of 12\.34 USD\./),
+    });
+    const same = vendorResponse(200, { SalesReceipt: { Id: '145', TotalAmt: 12.34 } });
+    expect(receiptOf(settings, { send: same }).outcome.kind).toBe('delivered');
+  });
+});
+
 describe('reading QuickBooks responses', () => {
   const classify = (response: ConnectorResponse, step = 'send') =>
     quickbooks.classify(response, classifyContext(config, day, { step, memory }));
@@ -319,6 +385,16 @@ describe('reading QuickBooks responses', () => {
     }
   });
 
+  test('gives advice about a rejected token that fits how the connector gets its tokens', () => {
+    const reasonFor = (settings: typeof config) => {
+      const outcome = quickbooks.classify(vendorResponse(401), classifyContext(settings, day, { memory }));
+      return 'reason' in outcome ? outcome.reason : '';
+    };
+    expect(reasonFor(config)).toMatch(/Tokens expire after an hour: save a new one\.$/);
+    const app = { ...config, clientId: 'c', clientSecret: 's', refreshToken: 'r' };
+    expect(reasonFor(app)).toMatch(/Connect your app to the company again, and save the new refresh token\.$/);
+  });
+
   test('honors Retry-After and never reveals the token', () => {
     expect(classify(vendorResponse(429, '', { 'retry-after': '17' }))).toMatchObject({ afterSeconds: 17 });
     expect(classify(vendorResponse(429))).toMatchObject({ afterSeconds: 60 });
@@ -339,7 +415,12 @@ describe('the QuickBooks config', () => {
     [{ realmId: undefined }, false],
     [{ accessToken: 'two words' }, false],
     [{ accessToken: '' }, false],
-    [{ itemId: '1' }, false],
+    [{ itemId: '21', depositAccountId: '35', taxCodeId: '4' }, true],
+    [{ taxCodeId: 'NON' }, true],
+    [{ taxCodeId: 'NON sense' }, false],
+    [{ itemId: "1' or '" }, false],
+    [{ depositAccountId: 'Bank' }, false],
+    [{ customerId: '1' }, false],
   ])('with %j is accepted: %s', (change, isGood) => {
     expect(accepts(quickbooks, { ...config, ...change })).toBe(isGood);
   });

@@ -108,9 +108,25 @@ describe('reading Resend responses', () => {
     expect(outcomeOf(409, error(409, 'concurrent_idempotent_requests'), headers)).toMatchObject({ afterSeconds: 1 });
   });
 
+  test.each([
+    [400, 'API key is invalid', /^Resend rejected the API key\. Create a new one/],
+    [401, 'API key is invalid', /^Resend rejected the API key\. Create a new one/],
+    [403, 'The shop.example domain is not verified. Please, add and verify your domain', /^Resend hasn't verified/],
+    [
+      403,
+      'You can only send testing emails to your own email address (a@b.example).',
+      /^Resend sends only test emails/,
+    ],
+  ])('pauses after %i "%s" and says what to do', (status, message, reason) => {
+    expect(outcomeOf(status, error(status, 'validation_error', message))).toEqual({
+      kind: 'pause',
+      reason: expect.stringMatching(reason),
+    });
+  });
+
   test("includes Resend's message without revealing the key", () => {
-    expect(outcomeOf(403, error(403, 'validation_error', 'The domain is not verified.'))).toMatchObject({
-      reason: expect.stringContaining('The domain is not verified.'),
+    expect(outcomeOf(422, error(422, 'validation_error', 'The `to` field is odd.'))).toMatchObject({
+      reason: expect.stringContaining('The `to` field is odd.'),
     });
     expect(JSON.stringify(outcomeOf(400, error(400, 'x', `Key ${apiKey}`)))).not.toContain('c1tpEyD8');
   });

@@ -176,7 +176,11 @@ describe('the Salesforce probe', () => {
     });
     expect(probe(errors(401, 'INVALID_SESSION_ID'))).toMatchObject({
       ok: false,
-      message: expect.stringContaining('session'),
+      message: expect.stringContaining('save a new one'),
+    });
+    const app = { ...config, clientId: 'c', clientSecret: 's' };
+    expect(salesforce.probe?.classify(errors(401, 'INVALID_SESSION_ID'), app, 'send')).toMatchObject({
+      message: expect.stringContaining('Check the app and its user in Salesforce'),
     });
   });
 });

@@ -60,7 +60,7 @@ describe('a Xero request', () => {
           Reference: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
           Contact: { Name: 'x402 API customers' },
           Date: '2026-01-02',
-          DueDate: '2026-01-02',
+          DueDate: '2026-02-01',
           CurrencyCode: 'USD',
           LineAmountTypes: 'NoTax',
           LineItems: [
@@ -102,6 +102,120 @@ describe('a Xero request', () => {
     expect(invoice.Contact).toEqual({ Name: 'x402 API customers' });
     expect(invoice.LineItems[0].Description).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
     expect(headers['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+  });
+});
+
+describe('Xero bank transactions', () => {
+  const banked = { ...config, bankAccountCode: '090', revenueAccountCode: '200' };
+  const transactionsUrl = 'https://api.xero.com/api.xro/2.0/BankTransactions';
+  const list = (...transactions: object[]) => vendorResponse(200, { BankTransactions: transactions });
+  const account = (change: object = {}) =>
+    vendorResponse(200, {
+      Accounts: [{ Code: '090', Type: 'BANK', Status: 'ACTIVE', CurrencyCode: 'USD', ...change }],
+    });
+  const bank = (answers: Record<string, ConnectorResponse> = {}) =>
+    vendor({
+      'bank-check': list(),
+      'bank-account': account(),
+      'bank-send': list({ BankTransactionID: 'b1' }),
+      ...answers,
+    });
+  const known = { [`bank:${config.tenantId}:090`]: 'USD' };
+
+  test('book a day as money received, after the bank account was checked once', () => {
+    const { outcome, requests, steps, memory } = drive(xero, banked, [day], bank());
+    expect(steps).toEqual(['bank-check', 'bank-account', 'bank-send']);
+    expect(requests[2]).toMatchObject({
+      method: 'PUT',
+      url: `${transactionsUrl}?summarizeErrors=true&unitdp=4`,
+      headers: { 'idempotency-key': expect.stringMatching(/^[0-9a-f]{32}$/), 'xero-tenant-id': config.tenantId },
+    });
+    expect(JSON.parse(requests[2]?.body ?? '')).toEqual({
+      BankTransactions: [
+        {
+          Type: 'RECEIVE',
+          Contact: { Name: 'x402 API customers' },
+          BankAccount: { Code: '090' },
+          Date: '2026-01-02',
+          Reference: `${numberOf(day)} evt_01jc9x2v5qe3w8k4m6n7p9r0st`,
+          LineAmountTypes: 'NoTax',
+          LineItems: [
+            {
+              Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
+              ...{ Quantity: 1, UnitAmount: 12.34, AccountCode: '200' },
+            },
+          ],
+        },
+      ],
+    });
+    expect(outcome).toEqual({ kind: 'delivered', note: `Bank transaction ${numberOf(day)}.` });
+    expect(drive(xero, banked, [day], bank(), { memory }).steps).toEqual(['bank-check', 'bank-send']);
+  });
+
+  test('are looked up by their reference before each attempt', () => {
+    const whereOf = (event: typeof day) =>
+      new URL(requestOf(xero.build([event], banked, sampleContext())).url).searchParams.get('where');
+    const start = 'Type=="RECEIVE" AND Date==DateTime(2026,01,02) AND Reference!=null AND ';
+    expect(whereOf(day)).toBe(`${start}Reference.StartsWith("${numberOf(day)}")`);
+    expect(whereOf(payment)).toBe(
+      `${start}(Reference.StartsWith("${numberOf(payment)} ") OR Reference.StartsWith("${numberOf(day)} "))`,
+    );
+  });
+
+  test.each([
+    ['the same transaction exists', day, `${numberOf(day)} ${day.id}`, 'AUTHORISED', 'delivered'],
+    ['the day is booked', payment, `${numberOf(day)} evt_other`, 'AUTHORISED', 'delivered'],
+    ['a payment of the day is booked', day, `${numberOf(payment)} evt_other`, 'AUTHORISED', 'drop'],
+    ['another transaction has the number', day, `${numberOf(day)} by hand`, 'AUTHORISED', 'drop'],
+  ])("aren't created if %s", (_what, event, Reference, Status, kind) => {
+    const check = list({ BankTransactionID: 'b1', Reference, Status });
+    const { outcome, steps } = drive(xero, banked, [event], bank({ 'bank-check': check }), { memory: known });
+    expect(steps).toEqual(['bank-check']);
+    expect(outcome.kind).toBe(kind);
+  });
+
+  test('are created again if they were deleted', () => {
+    const check = list({ Reference: `${numberOf(day)} ${day.id}`, Status: 'DELETED' });
+    const { steps } = drive(xero, banked, [day], bank({ 'bank-check': check }), { memory: known });
+    expect(steps).toEqual(['bank-check', 'bank-send']);
+  });
+
+  test.each([
+    ['is missing', vendorResponse(200, { Accounts: [] }), /no active bank account with the code 090/],
+    ["isn't a bank account", account({ Type: 'REVENUE' }), /no active bank account/],
+    ['is archived', account({ Status: 'ARCHIVED' }), /no active bank account/],
+    ['has another currency', account({ CurrencyCode: 'GBP' }), /has the currency GBP\. Create one in USD/],
+  ])('hold the deliveries if the account %s, and the probe says so', (_what, response, reason) => {
+    const { outcome, steps } = drive(xero, banked, [day], bank({ 'bank-account': response }));
+    expect(steps).toEqual(['bank-check', 'bank-account']);
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringMatching(reason) });
+    expect(xero.probe?.classify(response, banked, 'bank-account')).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(reason),
+    });
+  });
+
+  test('are part of the probe', () => {
+    const connections = vendorResponse(200, [{ tenantId: config.tenantId, tenantName: 'Shop' }]);
+    expect(xero.probe?.classify(connections, banked, 'send')).toMatchObject({ next: { step: 'bank-account' } });
+    expect(xero.probe?.classify(account(), banked, 'bank-account')).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    [refused("Account code '200' is not a valid code for this document."), 'pause'],
+    [refused('The description is too long.'), 'drop'],
+    [list({}), 'retry'],
+    [vendorResponse(503), 'retry'],
+    [vendorResponse(401), 'pause'],
+  ])('that Xero rejects lead to the right outcome: %j', (response, kind) => {
+    expect(drive(xero, banked, [day], bank({ 'bank-send': response }), { memory: known }).outcome.kind).toBe(kind);
+  });
+
+  test('need both accounts', () => {
+    expect(accepts(xero, banked)).toBe(true);
+    expect(accepts(xero, { ...config, bankAccountCode: '090' })).toBe(false);
+    expect(accepts(xero, { ...config, revenueAccountCode: '200' })).toBe(false);
+    expect(accepts(xero, { ...banked, bankAccountCode: '0" OR 1==1' })).toBe(false);
   });
 });
 

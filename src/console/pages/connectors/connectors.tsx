@@ -67,7 +67,7 @@ export function ConnectorsPage() {
     }
     const { ok = false, message = '' } = result.probe ?? {};
     notifications.show({
-      title: ok ? 'Credentials work' : 'Credentials rejected',
+      title: ok ? 'Connection works' : 'Connection test failed',
       message,
       color: ok ? 'teal' : 'red',
     });

@@ -98,7 +98,7 @@ export function DeliveryDrawer(props: {
           <Facts
             rows={[
               ['Destination', destinations.get(delivery.webhookId ?? delivery.connectorId ?? '')?.name],
-              ['Reason', delivery.reason],
+              ['Reason', delivery.explanation.summary.includes(delivery.reason ?? '') ? null : delivery.reason],
               ['Next attempt', delivery.nextAttemptAt && <Time iso={delivery.nextAttemptAt} />],
               ['Created', <Time key="created" iso={delivery.createdAt} />],
               ['Completed', delivery.completedAt && <Time iso={delivery.completedAt} />],

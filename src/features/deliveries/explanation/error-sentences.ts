@@ -84,3 +84,35 @@ export function adviceOfStatus(statusCode: number): string {
     ? 'The destination returned a server error. Check its logs around the time of the attempt.'
     : 'Return any 2xx status to confirm that the request arrived.';
 }
+
+/** By status or error class. Gets the name of the service. */
+const CONNECTOR_ADVICE: Record<string, (title: string) => string> = {
+  401: (title) => `Save a valid credential for ${title} in the connector's config.`,
+  403: (title) => `Check in ${title} what the credential is allowed to do.`,
+  404: (title) => `Check that what the connector sends events to still exists in ${title}.`,
+  410: (title) => `Check that what the connector sends events to still exists in ${title}.`,
+  429: (title) =>
+    `${title} is rate-limiting requests. Tollgate sends fewer of them. If this keeps happening, raise the limit there, or set a lower \`maxPerSecond\`.`,
+  rejected: (title) => `See \`responseBody\` for what ${title} said.`,
+  interrupted: (title) => `${title} may get the event twice. The event's ID shows which ones are the same.`,
+  target_not_allowed: () => "Change the URL in the connector's config to one on the public internet.",
+};
+
+/** The error classes whose usual advice also fits connectors. */
+const SHARED_ADVICE: ReadonlySet<string> = new Set(['no_access_token', 'internal']);
+
+/**
+ * What to do about a failed attempt to reach a connector's service. The reason already says what the service rejected.
+ * The type's own `advice` comes first.
+ */
+export function adviceForConnector(
+  { title, advice = {} }: { title: string; advice?: Readonly<Partial<Record<string, string>>> | undefined },
+  { statusCode, errorClass }: { statusCode: number | null; errorClass: string | null },
+): string | null {
+  const key = errorClass === 'rejected' || statusCode === null ? (errorClass ?? '') : String(statusCode);
+  const known = advice[key] ?? CONNECTOR_ADVICE[key]?.(title);
+  if (known) return known;
+  if (SHARED_ADVICE.has(key)) return ERROR_CLASS_SENTENCES[key]!.advice;
+  if (statusCode !== null && statusCode < 500) return `See \`responseBody\` for what ${title} said.`;
+  return `If this keeps happening, check whether ${title} has an outage.`;
+}

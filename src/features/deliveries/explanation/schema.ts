@@ -44,7 +44,7 @@ const DestinationState = builder.simpleObject('DestinationState', {
     pausedReason: t.string({
       nullable: true,
       description:
-        'Why Tollgate paused it: the credentials were rejected, or five deliveries in a row were rejected for the same reason. Null if you paused it.',
+        'Why Tollgate paused it: something that you must fix, such as the credentials, or five deliveries in a row that were rejected for the same reason. Null if you paused it.',
     }),
     pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was paused.' }),
     failingSince: t.field({

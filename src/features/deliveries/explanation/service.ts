@@ -61,9 +61,13 @@ export function createExplainer(options: ExplanationOptions) {
     if (!event || !row) throw notFound();
 
     const definition = connector ? connectors(connector.type) : undefined;
-    const destination = toState(row, definition?.title ?? connector?.type ?? 'webhook', event.now);
+    const title = connector ? (definition?.title ?? connector.type) : 'webhook';
+    const destination = { ...toState(row, title, event.now), advice: definition?.advice };
     const schedule = retryScheduleOf({ webhook, definition }, retryScheduleSeconds);
-    const facts: DeliveryFacts = { delivery, destination, lastAttempt, now: event.now, retryScheduleSeconds: schedule };
+    const facts: DeliveryFacts = {
+      ...{ delivery, destination, lastAttempt, now: event.now },
+      retryScheduleSeconds: ifAllFail(schedule, definition, lastAttempt),
+    };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
       ...explainInWords(facts),
@@ -125,6 +129,16 @@ export function createExplainer(options: ExplanationOptions) {
 function ownHeaderNames(credentials: WebhookCredentials | null): string[] {
   const names = credentials?.headers.map(({ name }) => name.toLowerCase()) ?? [];
   return credentials?.authentication ? [...names, 'authorization'] : names;
+}
+
+/** The retries of a delivery if the next attempts fail in the same way. */
+function ifAllFail(
+  schedule: readonly number[],
+  definition: ConnectorDefinition | undefined,
+  lastAttempt: Attempt | null,
+): readonly number[] {
+  const { maxFailedRuns } = definition ?? {};
+  return lastAttempt?.statusCode === 500 && maxFailedRuns ? schedule.slice(0, maxFailedRuns - 1) : schedule;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {

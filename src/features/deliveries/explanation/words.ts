@@ -1,12 +1,20 @@
 import { isUnsent } from '../../../egress/egress-error.ts';
 import type { Attempt, Delivery } from '../../../generated/prisma/client.ts';
-import { adviceOfStatus, ERROR_CLASS_SENTENCES, type Sentences, UNKNOWN_ERROR_CLASS } from './error-sentences.ts';
+import {
+  adviceForConnector,
+  adviceOfStatus,
+  ERROR_CLASS_SENTENCES,
+  type Sentences,
+  UNKNOWN_ERROR_CLASS,
+} from './error-sentences.ts';
 
 /** The current status of a delivery's webhook or connector. */
 export type DestinationState = {
   id: string;
   /** `webhook`, or the title of the connector's type. Used in sentences. */
   title: string;
+  /** What to do about failures, if it is a connector whose type has its own advice. */
+  advice?: Readonly<Partial<Record<string, string>>> | undefined;
   isActive: boolean;
   disabledReason: string | null;
   disabledAt: Date | null;
@@ -95,8 +103,8 @@ const HOLDS: Record<string, Sentences & { next: string }> = {
 const ROWS: readonly Row[] = [
   {
     when: ({ delivery }) => delivery.status === 'SUCCEEDED',
-    say: ({ delivery: { reason }, lastAttempt }) => ({
-      summary: `It was delivered${responseOf(lastAttempt)}.${reason ? ` ${reason}` : ''}`,
+    say: ({ delivery: { reason }, lastAttempt, destination }) => ({
+      summary: `It was delivered${responseOf(lastAttempt, destination)}.${reason ? ` ${reason}` : ''}`,
       next: NOTHING_MORE,
       advice: null,
     }),
@@ -114,13 +122,17 @@ const ROWS: readonly Row[] = [
   },
   {
     when: ({ delivery }) => delivery.status === 'FAILED' || delivery.status === 'SKIPPED',
-    say: ({ delivery: { reason, status }, lastAttempt, retryScheduleSeconds }) => {
+    say: ({ delivery: { reason, status }, lastAttempt, destination, retryScheduleSeconds }) => {
       const isUnretried = reason === 'exhausted' && retryScheduleSeconds.length === 0;
       const known = isUnretried ? UNRETRIED : REASONS[reason ?? ''];
       const fallback = `It ${status === 'FAILED' ? 'failed' : 'was not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
-      const last = status === 'FAILED' && lastAttempt ? failureOf(lastAttempt) : undefined;
+      const last = status === 'FAILED' && lastAttempt ? failureOf(lastAttempt, destination) : undefined;
+      // A rejected delivery has the reason of its last attempt.
+      const isSame = reason !== null && reason === lastAttempt?.errorMessage;
       return {
-        summary: [known?.summary ?? fallback, last && `Last attempt: ${last.summary}`].filter(Boolean).join(' '),
+        summary: [known?.summary ?? fallback, last && !isSame && `Last attempt: ${last.summary}`]
+          .filter(Boolean)
+          .join(' '),
         next: NOTHING_MORE,
         advice: [last?.advice, known?.advice ?? RESEND].filter(Boolean).join(' '),
       };
@@ -160,7 +172,7 @@ const ROWS: readonly Row[] = [
     say: ({ delivery, delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
       // An interrupted attempt has no row. Only the delivery's own row shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
-      const { summary, advice } = failureOf(attempt);
+      const { summary, advice } = failureOf(attempt, destination);
       const when = isDue(nextAttemptAt!, now) ? whenThereIsRoom(delivery) : at(nextAttemptAt!, now);
       return {
         summary: `The last attempt failed: ${summary}`,
@@ -173,7 +185,7 @@ const ROWS: readonly Row[] = [
 
 /** Why a paused destination's delivery isn't sent. If no reason is stored, the owner paused the destination. */
 function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sentences & { next: string } {
-  const name = id.startsWith('con_') ? `${title} connector` : title;
+  const name = isConnector({ id }) ? `${title} connector` : title;
   if (pausedReason === null) {
     return {
       summary: `It is held because you paused its ${name}.`,
@@ -181,12 +193,15 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
       advice: 'To resume it, set `isPaused` to false.',
     };
   }
-  const saved = id.startsWith('con_') ? "the connector's config" : "the webhook's `authentication`";
-  const probed = nextProbeAt ? ` Tollgate will next check the credentials at ${nextProbeAt.toISOString()}.` : '';
+  const saved = isConnector({ id }) ? "the connector's config" : "the webhook's `authentication`";
+  const place = isConnector({ id }) ? `${title} or in ${saved}` : saved;
+  const probed = nextProbeAt
+    ? ` Tollgate will check the connector again at ${nextProbeAt.toISOString()}, and resume it if it works.`
+    : '';
   return {
     summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
     next: `It will be sent as soon as you save ${saved}, or set \`isPaused\` to false.${probed}`,
-    advice: `Fix the cause, then save ${saved}.`,
+    advice: `Fix the cause in ${place}.`,
   };
 }
 
@@ -238,25 +253,31 @@ export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; millisec
   );
 }
 
-function failureOf({
-  errorClass,
-  errorMessage,
-  statusCode,
-}: Pick<Attempt, 'errorClass' | 'errorMessage' | 'statusCode'>) {
+function failureOf(
+  { errorClass, errorMessage, statusCode }: Pick<Attempt, 'errorClass' | 'errorMessage' | 'statusCode'>,
+  destination: DestinationState,
+): Sentences {
   const known = ERROR_CLASS_SENTENCES[errorClass ?? ''] ?? UNKNOWN_ERROR_CLASS;
-  if (statusCode === null)
-    return { ...known, summary: errorMessage && errorClass !== 'interrupted' ? sentence(errorMessage) : known.summary };
+  const message = errorMessage && errorClass !== 'interrupted' ? sentence(errorMessage) : undefined;
+  if (isConnector(destination)) {
+    const returned = statusCode === null ? known.summary : `${destination.title} returned ${statusCode}.`;
+    return { summary: message ?? returned, advice: adviceForConnector(destination, { statusCode, errorClass }) };
+  }
+  if (statusCode === null) return { ...known, summary: message ?? known.summary };
   return {
-    summary: `the destination returned ${statusCode}.${errorMessage ? ` ${sentence(errorMessage)}` : ''}`,
+    summary: `the destination returned ${statusCode}.${message ? ` ${message}` : ''}`,
     advice: errorClass === 'http_status' ? adviceOfStatus(statusCode) : known.advice,
   };
 }
 
-function responseOf(attempt: Attempt | null): string {
+function responseOf(attempt: Attempt | null, destination: DestinationState): string {
   if (!attempt) return '';
   const { statusCode, durationMs, number } = attempt;
-  return ` on attempt ${number}. The destination returned ${statusCode} after ${durationMs} ms`;
+  const who = isConnector(destination) ? destination.title : 'The destination';
+  return ` on attempt ${number}. ${who} returned ${statusCode} after ${durationMs} ms`;
 }
+
+const isConnector = ({ id }: Pick<DestinationState, 'id'>) => id.startsWith('con_');
 
 function slowness({ isSlowedDown }: DestinationState): string {
   return isSlowedDown ? ' The destination has been failing, so attempts are spaced up to a minute apart.' : '';

@@ -4,7 +4,8 @@ const bearer: Vendor['credentialIn'] = ({ headers }) => headers.authorization ??
 
 /** A portal without the contact properties, so the connector has to create them. */
 export const hubspot = (): Vendor => {
-  const properties = new Set<string>();
+  const properties = new Map<string, object>();
+  const contacts = new Map<string, Record<string, string>>();
   return {
     hosts: ['api.hubapi.com'],
     credentialIn: bearer,
@@ -15,11 +16,18 @@ export const hubspot = (): Vendor => {
         category: 'INVALID_AUTHENTICATION',
       }),
     vendorResponse(call) {
-      if (call.method === 'GET')
-        return properties.size > 0 ? json(200, { name: 'x402_wallet' }) : json(404, { status: 'error' });
+      const last = call.url.pathname.split('/').at(-1)!;
+      if (call.method === 'GET') {
+        const property = properties.get(last);
+        return property ? json(200, property) : json(404, { status: 'error' });
+      }
+      if (call.method === 'PATCH') {
+        const contact = [...contacts.values()].find(({ id }) => id === last);
+        return contact ? json(200, Object.assign(contact, bodyOf(call).properties)) : json(404, { status: 'error' });
+      }
       const { inputs } = bodyOf(call);
       if (call.url.pathname.endsWith('/contacts/batch/create')) {
-        for (const { name } of inputs) properties.add(name);
+        for (const property of inputs) properties.set(property.name, property);
         return json(201, { status: 'COMPLETE', results: inputs });
       }
       const unknown = Object.keys(inputs[0].properties).find((name) => !properties.has(name));
@@ -29,7 +37,11 @@ export const hubspot = (): Vendor => {
           category: 'VALIDATION_ERROR',
           message: `Property "${unknown}" does not exist`,
         });
-      return json(200, { status: 'COMPLETE', results: [{ id: '101', properties: inputs[0].properties, new: true }] });
+      const known = contacts.get(inputs[0].id);
+      const contact = known ?? { id: String(101 + contacts.size) };
+      contacts.set(inputs[0].id, Object.assign(contact, inputs[0].properties));
+      const result = { id: contact.id, properties: inputs[0].properties, new: known === undefined };
+      return json(200, { status: 'COMPLETE', results: [result] });
     },
   };
 };
@@ -134,6 +146,18 @@ function addReceipt(call: VendorCall, receipts: { Id: string; DocNumber: string;
 }
 
 export const xero = (): Vendor => {
+  const received: { BankTransactionID: string; Reference: string; Status: string }[] = [];
+  /** Bank transactions have no unique number, so every one is accepted. */
+  const receive = (call: VendorCall) => {
+    const [{ Type, BankAccount, LineItems, Reference }] = bodyOf(call).BankTransactions;
+    if (Type !== 'RECEIVE' || !BankAccount?.Code || !LineItems[0].AccountCode) {
+      const problems = [{ ValidationErrors: [{ Message: 'The account code is required.' }] }];
+      return json(400, { ErrorNumber: 10, Type: 'ValidationException', Elements: problems });
+    }
+    const transaction = { BankTransactionID: crypto.randomUUID(), Reference, Status: 'AUTHORISED' };
+    received.push(transaction);
+    return json(200, { BankTransactions: [{ ...transaction, HasErrors: false }] });
+  };
   const invoices: { InvoiceID: string; InvoiceNumber: string; Reference: string; Status: string }[] = [];
   return {
     hosts: ['api.xero.com'],
@@ -143,10 +167,18 @@ export const xero = (): Vendor => {
       if (call.url.pathname === '/connections') {
         return json(200, [{ tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056', tenantName: 'Shop' }]);
       }
+      if (call.url.pathname.endsWith('/Accounts')) {
+        return json(200, { Accounts: [{ Code: '090', Type: 'BANK', Status: 'ACTIVE', CurrencyCode: 'USD' }] });
+      }
       if (call.method === 'GET') {
         const asked = decodeURIComponent(call.url.search);
+        if (call.url.pathname.endsWith('/BankTransactions')) {
+          const found = received.filter(({ Reference }) => asked.includes(Reference.split(' ')[0]!));
+          return json(200, { BankTransactions: found });
+        }
         return json(200, { Invoices: invoices.filter(({ InvoiceNumber }) => asked.includes(InvoiceNumber)) });
       }
+      if (call.url.pathname.endsWith('/BankTransactions')) return receive(call);
       const [{ InvoiceNumber, Reference }] = bodyOf(call).Invoices;
       if (invoices.some((invoice) => invoice.InvoiceNumber === InvoiceNumber)) {
         const message = 'Invoice # must be unique.';

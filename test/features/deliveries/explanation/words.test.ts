@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { ConnectorType } from '../../../../src/connectors/definition.ts';
+import { getConnector } from '../../../../src/connectors/types/registry.ts';
 import { type DeliveryFacts, explainInWords } from '../../../../src/features/deliveries/explanation/words.ts';
-import type { Delivery } from '../../../../src/generated/prisma/client.ts';
+import type { Attempt, Delivery } from '../../../../src/generated/prisma/client.ts';
 
 const now = new Date('2026-11-22T12:00:00Z');
 const destination = {
@@ -58,5 +60,99 @@ describe('a due delivery', () => {
     ],
   ])('that has to wait for room says so: %s', (_name, values, next) => {
     expect(explainInWords(dueDelivery({ ...values, isParked: true })).next).toContain(next);
+  });
+});
+
+type AttemptFacts = Pick<Attempt, 'statusCode' | 'errorClass' | 'errorMessage'>;
+
+/** The facts about a connector's delivery whose last attempt failed. */
+function failedAttempt(type: ConnectorType, attempt: AttemptFacts, values: Partial<Delivery> = {}): DeliveryFacts {
+  const { title, advice } = getConnector(type);
+  return {
+    ...dueDelivery({ attemptCount: 1, ...values }),
+    destination: { ...destination, id: 'con_1', title, advice },
+    lastAttempt: { number: 1, durationMs: 20, ...attempt } as Attempt,
+  };
+}
+
+/** Advice that only makes sense for the seller's own server. */
+const FOR_WEBHOOKS = /webhook-id|secret it uses to verify|its logs|final URL|2xx|Respond first|Compare `curl`|firewall/;
+const http = (statusCode: number, errorMessage: string | null = null): AttemptFacts => {
+  return { statusCode, errorClass: 'http_status', errorMessage };
+};
+const network = (errorClass: string, errorMessage: string | null = null): AttemptFacts => {
+  return { statusCode: null, errorClass, errorMessage };
+};
+
+describe('the advice about a failed attempt', () => {
+  test.each<[ConnectorType, AttemptFacts, RegExp]>([
+    ['slack', http(400), /^See `responseBody` for what Slack said\.$/],
+    ['slack', http(401), /^Save a valid credential for Slack in the connector's config\.$/],
+    ['slack', http(403), /^Check in Slack what the credential is allowed to do\.$/],
+    ['hubspot', http(404), /still exists in HubSpot/],
+    ['linear', http(410), /still exists in Linear/],
+    ['discord', http(429), /^Discord is rate-limiting requests\. .*`maxPerSecond`/],
+    ['datadog', http(503), /whether Datadog has an outage/],
+    ['supabase', http(301), /`responseBody`/],
+    [
+      'bigquery',
+      { statusCode: 200, errorClass: 'rejected', errorMessage: null },
+      /`responseBody` for what BigQuery said/,
+    ],
+    ['slack', network('timeout'), /whether Slack has an outage/],
+    ['slack', network('dns_error'), /whether Slack has an outage/],
+    ['slack', network('interrupted'), /^Slack may get the event twice/],
+    ['xero', network('no_access_token'), /credential that the access tokens come from/],
+    ['slack', network('internal'), /You do not need to do anything/],
+    ['n8n', network('target_not_allowed'), /public internet/],
+    ['n8n', http(404), /Webhook node accepts POST/],
+    ['n8n', http(500), /^Fix the workflow in n8n\.$/],
+    ['n8n', network('timeout'), /respond immediately/],
+    ['n8n', network('connection_refused'), /Check that n8n is running/],
+    ['make', http(410), /URL of another webhook/],
+    ['make', http(500), /^Fix the scenario in Make\.$/],
+    ['make', network('timeout'), /respond early/],
+  ])('fits %s and %j', (type, attempt, advice) => {
+    const words = explainInWords(failedAttempt(type, attempt));
+    expect(words.advice).toMatch(advice);
+    expect(`${words.advice} ${words.summary}`).not.toMatch(FOR_WEBHOOKS);
+  });
+
+  test('is about the server if the destination is a webhook', () => {
+    const facts = { ...failedAttempt('slack', http(401)), destination };
+    expect(explainInWords(facts).advice).toContain('Check the secret it uses to verify requests');
+  });
+});
+
+describe("a connector's reason", () => {
+  const reason = 'Slack rejected the message.';
+
+  test.each([
+    ['a rejected delivery', { status: 'FAILED', reason, nextAttemptAt: null }, `It failed: ${reason}`],
+    ['a delivery that will be retried', {}, `The last attempt failed: ${reason}`],
+  ] as const)('appears once in the explanation of %s', (_what, values, summary) => {
+    expect(explainInWords(failedAttempt('slack', http(400, reason), values)).summary).toBe(summary);
+  });
+
+  test('is followed by the last attempt if that failed for a different reason', () => {
+    const facts = failedAttempt('slack', http(500), { status: 'FAILED', reason: 'exhausted', nextAttemptAt: null });
+    expect(explainInWords(facts).summary).toBe(
+      'Every scheduled retry failed, so the delivery was marked as failed. Last attempt: Slack returned 500.',
+    );
+  });
+
+  test.each([
+    'In QuickBooks, create a service item named "x402 API revenue".',
+    'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
+  ])('for a pause is the only thing that says what is wrong: %s', (pausedReason) => {
+    const facts = failedAttempt('quickbooks', http(400), { reason: 'paused', nextAttemptAt: null });
+    const paused = { pausedAt: now, pausedReason, nextProbeAt: new Date('2026-11-22T12:05:00Z') };
+    const words = explainInWords({ ...facts, destination: { ...facts.destination, ...paused } });
+    expect(words).toEqual({
+      summary: `It is held, because its QuickBooks Online connector is paused: ${pausedReason}`,
+      next: "It will be sent as soon as you save the connector's config, or set `isPaused` to false. Tollgate will check the connector again at 2026-11-22T12:05:00.000Z, and resume it if it works.",
+      advice: "Fix the cause in QuickBooks Online or in the connector's config.",
+    });
+    expect(`${words.next} ${words.advice}`).not.toMatch(/credential/);
   });
 });

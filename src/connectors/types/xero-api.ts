@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import type { ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
+import { headerSecretField, textField } from '../fields.ts';
+import { bearer } from '../shared/bearer.ts';
+import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
+import { requireCredential } from '../shared/credential-rule.ts';
+import { clientFields, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
+
+export const API_URL = 'https://api.xero.com';
+export const CONTACT_NAME = 'x402 API customers';
+export const CONNECT_AGAIN = 'Connect your app to the organization again, and save its credentials.';
+const MINUTE_WAIT_SECONDS = 60;
+const DAY_WAIT_SECONDS = 3600;
+const ACCOUNT_CODE = { pattern: /^[\w.-]{1,10}$/, hint: "Must be an account's code, such as 090." };
+
+const fields = z
+  .strictObject({
+    accessToken: headerSecretField({
+      title: 'Access token',
+      description:
+        'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so a client ID and a client secret are better.',
+    }).optional(),
+    tenantId: textField({
+      title: 'Tenant ID',
+      description: "The organization's tenant ID, as listed by GET https://api.xero.com/connections.",
+      example: '70784a63-d24b-46a9-a4db-0e70a274b056',
+      pattern: /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/,
+      hint: 'Must be a UUID.',
+    }),
+    bankAccountCode: textField({
+      title: 'Bank account code',
+      description:
+        'The code of a bank account in US dollars that stands for the wallet. Revenue is then booked there as money received, without invoices.',
+      example: '090',
+      ...ACCOUNT_CODE,
+    }).optional(),
+    revenueAccountCode: textField({
+      title: 'Revenue account code',
+      description: 'The code of the revenue account. Required together with a bank account code.',
+      example: '200',
+      ...ACCOUNT_CODE,
+    }).optional(),
+    ...clientFields,
+    refreshToken: refreshTokenField('Only if your app isn’t a custom connection. Xero replaces it with each use.'),
+  })
+  .superRefine(({ bankAccountCode, revenueAccountCode }, context) => {
+    if ((bankAccountCode === undefined) === (revenueAccountCode === undefined)) return;
+    const [missing, other] =
+      bankAccountCode === undefined
+        ? ['bankAccountCode', 'revenueAccountCode']
+        : ['revenueAccountCode', 'bankAccountCode'];
+    context.addIssue({ code: 'custom', path: [missing], message: `Required together with \`${other}\`.` });
+  });
+export const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
+export type Config = z.infer<typeof config>;
+
+/** @param query the encoded query, such as `where=…`. */
+export function find(resource: string, query: string, config: Config, step: string): ConnectorRequest {
+  return { method: 'GET', url: `${API_URL}/api.xro/2.0/${resource}?${query}`, headers: authorization(config), step };
+}
+
+/**
+ * @param idempotencyKey identifies this request for six minutes. Xero then returns the same response again.
+ */
+export function create(resource: string, entry: object, config: Config, idempotencyKey: string, step: string) {
+  return {
+    method: 'PUT',
+    url: `${API_URL}/api.xro/2.0/${resource}?summarizeErrors=true&unitdp=4`,
+    headers: { ...authorization(config), 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+    body: JSON.stringify({ [resource]: [entry] }),
+    step,
+  } satisfies ConnectorRequest;
+}
+
+/** The `DateTime` of a filter for a day, given as YYYY-MM-DD. */
+export function dateFilter(date: string): string {
+  const [year, month, day] = date.split('-');
+  return `Date==DateTime(${year},${month},${day})`;
+}
+
+/** The entries of a list in a response, such as `Invoices`. */
+export function listIn(response: ConnectorResponse, resource: string): unknown[] {
+  const list = valueAt(parseJson(response.body), resource);
+  return Array.isArray(list) ? list : [];
+}
+
+/**
+ * What Xero returned for a new entry: its fields, or the messages that say why it was rejected. Undefined if the status
+ * alone decides what the response means.
+ */
+export function createdIn(
+  response: ConnectorResponse,
+  resource: string,
+): { entry: unknown } | { messages: string[] } | undefined {
+  const isSuccess = response.statusCode === 200 || response.statusCode === 201;
+  if (!isSuccess && response.statusCode !== 400) return undefined;
+  const json = parseJson(response.body);
+  const entry = valueAt(json, isSuccess ? resource : 'Elements', 0);
+  const hasErrors = valueAt(entry, 'HasErrors') === true || valueAt(entry, 'StatusAttributeString') === 'ERROR';
+  if (isSuccess && !hasErrors) return { entry };
+  const problems = valueAt(entry, 'ValidationErrors');
+  const messages = (Array.isArray(problems) ? problems : []).map((problem) => valueAt(problem, 'Message'));
+  const texts = [...messages, valueAt(json, 'Message')].filter((text) => typeof text === 'string');
+  return { messages: texts };
+}
+
+/** What a response with an error status other than a validation error means. */
+export function classifyError(response: ConnectorResponse, config: Config, now: Date): Outcome {
+  const { statusCode, headers } = response;
+  if (statusCode === 429) {
+    const isDaily = headers['x-rate-limit-problem']?.toLowerCase().startsWith('day');
+    const wait = isDaily ? DAY_WAIT_SECONDS : MINUTE_WAIT_SECONDS;
+    return retry(
+      `Xero's ${isDaily ? 'daily' : 'per-minute'} rate limit has been reached.`,
+      retryAfterSeconds(response, now) ?? wait,
+    );
+  }
+  if (statusCode === 401) {
+    return { kind: 'pause', reason: rejectedToken('Xero', config, '30 minutes', CONNECT_AGAIN) };
+  }
+  if (statusCode === 403) {
+    return {
+      kind: 'pause',
+      reason: "The access token doesn't have access to this organization. Check the tenant ID and the scopes.",
+    };
+  }
+  const json = parseJson(response.body);
+  const detail = vendorText(valueAt(json, 'Message') ?? valueAt(json, 'Detail'), [config.accessToken]);
+  return classifyByStatus('Xero', response, { expected: [], ...(detail && { detail }), now });
+}
+
+function authorization({ accessToken, tenantId }: Config): Record<string, string> {
+  return { ...bearer(accessToken), 'xero-tenant-id': tenantId };
+}
