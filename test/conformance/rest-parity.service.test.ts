@@ -25,7 +25,10 @@ beforeAll(async () => {
   alice = await app.user('alice', 'ENTERPRISE');
   const { base, id } = await createProject(alice);
   projectId = id;
-  const webhook = await createWebhook(alice, base);
+  const webhook = await createWebhook(alice, base, {
+    headers: [{ name: 'X-Key', value: 'key' }],
+    authentication: { type: 'BASIC', username: 'tollgate', password: 'password' },
+  });
   const endpoint = await createEndpoint(alice, base);
   const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
   const delivery = body.data[0]!;
@@ -57,6 +60,12 @@ const NODES = Object.values(schema.getTypeMap())
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'))
   .map(({ name }) => name);
 
+/** Fields with objects of their own, which REST includes. */
+const NESTED: Readonly<Record<string, string>> = {
+  Webhook: `headers { name value }
+    authentication { type username password token tokenUrl clientId clientSecret scope }`,
+};
+
 /** A field's value in REST, where enum values have their own spelling. */
 function restValue(type: GraphQLObjectType, field: string, value: unknown): unknown {
   const named = getNamedType(type.getFields()[field]!.type);
@@ -79,7 +88,7 @@ describe.each(NODES)('a resource of type %s', (name) => {
   test('has the same fields with the same values over REST and GraphQL', async () => {
     const one = await rest.send<Resource>(alice, 'GET', paths[name]!);
     expect(one.status).toBe(200);
-    const selection = leaves.map((field) => field.name).join(' ');
+    const selection = [...leaves.map((field) => field.name), NESTED[name] ?? ''].join(' ');
     const { data, errors } = await alice.graphql<{ node: Record<string, unknown> }>(
       `query ($id: ID!) { node(id: $id) { ... on ${name} { ${selection} } } }`,
       { id: one.body.id },

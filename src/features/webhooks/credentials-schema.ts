@@ -50,7 +50,7 @@ export const WebhookHeader = builder.simpleObject('WebhookHeader', {
 
 const MASKED = 'masked as `••••` followed by at most its last four characters';
 
-export const WebhookAuthenticationType = builder.objectRef<Authentication>('WebhookAuthentication').implement({
+export const WebhookAuthentication = builder.objectRef<Authentication>('WebhookAuthentication').implement({
   description: 'How a webhook’s requests are authenticated, in addition to their signature.',
   fields: (t) => ({
     type: t.field({

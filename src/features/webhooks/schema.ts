@@ -7,8 +7,8 @@ import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import {
   RetryScheduleEnum,
+  WebhookAuthentication,
   WebhookAuthenticationInput,
-  WebhookAuthenticationType,
   WebhookHeader,
   WebhookHeaderInput,
 } from './credentials-schema.ts';
@@ -48,7 +48,7 @@ export const Webhook = builder.prismaNode('Webhook', {
       resolve: (webhook) => [...shownCredentialsOf(webhook).headers],
     }),
     authentication: t.field({
-      type: WebhookAuthenticationType,
+      type: WebhookAuthentication,
       nullable: true,
       description: 'How requests are authenticated in addition to their signature; null for the signature only.',
       resolve: (webhook) => shownCredentialsOf(webhook).authentication,

@@ -326,3 +326,33 @@ describe('requests have the webhook’s headers and authentication', () => {
     }
   });
 });
+
+describe('the explanation of a delivery', () => {
+  type Explanation = { curl: string; curlVariables: { name: string }[]; remainingTries: object[] };
+
+  /** Returns the explanation of a test event once its first attempt has been made. */
+  async function explain(fields: object): Promise<Explanation> {
+    const { id } = await createWebhook(alice, base, { url: `${receiver.url}/failing`, ...fields });
+    const sent = await rest.send<Resource>(alice, 'POST', `${base}/webhooks/${id}/test`, { body: {} });
+    const path = `${base}/deliveries/${sent.body.id}`;
+    const isAttempted = async () => (await rest.send<Resource>(alice, 'GET', path)).body.statusCode;
+    await expect.poll(isAttempted, { timeout: 30_000 }).not.toBeNull();
+    return (await rest.send<Explanation>(alice, 'GET', `${path}/explain`)).body;
+  }
+
+  test('has variables for the webhook’s own headers and authentication', async () => {
+    const { curl, curlVariables } = await explain({ headers: [KEY], authentication: BASIC });
+    const names = curlVariables.map(({ name }) => name);
+    expect(names).toEqual(['WEBHOOK_SECRET', 'HEADER_X_API_KEY', 'HEADER_AUTHORIZATION']);
+    expect(curl).toContain(`--header 'x-api-key: '"$HEADER_X_API_KEY"`);
+    expect(curl).toContain(`--header 'authorization: '"$HEADER_AUTHORIZATION"`);
+    expect(curl).not.toContain(KEY.value);
+  });
+
+  test('lists the remaining attempts of the webhook’s own retry schedule', async () => {
+    receiver.handle(() => ({ statusCode: 400 }));
+    expect((await explain({ retrySchedule: 'LONG' })).remainingTries).toHaveLength(13);
+    expect((await explain({ retrySchedule: 'NONE' })).remainingTries).toEqual([]);
+    receiver.handle(() => ({}));
+  });
+});
