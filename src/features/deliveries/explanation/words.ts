@@ -193,15 +193,16 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
       advice: 'To resume it, set `isPaused` to false.',
     };
   }
-  const saved = isConnector({ id }) ? "the connector's config" : "the webhook's `authentication`";
-  const place = isConnector({ id }) ? `${title} or in ${saved}` : saved;
+  const [saved, advice] = isConnector({ id })
+    ? ["the connector's config", `Fix the cause in ${title} or in the connector's config.`]
+    : ["the webhook's `authentication`", "Fix the cause, then save the webhook's `authentication`."];
   const probed = nextProbeAt
     ? ` Tollgate will check the connector again at ${nextProbeAt.toISOString()}, and resume it if it works.`
     : '';
   return {
     summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
     next: `It will be sent as soon as you save ${saved}, or set \`isPaused\` to false.${probed}`,
-    advice: `Fix the cause in ${place}.`,
+    advice,
   };
 }
 
