@@ -170,6 +170,8 @@ export type TokenOutcome =
       lifetimeSeconds: number;
       /** Set if the vendor replaces the refresh token. The one before may stop working. */
       refreshToken?: string;
+      /** After this time, the vendor issues no more tokens until the seller connects again. */
+      credentialLifetimeSeconds?: number;
     }
   | { kind: 'retry'; reason: string; afterSeconds?: number }
   /** The seller must connect again. */

@@ -27,7 +27,8 @@ type ClientConfig = { clientId?: string | undefined; clientSecret?: string | und
  * Tokens for an OAuth app: with a refresh token (RFC 6749 §6), or else with the client's own credentials (§4.4).
  *
  * @param options `advice` says how to connect again. `sendsClientInBody` is for vendors that don't support Basic
- *   authentication.
+ *   authentication. `credentialLifetime` is for vendors that say when the refresh token and its successors end: the header
+ *   that asks for it, and the response's field with the number of seconds.
  */
 export function oauthClient<Config extends ClientConfig>(options: {
   vendor: string;
@@ -35,8 +36,16 @@ export function oauthClient<Config extends ClientConfig>(options: {
   advice: string;
   needsRefreshToken?: boolean;
   sendsClientInBody?: boolean;
+  credentialLifetime?: { header: Readonly<Record<string, string>>; field: string };
 }): CredentialDefinition<Config> {
-  const { vendor, tokenUrl, advice, needsRefreshToken = false, sendsClientInBody = false } = options;
+  const {
+    vendor,
+    tokenUrl,
+    advice,
+    needsRefreshToken = false,
+    sendsClientInBody = false,
+    credentialLifetime,
+  } = options;
   return {
     fields: ['clientId', 'clientSecret', 'refreshToken'],
     isIn: ({ clientId, clientSecret, refreshToken }) =>
@@ -49,11 +58,17 @@ export function oauthClient<Config extends ClientConfig>(options: {
           : { grant_type: 'refresh_token', refresh_token: refreshToken };
       return sendsClientInBody
         ? tokenRequest(tokenUrl(config), { ...grant, client_id: clientId, client_secret: clientSecret })
-        : tokenRequest(tokenUrl(config), grant, basicAuthorization(clientId, clientSecret));
+        : tokenRequest(tokenUrl(config), grant, {
+            ...basicAuthorization(clientId, clientSecret),
+            ...credentialLifetime?.header,
+          });
     },
     classify(response, { clientId, clientSecret, refreshToken }) {
       const secrets = [clientId, clientSecret, refreshToken].filter((value) => value !== undefined);
-      return classifyTokenResponse(vendor, response, { advice, secrets });
+      return classifyTokenResponse(vendor, response, {
+        ...{ advice, secrets },
+        credentialLifetimeField: credentialLifetime?.field,
+      });
     },
   };
 }

@@ -68,6 +68,12 @@ export const quickbooks = defineConnector<Config>({
     tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
     needsRefreshToken: true,
     advice: 'Connect your app to the company again, and save the new refresh token.',
+    // Each response extends `x_refresh_token_expires_in`. Only this field counts down to the end after five years
+    // (https://github.com/intuit/oauth-jsclient/blob/4.2.5/CHANGELOG.md).
+    credentialLifetime: {
+      header: { 'x-include-refresh-token-hard-expires-in': 'true' },
+      field: 'x_refresh_token_hard_expires_in',
+    },
   }),
   carries: booksKind,
   // A receipt takes a lookup and a write. At most ten requests may run at once.

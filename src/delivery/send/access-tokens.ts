@@ -17,6 +17,8 @@ type ConnectorIds = { id: string; projectId: string };
 type Tokens = { accessToken: string; refreshToken?: string };
 type TokenRow = { sealed: string; isFresh: boolean; isValid: boolean; generation: number };
 type Current = Ready & { generation: number };
+/** The right to get a token: nobody else has one for this connector and generation until the lease ends. */
+type Lease = { id: string; generation: number; until: string };
 
 /** How long before it expires a token is replaced. It still works while one process gets the next one. */
 const EARLY_SECONDS = 300;
@@ -32,7 +34,8 @@ const MAX_ROUNDS = 3;
  * Creates the function that runs requests with a current access token. For connectors whose config has a longer-lived
  * credential, it gets and keeps such tokens. Tokens are sealed and shared by all
  * processes. One process at a time gets a new token. No transaction is open during the call. The token, and the refresh
- * token that came with it, are stored before they are used. They are discarded if the credential was changed meanwhile.
+ * token that came with it, are stored before they are used. They are discarded if the credential was changed meanwhile, or
+ * if this process took so long that another one took over.
  */
 export function createWithToken(options: {
   pool: pg.Pool;
@@ -59,24 +62,25 @@ export function createWithToken(options: {
       const row = await readRow(pool, connector.id);
       const isAccepted = row.generation !== rejected;
       if (row.isFresh && isAccepted) return ready(definition, config, open(connector, row), row.generation);
-      if (!(await takeLease(pool, connector, row.generation))) {
+      const lease = await takeLease(pool, connector, row.generation);
+      if (!lease) {
         if (row.isValid && isAccepted) return ready(definition, config, open(connector, row), row.generation);
         return { kind: 'wait', afterSeconds: WAIT_SECONDS };
       }
       const known = row.sealed === '' ? undefined : open(connector, row);
       const outcome = await request(definition, config, known?.refreshToken).catch(async (error) => {
-        await dropLease(pool, connector.id, row.generation);
+        await dropLease(pool, lease);
         throw error;
       });
       if (outcome.kind !== 'token') {
-        await dropLease(pool, connector.id, row.generation);
+        await dropLease(pool, lease);
         return outcome;
       }
-      const { accessToken, lifetimeSeconds, refreshToken = known?.refreshToken } = outcome;
+      const { accessToken, refreshToken = known?.refreshToken } = outcome;
       const tokens: Tokens = { accessToken, ...(refreshToken !== undefined && { refreshToken }) };
       const sealed = secretBox.seal(JSON.stringify(tokens), cellOf(connector));
-      const isStored = await store(pool, { id: connector.id, generation: row.generation, sealed, lifetimeSeconds });
-      if (isStored) return ready(definition, config, tokens, row.generation + 1);
+      if (await store(pool, lease, { ...outcome, sealed }))
+        return ready(definition, config, tokens, row.generation + 1);
     }
     return { kind: 'wait', afterSeconds: WAIT_SECONDS };
   }
@@ -144,39 +148,61 @@ async function readRow(pool: pg.Pool, id: string): Promise<TokenRow> {
   return rows[0] ?? { sealed: '', isFresh: false, isValid: false, generation: 0 };
 }
 
-async function takeLease(pool: pg.Pool, { id, projectId }: ConnectorIds, generation: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
+/** @returns undefined if another process has the lease, or there is a newer token. */
+async function takeLease(
+  pool: pg.Pool,
+  { id, projectId }: ConnectorIds,
+  generation: number,
+): Promise<Lease | undefined> {
+  const { rows } = await pool.query<{ until: string }>(
     `INSERT INTO "ConnectorToken" AS token ("id", "projectId", "leaseUntil")
      SELECT "id", "projectId", now() + make_interval(secs => ${LEASE_SECONDS})
      FROM "Connector" WHERE "id" = $1 AND "projectId" = $2
      ON CONFLICT ("id") DO UPDATE SET "leaseUntil" = excluded."leaseUntil"
-     WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())`,
+     WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())
+     RETURNING "leaseUntil"::text AS "until"`,
     [id, projectId, generation],
   );
-  return rowCount === 1;
+  return rows[0] && { id, generation, until: rows[0].until };
 }
 
 /** So that a retry doesn't have to wait for the lease to end. */
-async function dropLease(pool: pg.Pool, id: string, generation: number): Promise<void> {
-  await pool.query('UPDATE "ConnectorToken" SET "leaseUntil" = NULL WHERE "id" = $1 AND "generation" = $2', [
-    id,
-    generation,
-  ]);
+async function dropLease(pool: pg.Pool, { id, generation, until }: Lease): Promise<void> {
+  await pool.query(
+    `UPDATE "ConnectorToken" SET "leaseUntil" = NULL
+     WHERE "id" = $1 AND "generation" = $2 AND "leaseUntil" = $3::timestamptz`,
+    [id, generation, until],
+  );
 }
 
-/** @returns false if the credential was changed since the lease was taken, or the connector was deleted. */
+/**
+ * Stores a token and ends the lease. The connector's row is locked first, as in every change of its config.
+ *
+ * @returns false if the credential was changed since the lease was taken, if another process took over because the lease
+ *   had ended, or if the connector was deleted. In the second case, the vendor may have replaced this token already.
+ */
 async function store(
   pool: pg.Pool,
-  token: { id: string; generation: number; sealed: string; lifetimeSeconds: number },
+  { id, generation, until }: Lease,
+  token: { sealed: string; lifetimeSeconds: number; credentialLifetimeSeconds?: number },
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
-    `UPDATE "ConnectorToken" AS token SET
-       "sealed" = $3, "expiresAt" = now() + make_interval(secs => $4), "generation" = token."generation" + 1,
-       "leaseUntil" = NULL
-     FROM "Connector" AS connector
-     WHERE token."id" = $1 AND token."generation" = $2
-       AND connector."id" = token."id" AND connector."projectId" = token."projectId"`,
-    [token.id, token.generation, token.sealed, token.lifetimeSeconds],
+    `WITH connector AS (
+       SELECT "id", "projectId" FROM "Connector" WHERE "id" = $1 FOR NO KEY UPDATE
+     ), stored AS (
+       UPDATE "ConnectorToken" AS token SET
+         "sealed" = $4, "expiresAt" = now() + make_interval(secs => $5), "generation" = token."generation" + 1,
+         "leaseUntil" = NULL
+       FROM connector
+       WHERE token."id" = connector."id" AND token."projectId" = connector."projectId"
+         AND token."generation" = $2 AND token."leaseUntil" = $3::timestamptz
+       RETURNING token."id"
+     ), dated AS (
+       UPDATE "Connector" SET "credentialExpiresAt" = now() + make_interval(secs => $6::float8)
+       FROM stored WHERE "Connector"."id" = stored."id" AND $6::float8 IS NOT NULL
+     )
+     SELECT FROM stored`,
+    [id, generation, until, token.sealed, token.lifetimeSeconds, token.credentialLifetimeSeconds ?? null],
   );
   return rowCount === 1;
 }

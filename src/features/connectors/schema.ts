@@ -41,6 +41,13 @@ export const Connector = builder.prismaNode('Connector', {
         'no such check.',
       resolve: ({ isActive, nextProbeAt }) => (isActive ? nextProbeAt : null),
     }),
+    credentialExpiresAt: t.expose('credentialExpiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When the service stops accepting the stored credential. Connect the connector again before then. Null if the ' +
+        'service doesn’t say, which only QuickBooks does.',
+    }),
   }),
 });
 

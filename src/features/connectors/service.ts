@@ -32,7 +32,7 @@ import {
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
-import { forgetToken } from './forget-token.ts';
+import { changesCredential, forgetToken } from './forget-token.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // `z.record` would silently drop a key named `__proto__`.
@@ -141,6 +141,7 @@ export function createConnectorService(options: {
         const shown = current.config as ConnectorConfig;
         const before = changes && open(current);
         const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
+        const isNewCredential = before && after && changesCredential(definition, before, after);
         const change = pauseChange({ isPaused, mayFix: changes !== undefined || values.isActive === true }, current);
         const updated = await tx.connector.update({
           where: { id },
@@ -156,9 +157,10 @@ export function createConnectorService(options: {
               ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
             }),
+            ...(isNewCredential && { credentialExpiresAt: null }),
           },
         });
-        if (before && after) await forgetToken(tx, definition, { id, before, after });
+        if (isNewCredential) await forgetToken(tx, id);
         const names = Object.keys(changes ?? {});
         const config = Object.fromEntries(
           names.map((name) => [name, (updated.config as ConnectorConfig)[name] ?? null]),

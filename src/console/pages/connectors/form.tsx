@@ -9,7 +9,7 @@ import {
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields } from '../../parts/destination-fields.tsx';
-import { whyPaused } from '../../parts/destination-status.tsx';
+import { connectAgain, whyPaused } from '../../parts/destination-status.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { ConfigField } from './config-field.tsx';
@@ -87,6 +87,11 @@ export function ConnectorForm(props: {
           {connector?.isPaused && (
             <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
               {whyPaused(connector)}
+            </Alert>
+          )}
+          {connector && connectAgain(connector) && (
+            <Alert color="orange" icon={<IconKey size={18} />} title="Connect again">
+              {connectAgain(connector)}
             </Alert>
           )}
           {neededAgain.length > 0 && (
