@@ -36,6 +36,7 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'previousSecret' },
   { table: 'Connector', column: 'secretConfig' },
   { table: 'ConnectorToken', column: 'sealed' },
+  { table: 'ConnectorAuthorization', column: 'sealed' },
 ];
 
 /**

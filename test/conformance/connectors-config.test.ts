@@ -53,11 +53,11 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   pagerduty: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
   opsgenie: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
   dune: ['visibility'],
-  bigquery: ['serviceAccountKey'],
-  'google-sheets': ['serviceAccountKey'],
-  salesforce: ['clientId', 'clientSecret', 'refreshToken'],
-  quickbooks: ['environment', 'clientId', 'clientSecret', 'refreshToken'],
-  xero: ['clientId', 'clientSecret', 'refreshToken'],
+  bigquery: ['serviceAccountKey', 'grant'],
+  'google-sheets': ['serviceAccountKey', 'grant'],
+  salesforce: ['clientId', 'clientSecret', 'refreshToken', 'grant'],
+  quickbooks: ['environment', 'clientId', 'clientSecret', 'refreshToken', 'grant'],
+  xero: ['clientId', 'clientSecret', 'refreshToken', 'grant'],
 };
 
 /** Types whose access token is required only if the config has no other credential. */
@@ -87,15 +87,15 @@ const SECRET_FIELDS: Record<ConnectorType, string[]> = {
   pagerduty: ['routingKey'],
   datadog: ['apiKey'],
   opsgenie: ['apiKey'],
-  bigquery: ['accessToken', 'serviceAccountKey'],
+  bigquery: ['accessToken', 'serviceAccountKey', 'grant'],
   supabase: ['apiKey'],
-  'google-sheets': ['accessToken', 'serviceAccountKey'],
+  'google-sheets': ['accessToken', 'serviceAccountKey', 'grant'],
   dune: ['apiKey'],
   hubspot: ['accessToken'],
-  salesforce: ['accessToken', 'clientSecret', 'refreshToken'],
+  salesforce: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
   linear: ['apiKey'],
-  quickbooks: ['accessToken', 'clientSecret', 'refreshToken'],
-  xero: ['accessToken', 'clientSecret', 'refreshToken'],
+  quickbooks: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
+  xero: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
 };
 
 /** Texts that every field of every type must reject. */

@@ -136,14 +136,16 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
 
   test('every connector type has a form with all fields of its config', async () => {
     const page = await open();
-    type Type = { type: string; title: string; fields: { title: string }[] };
+    type Type = { type: string; title: string; fields: { name: string; title: string }[] };
     const { body } = await alice.rest<{ data: Type[] }>('GET', '/api/connector-types');
     expect(body.data.length).toBeGreaterThan(20);
     for (const { title, fields } of body.data) {
       await page.getByRole('button', { name: 'Add connector' }).first().click();
       await page.getByRole('dialog', { name: 'New connector' }).getByText(title, { exact: true }).click();
       const dialog = page.getByRole('dialog', { name: title, exact: true });
-      for (const field of fields) await dialog.getByLabel(field.title).first().waitFor();
+      // The connected account isn't entered.
+      const entered = fields.filter(({ name }) => name !== 'grant');
+      for (const field of entered) await dialog.getByLabel(field.title).first().waitFor();
       await expectAccessible(page);
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       await dialog.waitFor({ state: 'detached' });

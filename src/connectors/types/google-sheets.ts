@@ -12,6 +12,7 @@ import { bearer } from '../shared/bearer.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
 import { describeEvent } from '../shared/message.ts';
+import { grantField } from '../shared/oauth-client.ts';
 import { eventRow } from '../shared/row.ts';
 import { googleCredential, serviceAccountKeyField } from './google-credential.ts';
 import { classifyGoogleError, googleError } from './google-error.ts';
@@ -46,6 +47,7 @@ const fields = z.strictObject({
     maxLength: 100,
   }).optional(),
   serviceAccountKey: serviceAccountKeyField('edit the spreadsheet'),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;

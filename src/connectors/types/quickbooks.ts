@@ -13,7 +13,7 @@ import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booki
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
 import { derivedUuid } from '../shared/derived-id.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
+import { authorizationUrl, clientFields, grantField, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import { classifyFault, DUPLICATE_NUMBER, faultOf, hasFault, MISSING_REFERENCE } from './quickbooks-fault.ts';
 
@@ -44,6 +44,7 @@ const fields = z.strictObject({
   refreshToken: refreshTokenField(
     'From the OAuth 2.0 playground of your app. Intuit replaces it regularly, and ends it after five years.',
   ),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['clientId', 'clientSecret', 'refreshToken']);
 type Config = z.infer<typeof config>;
@@ -73,6 +74,12 @@ export const quickbooks = defineConnector<Config>({
     credentialLifetime: {
       header: { 'x-include-refresh-token-hard-expires-in': 'true' },
       field: 'x_refresh_token_hard_expires_in',
+    },
+    grant: {
+      vendor: 'quickbooks',
+      title: 'QuickBooks',
+      authorizationUrl: () =>
+        authorizationUrl('https://appcenter.intuit.com/connect/oauth2', { scope: 'com.intuit.quickbooks.accounting' }),
     },
   }),
   carries: booksKind,

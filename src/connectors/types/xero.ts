@@ -15,7 +15,7 @@ import {
 } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
 import { derivedId } from '../shared/derived-id.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
+import { authorizationUrl, clientFields, grantField, oauthClient, refreshTokenField } from '../shared/oauth-client.ts';
 
 const API_URL = 'https://api.xero.com';
 const CONTACT_NAME = 'x402 API customers';
@@ -39,6 +39,7 @@ const fields = z.strictObject({
   }),
   ...clientFields,
   refreshToken: refreshTokenField('Only if your app isn’t a custom connection. Xero replaces it with each use.'),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
 type Config = z.infer<typeof config>;
@@ -56,6 +57,14 @@ export const xero = defineConnector<Config>({
     vendor: 'Xero',
     tokenUrl: () => 'https://identity.xero.com/connect/token',
     advice: 'Connect your app to the organization again, and save its credentials.',
+    grant: {
+      vendor: 'xero',
+      title: 'Xero',
+      authorizationUrl: () =>
+        authorizationUrl('https://login.xero.com/identity/connect/authorize', {
+          scope: 'offline_access accounting.invoices',
+        }),
+    },
   }),
   carries: booksKind,
   // At most five requests may run at once.

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { OauthApps } from '../../config/oauth-apps.ts';
 import type { ConnectorDefinition, TokenOutcome } from '../../connectors/definition.ts';
 import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
 import type { Egress } from '../../egress/egress.ts';
@@ -42,8 +43,10 @@ export function createWithToken(options: {
   egress: Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   userAgent: string;
+  /** The operator's OAuth apps. */
+  oauthApps?: OauthApps;
 }) {
-  const { pool, egress, secretBox, userAgent } = options;
+  const { pool, egress, secretBox, userAgent, oauthApps = {} } = options;
   const cellOf = ({ id, projectId }: ConnectorIds) => ({
     table: 'ConnectorToken',
     column: 'sealed',
@@ -90,14 +93,18 @@ export function createWithToken(options: {
     config: ConnectorConfig,
     refreshToken: string | undefined,
   ): Promise<TokenOutcome> {
-    const built = await credential!.build(config, { now: new Date(), ...(refreshToken && { refreshToken }) });
+    const { build, classify, grant } = credential!;
+    const usedGrant = grant?.isUsed(config) ? grant : undefined;
+    const app = usedGrant && oauthApps[usedGrant.vendor];
+    if (usedGrant && !app) return { kind: 'pause', reason: noApp(usedGrant.title) };
+    const built = await build(config, { now: new Date(), ...(refreshToken && { refreshToken }), ...(app && { app }) });
     const { method, url, headers, body } = built;
     const response = await egress.send({
       ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
       ...(body !== undefined && { body }),
       ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
     });
-    return credential!.classify(toResponse(response), config);
+    return classify(toResponse(response), config, app);
   }
 
   const open = (connector: ConnectorIds, { sealed }: TokenRow): Tokens =>
@@ -125,6 +132,9 @@ export function createWithToken(options: {
     return 'kind' in second ? second : work(second);
   };
 }
+
+const noApp = (vendor: string) =>
+  `This service no longer connects ${vendor} accounts. Enter other credentials, or ask its operator.`;
 
 function ready(definition: ConnectorDefinition, config: ConnectorConfig, tokens: Tokens, generation: number): Current {
   const { accessToken, refreshToken } = tokens;

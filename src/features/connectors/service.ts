@@ -40,8 +40,9 @@ const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
 );
-const createInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
-const updateInput = createInput.omit({ type: true }).partial().extend(switchShape);
+/** What a new connector needs. */
+export const connectorInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
+const updateInput = connectorInput.omit({ type: true }).partial().extend(switchShape);
 
 export type CreateConnectorInput = SubscriptionInput & { type: ConnectorType; config?: unknown };
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & SwitchInput>;
@@ -98,7 +99,7 @@ export function createConnectorService(options: {
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { type, config, ...values } = parseInput(createInput, input);
+      const { type, config, ...values } = parseInput(connectorInput, input);
       const definition = getConnector(type);
       const checked = parseConfig(definition, config, egressAllow);
       requireCarriedKind(definition, values.eventTypes);

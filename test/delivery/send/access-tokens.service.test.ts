@@ -1,10 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { OauthApps } from '../../../src/config/oauth-apps.ts';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import { choiceField, secretField, textField } from '../../../src/connectors/fields.ts';
 import { requireCredential } from '../../../src/connectors/shared/credential-rule.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../../../src/connectors/shared/oauth-client.ts';
+import {
+  clientFields,
+  grantField,
+  oauthClient,
+  refreshTokenField,
+} from '../../../src/connectors/shared/oauth-client.ts';
 import { findConnector } from '../../../src/connectors/types/registry.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { createWithToken, type NotReady, type WithToken } from '../../../src/delivery/send/access-tokens.ts';
@@ -23,11 +29,13 @@ let connector: { id: string; projectId: string };
 let processes: [WithToken, WithToken, WithToken];
 
 const CONFIG = { clientId: 'client', clientSecret: 'secret-0123456789', refreshToken: 'refresh-0123456789' };
+const GRANT = { vendor: 'xero', title: 'Test', authorizationUrl: () => 'https://example.com' } as const;
 const config = requireCredential(
   z.strictObject({
     accessToken: secretField({ title: 'Token', description: 'A token.' }).optional(),
     ...clientFields,
     refreshToken: refreshTokenField('For tests.'),
+    grant: grantField(),
     tenantId: textField({ title: 'Tenant', description: 'Any.' }).optional(),
     site: choiceField(['eu', 'us'], { title: 'Site', description: 'Where.', decidesAddress: true }).optional(),
   }),
@@ -38,7 +46,7 @@ const definition = defineConnector<z.infer<typeof config>>({
   ...{ type: 'xero', title: 'Test', category: 'Accounting', description: 'For tests.' },
   documentationUrl: 'https://example.com',
   config,
-  credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.' }),
+  credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.', grant: GRANT }),
   carries: () => true,
   build: () => ({ skip: 'never' }),
   classify: () => ({ kind: 'delivered' }),
@@ -59,8 +67,9 @@ beforeEach(async () => {
   server.grants.length = 0;
 });
 
-function start(egress: Pick<Stage['egress'], 'send'> = stage.egress): WithToken {
-  return createWithToken({ pool: stage.pool, egress, secretBox: stage.secretBox, userAgent: 'Tollgate/1.2.3' });
+function start(egress: Pick<Stage['egress'], 'send'> = stage.egress, oauthApps: OauthApps = {}): WithToken {
+  const { pool, secretBox } = stage;
+  return createWithToken({ pool, egress, secretBox, userAgent: 'Tollgate/1.2.3', oauthApps });
 }
 
 type Used = { token: string; isUnauthorized: boolean };
@@ -340,6 +349,43 @@ describe('a token endpoint that', () => {
     const broken = start({ send: () => Promise.reject(new Error('no network')) });
     await expect(use(broken)).rejects.toThrow('no network');
     expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
+  });
+});
+
+describe('a connected account', () => {
+  const GRANTED = { grant: 'refresh-of-the-account' };
+  const app = { clientId: 'operator', clientSecret: 'operator-secret-0123456789' };
+
+  test('gets its tokens with the operator’s app, and a credential of the seller’s own comes first', async () => {
+    const withApp = start(stage.egress, { xero: app });
+    server.connect(GRANTED.grant);
+    expect(await use(withApp, GRANTED)).toMatchObject({ isUnauthorized: false });
+    expect(server.grants[0]!.parameters.get('refresh_token')).toBe(GRANTED.grant);
+    expect(server.grants[0]!.authorization).toBe(`Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}`);
+
+    await stage.pool.query('DELETE FROM "ConnectorToken"');
+    server.connect(CONFIG.refreshToken);
+    expect(await use(withApp, { ...CONFIG, ...GRANTED })).toMatchObject({ isUnauthorized: false });
+    expect(server.grants[1]!.authorization).toBe(`Basic ${btoa(`${CONFIG.clientId}:${CONFIG.clientSecret}`)}`);
+  });
+
+  test('pauses the connector if the operator no longer has an app', async () => {
+    expect(await use(processes[1], GRANTED)).toEqual({
+      kind: 'pause',
+      reason: 'This service no longer connects Test accounts. Enter other credentials, or ask its operator.',
+    });
+    expect(await row()).toMatchObject({ leaseUntil: null });
+    expect(server.grants).toEqual([]);
+  });
+
+  test('doesn’t show the operator’s secret even if the vendor quotes it', async () => {
+    server.receiver.answerNext({
+      statusCode: 400,
+      body: JSON.stringify({ error: 'invalid_client', error_description: `Unknown: ${app.clientSecret}` }),
+    });
+    const result = await use(start(stage.egress, { xero: app }), GRANTED);
+    expect(result).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Connect the account again') });
+    expect(JSON.stringify(result)).not.toContain(app.clientSecret);
   });
 });
 
