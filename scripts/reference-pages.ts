@@ -91,7 +91,7 @@ For all connectors:
   accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again. QuickBooks says in advance when it
   ends a credential: connect the connector again before \`credentialExpiresAt\`. The console warns you 60 days before.
 - If the operator has [registered an app](../deployment.md#connect-buttons) with the service, you can instead select **Connect** in the console and
-  sign in to the service. This sets \`grant\`, which you can't enter yourself.
+  sign in to the service. This sets \`grant\`.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
 - If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every

@@ -172,11 +172,16 @@ export type GrantDefinition<Config> = {
   isUsed(config: Config): boolean;
   /** Where the seller agrees, with the scope and the vendor's own parameters. */
   authorizationUrl(config: Config): string;
-  /** Builds the request that exchanges the code for a refresh token. Its response is a token endpoint's. */
-  buildExchange(config: Config, exchange: OauthExchange): ConnectorRequest;
+  /**
+   * Builds the request that exchanges the code for a refresh token. Its response is a token endpoint's.
+   *
+   * @param exchange `verifier` is for PKCE (RFC 7636).
+   */
+  buildExchange(
+    config: Config,
+    exchange: { app: OauthApp; code: string; verifier: string; redirectUri: string },
+  ): ConnectorRequest;
 };
-/** `verifier` is for PKCE (RFC 7636). */
-export type OauthExchange = { app: OauthApp; code: string; verifier: string; redirectUri: string };
 
 /** What a vendor's token endpoint responded. `reason` is shown to the seller and must not contain secrets. */
 export type TokenOutcome =
