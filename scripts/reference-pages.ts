@@ -98,7 +98,10 @@ For all connectors:
 - Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
   enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
   access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer
-  accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again.
+  accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again. QuickBooks says in advance when it
+  ends a credential: connect the connector again before \`credentialExpiresAt\`. The console warns you 60 days before.
+- If the operator has [registered an app](../deployment.md#connect-buttons) with the service, you can instead select **Connect** in the console and
+  sign in to the service. This sets \`grant\`.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
 - If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every

@@ -5,6 +5,7 @@ import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/fac
 import { findNetwork, type Network } from '../gateway/chain/networks.ts';
 import { parseKeyring } from '../secrets/keyring.ts';
 import { sentenceOf } from '../validation.ts';
+import { OAUTH_VENDORS, type OauthApps, readOauthApp } from './oauth-apps.ts';
 import { type Role, TEST_NETWORK, VARIABLES, type VariableValues } from './variables.ts';
 
 /** The ports of `npm run receiver`, the sandbox's demo API, and the receiver of `npm run demo`. */
@@ -45,6 +46,8 @@ export type Config = {
   sandbox: boolean;
   /** How people sign in to the web console. Undefined if no client is registered. */
   consoleClient: ConsoleClient | undefined;
+  /** The OAuth apps that sellers connect their accounts with. */
+  oauthApps: OauthApps;
   retentionDays: number;
   corsOrigins: string[];
   trustedProxies: string[];
@@ -113,12 +116,18 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rpcUrl: variables.RPC_URL ?? network.rpcUrl,
     sandbox: isSandboxed(variables),
     consoleClient: undefined,
+    oauthApps: {},
     retentionDays: variables.RETENTION_DAYS,
     corsOrigins: variables.CORS_ORIGINS,
     trustedProxies: variables.TRUSTED_PROXIES,
     logLevel: variables.LOG_LEVEL,
   };
   config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(variables, config.issuers), undefined);
+  for (const vendor of OAUTH_VENDORS) {
+    const name = `CONNECT_${vendor.toUpperCase()}_CLIENT_ID`;
+    const app = attempt(name, () => readOauthApp(vendor, variables), undefined);
+    if (app) config.oauthApps = { ...config.oauthApps, [vendor]: app };
+  }
   if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
   for (const name of ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const)
     if (variables[name] && !env.DATABASE_URL) problems.push(`${name}: must be set together with DATABASE_URL`);

@@ -143,6 +143,38 @@ export const VARIABLES = {
     schema: checkedList(isOrigin, 'an origin such as https://login.example'),
     help: 'Additional origins that belong to the issuer (for example, for its token endpoint), separated by commas.',
   },
+  CONNECT_GOOGLE_CLIENT_ID: {
+    schema: z.string().optional(),
+    help: 'Client ID of your OAuth app at Google. If set, sellers can [connect Google Sheets and BigQuery](deployment.md#connect-buttons) with a button in the console.',
+  },
+  CONNECT_GOOGLE_CLIENT_SECRET: {
+    schema: z.string().optional(),
+    help: 'Client secret for `CONNECT_GOOGLE_CLIENT_ID`.',
+  },
+  CONNECT_SALESFORCE_CLIENT_ID: {
+    schema: z.string().optional(),
+    help: 'Client ID of your OAuth app at Salesforce. If set, sellers can [connect Salesforce](deployment.md#connect-buttons) with a button in the console.',
+  },
+  CONNECT_SALESFORCE_CLIENT_SECRET: {
+    schema: z.string().optional(),
+    help: 'Client secret for `CONNECT_SALESFORCE_CLIENT_ID`.',
+  },
+  CONNECT_XERO_CLIENT_ID: {
+    schema: z.string().optional(),
+    help: 'Client ID of your OAuth app at Xero. If set, sellers can [connect Xero](deployment.md#connect-buttons) with a button in the console.',
+  },
+  CONNECT_XERO_CLIENT_SECRET: {
+    schema: z.string().optional(),
+    help: 'Client secret for `CONNECT_XERO_CLIENT_ID`.',
+  },
+  CONNECT_QUICKBOOKS_CLIENT_ID: {
+    schema: z.string().optional(),
+    help: 'Client ID of your OAuth app at Intuit. If set, sellers can [connect QuickBooks](deployment.md#connect-buttons) with a button in the console.',
+  },
+  CONNECT_QUICKBOOKS_CLIENT_SECRET: {
+    schema: z.string().optional(),
+    help: 'Client secret for `CONNECT_QUICKBOOKS_CLIENT_ID`.',
+  },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),
     help: 'How many days to keep events, deliveries, and their attempts (at least 7). They are deleted a week at a time. Payments, customers, and revenue are always kept.',

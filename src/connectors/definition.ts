@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { OauthApp, OauthVendor } from '../config/oauth-apps.ts';
 import type { EventKind, EventPayload } from '../events/kinds.ts';
 
 /** The connector types, with their exact names in the API. */
@@ -164,6 +165,26 @@ export type VendorLimit = {
 /** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
+/** How sellers connect an account with the operator's app (RFC 6749 §4.1). The config's `grant` is the refresh token. */
+export type GrantDefinition<Config> = {
+  vendor: OauthVendor;
+  /** The vendor's name on the button. */
+  title: string;
+  /** Whether tokens come from the grant. A credential of the seller's own comes first. */
+  isUsed(config: Config): boolean;
+  /** Where the seller agrees, with the scope and the vendor's own parameters. */
+  authorizationUrl(config: Config): string;
+  /**
+   * Builds the request that exchanges the code for a refresh token. Its response is a token endpoint's.
+   *
+   * @param exchange `verifier` is for PKCE (RFC 7636).
+   */
+  buildExchange(
+    config: Config,
+    exchange: { app: OauthApp; code: string; verifier: string; redirectUri: string },
+  ): ConnectorRequest;
+};
+
 /** What a vendor's token endpoint responded. `reason` is shown to the seller and must not contain secrets. */
 export type TokenOutcome =
   | {
@@ -172,6 +193,8 @@ export type TokenOutcome =
       lifetimeSeconds: number;
       /** Set if the vendor replaces the refresh token. The one before may stop working. */
       refreshToken?: string;
+      /** After this time, the vendor issues no more tokens until the seller connects again. */
+      credentialLifetimeSeconds?: number;
     }
   | { kind: 'retry'; reason: string; afterSeconds?: number }
   /** The seller must connect again. */
@@ -189,10 +212,16 @@ export type CredentialDefinition<Config> = {
   /**
    * Builds the request for a token.
    *
-   * @param context `refreshToken` is the latest one that the vendor issued, if it replaced the one in the config.
+   * @param context `refreshToken` is the latest one that the vendor issued, if it replaced the one in the config. `app` is
+   *   the operator's, if the config has a grant that is used.
    */
-  build(config: Config, context: { now: Date; refreshToken?: string }): Promise<ConnectorRequest> | ConnectorRequest;
-  classify(response: ConnectorResponse, config: Config): TokenOutcome;
+  build(
+    config: Config,
+    context: { now: Date; refreshToken?: string; app?: OauthApp },
+  ): Promise<ConnectorRequest> | ConnectorRequest;
+  classify(response: ConnectorResponse, config: Config, app?: OauthApp): TokenOutcome;
+  /** Set this if sellers can connect with the operator's app instead. */
+  grant?: GrantDefinition<Config>;
 };
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../bus/bus.ts';
+import type { OauthApps } from '../config/oauth-apps.ts';
 import type { ConnectorDefinition } from '../connectors/definition.ts';
 import type { Database } from '../database/client.ts';
 import type { Egress } from '../egress/egress.ts';
@@ -38,6 +39,8 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
+  /** The operator's OAuth apps. */
+  oauthApps?: OauthApps;
   /** Defaults to all versions. */
   payloadVersions?: PayloadVersions;
   settings: Partial<DeliverySettings> & Pick<DeliverySettings, 'version'>;
@@ -100,7 +103,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     }),
     sendToConnector: createConnectorSender({
       ...{ ...senderOptions, isLocalChain, ...(consoleUrl && { consoleUrl }) },
-      withToken: createWithToken({ pool: db.pool, egress, secretBox, userAgent }),
+      withToken: createWithToken({
+        ...{ pool: db.pool, egress, secretBox, userAgent },
+        ...(options.oauthApps && { oauthApps: options.oauthApps }),
+      }),
       readHistory: createEndpointHistory(db.pool),
     }),
     findConnector: options.connectors,

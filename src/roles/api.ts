@@ -13,6 +13,7 @@ import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
 import { createAuditService } from '../features/audit/service.ts';
+import { createConnectorAuthorizations } from '../features/connectors/authorizations.ts';
 import { createConnectorService } from '../features/connectors/service.ts';
 import { createCustomerService } from '../features/customers/service.ts';
 import { createDeliveryService } from '../features/deliveries/service.ts';
@@ -115,19 +116,23 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
 
 function createServices(ground: Ground, statistics: StatisticsSource): Services {
   const { config, db, bus, keyring, secretBox, egress, events, overrides } = ground;
-  const { egressAllow, production } = config;
+  const { egressAllow, production, publicUrl, oauthApps } = config;
   const { payloadVersions } = overrides;
   const versions = payloadVersions && { payloadVersions };
-  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT });
+  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const { secretOf } = createUpstreamSigner(keyring);
+  const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe });
   return {
     users: createUserService({ db }),
     projects: createProjectService({ db, bus, hostRules: { ownHosts: ownHostsOf(config), production }, secretOf }),
     endpoints: createEndpointService({ db, bus, events, egressAllow }),
     apiKeys: createApiKeyService({ db, bus, keyring, production }),
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
-    connectors: createConnectorService({ db, bus, secretBox, events, egressAllow, probe }),
+    connectors,
+    connectorAuthorizations: createConnectorAuthorizations({
+      ...{ db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent: USER_AGENT },
+    }),
     events,
     deliveries: createDeliveryService({
       ...{ db, bus, secretBox, userAgent: USER_AGENT, ...versions },

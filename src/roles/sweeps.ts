@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { claimRound } from '../database/rounds.ts';
+import { sweepConnectorAuthorizations } from '../features/connectors/authorization-sweep.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
@@ -19,6 +20,7 @@ export const CLEAN_UPS = {
   idempotencyKeys: { periodSeconds: CLEAN_UP_SECONDS, run: sweepIdempotencyKeys },
   keptResponses: { periodSeconds: CLEAN_UP_SECONDS, run: sweepKeptResponses },
   refusedPayments: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRefusedPayments },
+  connectorAuthorizations: { periodSeconds: CLEAN_UP_SECONDS, run: sweepConnectorAuthorizations },
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 

@@ -22,6 +22,7 @@ const PROBES_SECONDS = 30;
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
   const { payloadVersions } = overrides;
+  const { oauthApps } = config;
   const consoleUrl = ({ id, projectId }: { id: string; projectId: string }) => {
     const origin = consoleOrigin();
     return origin && `${origin}/console/projects/${projectId}/events/${id}`;
@@ -33,6 +34,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
+    oauthApps,
     settings: { version: VERSION, consoleUrl, isLocalChain: config.sandbox, ...overrides.delivery },
   });
   metrics.watch('deliveriesInFlight', () => worker.stats().inFlight);
@@ -52,7 +54,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     loop.start();
     onClose(() => loop.stop());
   }
-  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT });
+  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes }));

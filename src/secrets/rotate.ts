@@ -38,6 +38,7 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Connector', column: 'secretConfig' },
   { table: 'ConnectorToken', column: 'sealed' },
   { table: 'WebhookToken', column: 'sealed' },
+  { table: 'ConnectorAuthorization', column: 'sealed' },
 ];
 
 /**

@@ -250,3 +250,21 @@ describe('the console’s client', () => {
     ]);
   });
 });
+
+describe('the OAuth apps that sellers connect their accounts with', () => {
+  const APP = { CONNECT_XERO_CLIENT_ID: 'id', CONNECT_XERO_CLIENT_SECRET: 'secret' };
+  const PUBLIC_URL = 'https://pay.example';
+
+  test('are known by vendor', () => {
+    expect(readConfig({}).oauthApps).toEqual({});
+    expect(readConfig({ ...APP, PUBLIC_URL }).oauthApps).toEqual({ xero: { clientId: 'id', clientSecret: 'secret' } });
+  });
+
+  test('need a client ID, a client secret, and a URL to return to', () => {
+    const { CONNECT_XERO_CLIENT_ID, CONNECT_XERO_CLIENT_SECRET } = APP;
+    const together = ['CONNECT_XERO_CLIENT_ID: must be set together with CONNECT_XERO_CLIENT_SECRET'];
+    expect(problemsOf({ CONNECT_XERO_CLIENT_ID, PUBLIC_URL })).toEqual(together);
+    expect(problemsOf({ CONNECT_XERO_CLIENT_SECRET, PUBLIC_URL })).toEqual(together);
+    expect(problemsOf(APP)).toEqual(['CONNECT_XERO_CLIENT_ID: must be set together with PUBLIC_URL']);
+  });
+});

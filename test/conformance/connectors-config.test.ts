@@ -54,14 +54,14 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   opsgenie: ['region', 'upstreamFailureCount', 'upstreamFailureMinutes'],
   linear: ['upstreamFailureCount', 'upstreamFailureMinutes'],
   dune: ['visibility'],
-  bigquery: ['serviceAccountKey'],
-  'google-sheets': ['serviceAccountKey'],
-  salesforce: ['clientId', 'clientSecret', 'refreshToken'],
+  bigquery: ['serviceAccountKey', 'grant'],
+  'google-sheets': ['serviceAccountKey', 'grant'],
+  salesforce: ['clientId', 'clientSecret', 'refreshToken', 'grant'],
   quickbooks: [
     ...['environment', 'itemId', 'depositAccountId', 'taxCodeId'],
-    ...['clientId', 'clientSecret', 'refreshToken'],
+    ...['clientId', 'clientSecret', 'refreshToken', 'grant'],
   ],
-  xero: ['bankAccountCode', 'revenueAccountCode', 'clientId', 'clientSecret', 'refreshToken'],
+  xero: ['bankAccountCode', 'revenueAccountCode', 'clientId', 'clientSecret', 'refreshToken', 'grant'],
 };
 
 /** Types whose access token is required only if the config has no other credential. */
@@ -91,15 +91,15 @@ const SECRET_FIELDS: Record<ConnectorType, string[]> = {
   pagerduty: ['routingKey'],
   datadog: ['apiKey'],
   opsgenie: ['apiKey'],
-  bigquery: ['accessToken', 'serviceAccountKey'],
+  bigquery: ['accessToken', 'serviceAccountKey', 'grant'],
   supabase: ['apiKey'],
-  'google-sheets': ['accessToken', 'serviceAccountKey'],
+  'google-sheets': ['accessToken', 'serviceAccountKey', 'grant'],
   dune: ['apiKey'],
   hubspot: ['accessToken'],
-  salesforce: ['accessToken', 'clientSecret', 'refreshToken'],
+  salesforce: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
   linear: ['apiKey'],
-  quickbooks: ['accessToken', 'clientSecret', 'refreshToken'],
-  xero: ['accessToken', 'clientSecret', 'refreshToken'],
+  quickbooks: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
+  xero: ['accessToken', 'clientSecret', 'refreshToken', 'grant'],
 };
 
 /** Strings that every field of every type must reject. */

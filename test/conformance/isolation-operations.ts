@@ -80,6 +80,8 @@ const BODIES: Record<string, object> = {
   createApiKey: { name: 'Taken' },
   createConnector: { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/taken' }, eventTypes: ['*'] },
   updateConnector: { config: { from: 'taken@example.com' }, isActive: false },
+  startConnectorAuthorization: { type: 'xero', config: {}, eventTypes: ['*'] },
+  finishConnectorAuthorization: { state: 'unknown', code: 'unknown' },
   createWebhook: { url: 'https://taken.example.com', eventTypes: ['*'] },
   testEventFilter: { filter: { type: 'endpoint.created' } },
   updateWebhook: { url: 'https://taken.example.com', isActive: false },
@@ -93,6 +95,9 @@ const CHOOSING = new Set([
 
 /** Inputs whose identifiers are also filters. Tests in test/features cover other callers' identifiers in them. */
 const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
+
+/** Operations that need an account at a vendor. test/features/connectors/authorizations shows that they succeed. */
+export const WITH_VENDOR = new Set(['startConnectorAuthorization', 'finishConnectorAuthorization']);
 
 /** Reasons why an operation isn't covered, and where to add it. */
 export const uncovered: string[] = [];
@@ -203,9 +208,8 @@ function mutationOperations(): Operation[] {
     const slots = Object.values(type.getFields()).flatMap((item) => {
       const isOptional = !isRequiredInputField(item);
       if (String(getNamedType(item.type)) === 'ID') {
-        const idType = { id: INPUT_IDS[field.name], projectId: 'Project' as const, eventId: 'Event' as const }[
-          item.name
-        ];
+        const ids = { projectId: 'Project', eventId: 'Event', connectorId: 'Connector' } as const;
+        const idType = { id: INPUT_IDS[field.name], ...ids }[item.name];
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
       if (!isOptional && !(item.name in given)) {

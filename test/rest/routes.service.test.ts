@@ -71,7 +71,14 @@ const FIELDS = {
       eventTypes: ['*'],
       filter: null,
     },
-    ...{ isActive: true, disabledReason: null, disabledAt: null, ...UNPAUSED, nextProbeAt: null },
+    ...{
+      isActive: true,
+      disabledReason: null,
+      disabledAt: null,
+      ...UNPAUSED,
+      nextProbeAt: null,
+      credentialExpiresAt: null,
+    },
     ...{ failingSince: null, circuitOpenUntil: null, maxPerSecond: null, ...stamps },
   },
   webhooks: {

@@ -79,7 +79,16 @@ describe('rotating the secrets', () => {
         secretConfig: before.seal('{"webhookUrl":"x"}', contextOf('Connector', 'secretConfig', connectorId)),
       },
     });
-    expect(await rotate()).toEqual({ rotated: 41, unreadable: [], remaining: 0, apiKeysUnderOlderKeys: 0 });
+    const sealed = before.seal('tokens', contextOf('ConnectorToken', 'sealed', connectorId));
+    await db.prisma.connectorToken.create({ data: { id: connectorId, projectId, sealed } });
+    const started = {
+      id: 'hash',
+      sealed: before.seal('verifier', contextOf('ConnectorAuthorization', 'sealed', 'hash')),
+    };
+    await db.prisma.connectorAuthorization.create({
+      data: { ...started, projectId, userId: newId('User'), expiresAt: new Date(Date.now() + 600_000) },
+    });
+    expect(await rotate()).toEqual({ rotated: 43, unreadable: [], remaining: 0, apiKeysUnderOlderKeys: 0 });
 
     for (const { id, secret, previousSecret } of await db.prisma.webhook.findMany()) {
       expect(ids).toContain(id);
@@ -90,6 +99,11 @@ describe('rotating the secrets', () => {
     expect(after.open(connector.secretConfig, contextOf('Connector', 'secretConfig', connectorId))).toContain(
       'webhookUrl',
     );
+    const token = await db.prisma.connectorToken.findUniqueOrThrow({ where: { id: connectorId } });
+    expect(after.open(token.sealed, contextOf('ConnectorToken', 'sealed', connectorId))).toBe('tokens');
+    const authorization = await db.prisma.connectorAuthorization.findUniqueOrThrow({ where: { id: 'hash' } });
+    expect(after.open(authorization.sealed, contextOf('ConnectorAuthorization', 'sealed', 'hash'))).toBe('verifier');
+    await db.prisma.connectorAuthorization.deleteMany();
   });
 
   test('does nothing the second time, and does not change current rows', async () => {

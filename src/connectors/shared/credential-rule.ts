@@ -3,8 +3,8 @@ import type { z } from 'zod';
 type Issue = { path: string; message: string };
 
 /**
- * Requires an access token or the fields of the credential that access tokens come from. Requests are built with a current
- * access token even if the stored config has none, and the returned type says so.
+ * Requires an access token, a connected account, or the fields of the credential that access tokens come from. Requests are
+ * built with a current access token even if the stored config has none, and the returned type says so.
  *
  * @param credential the fields that the credential must have. `extra` fields may be added to them.
  */
@@ -26,7 +26,7 @@ export function requireCredential<Schema extends z.ZodObject>(
     if (isBegun) {
       return missing.map((path) => ({ path, message: `Required together with ${list(without(credential, path))}.` }));
     }
-    if (config.accessToken !== undefined) return [];
+    if (config.accessToken !== undefined || config.grant !== undefined) return [];
     return [{ path: 'accessToken', message: `Required unless you send ${list(credential)}.` }];
   }
 

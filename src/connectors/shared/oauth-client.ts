@@ -1,4 +1,5 @@
-import type { CredentialDefinition } from '../definition.ts';
+import type { OauthApp } from '../../config/oauth-apps.ts';
+import type { ConnectorRequest, CredentialDefinition, GrantDefinition } from '../definition.ts';
 import { secretField, textField } from '../fields.ts';
 import { basicAuthorization, classifyTokenResponse, tokenRequest } from './token-endpoint.ts';
 
@@ -19,9 +20,59 @@ export function refreshTokenField(description: string) {
   return secretField({ title: 'Refresh token', description }).optional();
 }
 
+/** The config field that connecting an account sets. */
+export function grantField() {
+  return secretField({
+    title: 'Connected account',
+    description: 'Set when you connect an account in the console.',
+  }).optional();
+}
+
 type ClientConfig = { clientId?: string | undefined; clientSecret?: string | undefined } & {
   refreshToken?: string | undefined;
+  grant?: string | undefined;
 };
+
+type Endpoint = {
+  /** For vendors that don't support Basic authentication. */
+  sendsClientInBody?: boolean | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+};
+
+/** Builds a request for a token that an OAuth app authenticates. */
+export function appRequest(
+  url: string,
+  parameters: Readonly<Record<string, string>>,
+  { clientId, clientSecret }: OauthApp,
+  { sendsClientInBody = false, headers }: Endpoint = {},
+): ConnectorRequest {
+  return sendsClientInBody
+    ? tokenRequest(url, { ...parameters, client_id: clientId, client_secret: clientSecret }, headers)
+    : tokenRequest(url, parameters, { ...basicAuthorization(clientId, clientSecret), ...headers });
+}
+
+/** How sellers connect an account with the operator's app. `isUsed` says whether the config has no other credential. */
+export function oauthGrant<Config>(
+  options: Pick<GrantDefinition<Config>, 'vendor' | 'title' | 'isUsed' | 'authorizationUrl'> &
+    Endpoint & { tokenUrl: (config: Config) => string },
+): GrantDefinition<Config> {
+  const { tokenUrl, sendsClientInBody, headers, ...grant } = options;
+  return {
+    ...grant,
+    buildExchange: (config, { app, code, verifier, redirectUri }) =>
+      appRequest(
+        tokenUrl(config),
+        { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+        app,
+        { sendsClientInBody, headers },
+      ),
+  };
+}
+
+/** Adds parameters to the URL where a seller agrees. */
+export function authorizationUrl(url: string, parameters: Readonly<Record<string, string>>): string {
+  return `${url}?${new URLSearchParams(parameters)}`;
+}
 
 /**
  * The reason if a vendor rejects an access token. With an OAuth app, the token was a new one, so entering another token
@@ -39,34 +90,49 @@ export function rejectedToken(vendor: string, { clientId }: ClientConfig, lifeti
 /**
  * Tokens for an OAuth app: with a refresh token (RFC 6749 §6), or else with the client's own credentials (§4.4).
  *
- * @param options `advice` says how to connect again. `sendsClientInBody` is for vendors that don't support Basic
- *   authentication.
+ * @param options `advice` says how to connect again. `credentialLifetime` is for vendors that say when the refresh token
+ *   and its successors end: the header that asks for it, and the response's field with the number of seconds.
+ *   `authorizationUrl` is where sellers agree to connect with the operator's app.
  */
-export function oauthClient<Config extends ClientConfig>(options: {
-  vendor: string;
-  tokenUrl: (config: Config) => string;
-  advice: string;
-  needsRefreshToken?: boolean;
-  sendsClientInBody?: boolean;
-}): CredentialDefinition<Config> {
-  const { vendor, tokenUrl, advice, needsRefreshToken = false, sendsClientInBody = false } = options;
+export function oauthClient<Config extends ClientConfig>(
+  options: {
+    vendor: string;
+    tokenUrl: (config: Config) => string;
+    advice: string;
+    needsRefreshToken?: boolean;
+    credentialLifetime?: { header: Readonly<Record<string, string>>; field: string };
+    grant: Pick<GrantDefinition<Config>, 'vendor' | 'title' | 'authorizationUrl'>;
+  } & Pick<Endpoint, 'sendsClientInBody'>,
+): CredentialDefinition<Config> {
+  const { vendor, tokenUrl, advice, needsRefreshToken = false, sendsClientInBody, credentialLifetime } = options;
+  const endpoint = { sendsClientInBody, headers: credentialLifetime?.header };
+  const hasOwn = ({ clientId, clientSecret, refreshToken }: Config) =>
+    clientId !== undefined && clientSecret !== undefined && (refreshToken !== undefined || !needsRefreshToken);
+  const isGranted = (config: Config) => !hasOwn(config) && config.grant !== undefined;
   return {
-    fields: ['clientId', 'clientSecret', 'refreshToken'],
-    isIn: ({ clientId, clientSecret, refreshToken }) =>
-      clientId !== undefined && clientSecret !== undefined && (refreshToken !== undefined || !needsRefreshToken),
-    build(config, { refreshToken = config.refreshToken }) {
+    fields: ['clientId', 'clientSecret', 'refreshToken', 'grant'],
+    isIn: (config) => hasOwn(config) || isGranted(config),
+    build(config, { app, refreshToken = app ? config.grant : config.refreshToken }) {
       const { clientId = '', clientSecret = '' } = config;
-      const grant: Record<string, string> =
+      const parameters: Record<string, string> =
         refreshToken === undefined
           ? { grant_type: 'client_credentials' }
           : { grant_type: 'refresh_token', refresh_token: refreshToken };
-      return sendsClientInBody
-        ? tokenRequest(tokenUrl(config), { ...grant, client_id: clientId, client_secret: clientSecret })
-        : tokenRequest(tokenUrl(config), grant, basicAuthorization(clientId, clientSecret));
+      return appRequest(tokenUrl(config), parameters, app ?? { clientId, clientSecret }, endpoint);
     },
-    classify(response, { clientId, clientSecret, refreshToken }) {
-      const secrets = [clientId, clientSecret, refreshToken].filter((value) => value !== undefined);
-      return classifyTokenResponse(vendor, response, { advice, secrets });
+    classify(response, config, app) {
+      const { clientId, clientSecret, refreshToken, grant } = config;
+      const values = [clientId, clientSecret, refreshToken, grant, app?.clientId, app?.clientSecret];
+      const secrets = values.filter((value) => value !== undefined);
+      return classifyTokenResponse(vendor, response, {
+        advice: isGranted(config) ? CONNECT_AGAIN : advice,
+        secrets,
+        credentialLifetimeField: credentialLifetime?.field,
+      });
     },
+    grant: oauthGrant({ ...options.grant, isUsed: isGranted, tokenUrl, ...endpoint }),
   };
 }
+
+/** What to do if a vendor no longer accepts a grant. */
+export const CONNECT_AGAIN = 'Connect the account again in the console.';

@@ -4,6 +4,7 @@ import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
+import { grantField } from '../shared/oauth-client.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 import { googleCredential, serviceAccountKeyField } from './google-credential.ts';
 import { classifyGoogleError } from './google-error.ts';
@@ -63,6 +64,7 @@ const fields = z.strictObject({
       'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so a service account key is better.',
   }).optional(),
   serviceAccountKey: serviceAccountKeyField('insert rows into the table'),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;

@@ -1,9 +1,11 @@
 import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import { z } from 'zod';
-import type { CredentialDefinition } from '../definition.ts';
+import type { OauthApp } from '../../config/oauth-apps.ts';
+import type { ConnectorRequest, CredentialDefinition } from '../definition.ts';
 import { jsonSecretField } from '../fields.ts';
 import { parseJson } from '../shared/classify.ts';
+import { appRequest, authorizationUrl, CONNECT_AGAIN, oauthGrant } from '../shared/oauth-client.ts';
 import { classifyTokenResponse, tokenRequest } from '../shared/token-endpoint.ts';
 
 /** The key file's own `token_uri` is ignored, because it could name any host. */
@@ -38,14 +40,31 @@ export function serviceAccountKeyField(access: string) {
   }).optional();
 }
 
-/** Tokens for a service account (https://developers.google.com/identity/protocols/oauth2/service-account#httprest). */
-export function googleCredential<Config extends { serviceAccountKey?: string | undefined }>(
-  scope: string,
-): CredentialDefinition<Config> {
+type GoogleConfig = { serviceAccountKey?: string | undefined; grant?: string | undefined };
+
+/**
+ * Tokens for a service account (https://developers.google.com/identity/protocols/oauth2/service-account#httprest), or for an
+ * account that the seller connected (https://developers.google.com/identity/protocols/oauth2/web-server).
+ */
+export function googleCredential<Config extends GoogleConfig>(scope: string): CredentialDefinition<Config> {
+  const isGranted = ({ serviceAccountKey, grant }: GoogleConfig) =>
+    serviceAccountKey === undefined && grant !== undefined;
+
+  /** Google issues a refresh token only for `offline` access, and a second one only if the person agrees again. */
+  const authorization = authorizationUrl('https://accounts.google.com/o/oauth2/v2/auth', {
+    ...{ scope, access_type: 'offline', prompt: 'consent' },
+  });
+
+  function refresh(refreshToken: string, app: OauthApp): ConnectorRequest {
+    const parameters = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    return appRequest(TOKEN_URL, parameters, app, { sendsClientInBody: true });
+  }
+
   return {
-    fields: ['serviceAccountKey'],
-    isIn: ({ serviceAccountKey }) => serviceAccountKey !== undefined,
-    async build({ serviceAccountKey = '' }, { now }) {
+    fields: ['serviceAccountKey', 'grant'],
+    isIn: ({ serviceAccountKey, grant }) => serviceAccountKey !== undefined || grant !== undefined,
+    async build({ serviceAccountKey = '', grant = '' }, { now, app, refreshToken = grant }) {
+      if (app) return refresh(refreshToken, app);
       const key = readKey(serviceAccountKey)!;
       const issuedAt = Math.floor(now.getTime() / 1000);
       const assertion = await new SignJWT({ scope })
@@ -57,9 +76,16 @@ export function googleCredential<Config extends { serviceAccountKey?: string | u
         .sign(await importPKCS8(key.private_key, 'RS256'));
       return tokenRequest(TOKEN_URL, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
     },
-    classify(response, { serviceAccountKey = '' }) {
-      const advice = 'Create a new key for the service account, and save it.';
-      return classifyTokenResponse('Google', response, { advice, secrets: [serviceAccountKey] });
+    classify(response, { serviceAccountKey, grant }, app) {
+      const values = [serviceAccountKey, grant, app?.clientId, app?.clientSecret];
+      const secrets = values.filter((value) => value !== undefined);
+      const advice = app ? CONNECT_AGAIN : 'Create a new key for the service account, and save it.';
+      return classifyTokenResponse('Google', response, { advice, secrets });
     },
+    grant: oauthGrant({
+      ...{ vendor: 'google', title: 'Google', isUsed: isGranted, sendsClientInBody: true },
+      authorizationUrl: () => authorization,
+      tokenUrl: () => TOKEN_URL,
+    }),
   };
 }

@@ -10,6 +10,7 @@ import {
 import { headerSecretField, textField } from '../fields.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
+import { grantField } from '../shared/oauth-client.ts';
 import { googleCredential, serviceAccountKeyField } from './google-credential.ts';
 import { classifyGoogleError, googleError } from './google-error.ts';
 import {
@@ -55,6 +56,7 @@ const fields = z.strictObject({
     maxLength: 100,
   }).optional(),
   serviceAccountKey: serviceAccountKeyField('edit the spreadsheet'),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;

@@ -3,7 +3,7 @@ import type { ConnectorRequest } from '../definition.ts';
 import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
-import { clientFields, refreshTokenField } from '../shared/oauth-client.ts';
+import { clientFields, grantField, refreshTokenField } from '../shared/oauth-client.ts';
 
 const HOSTS = { production: 'quickbooks.api.intuit.com', sandbox: 'sandbox-quickbooks.api.intuit.com' } as const;
 const MINOR_VERSION = '75';
@@ -57,6 +57,7 @@ const fields = z.strictObject({
   refreshToken: refreshTokenField(
     'From the OAuth 2.0 playground of your app. Intuit replaces it regularly, and ends it after five years.',
   ),
+  grant: grantField(),
 });
 export const config = requireCredential(fields, ['clientId', 'clientSecret', 'refreshToken']);
 export type Config = z.infer<typeof config>;

@@ -8,7 +8,7 @@ import {
 } from '../definition.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
-import { oauthClient } from '../shared/oauth-client.ts';
+import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
 import { CONNECT_AGAIN, type Config, config, get, ITEM_NAME, query } from './quickbooks-config.ts';
 import { BOOKED_CURRENCY, homeCurrencyOf, isCurrency, rateOf, withoutRate } from './quickbooks-currency.ts';
 import {
@@ -44,6 +44,18 @@ export const quickbooks = defineConnector<Config>({
     tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
     needsRefreshToken: true,
     advice: CONNECT_AGAIN,
+    // Each response extends `x_refresh_token_expires_in`. Only this field counts down to the end after five years
+    // (https://github.com/intuit/oauth-jsclient/blob/4.2.5/CHANGELOG.md).
+    credentialLifetime: {
+      header: { 'x-include-refresh-token-hard-expires-in': 'true' },
+      field: 'x_refresh_token_hard_expires_in',
+    },
+    grant: {
+      vendor: 'quickbooks',
+      title: 'QuickBooks',
+      authorizationUrl: () =>
+        authorizationUrl('https://appcenter.intuit.com/connect/oauth2', { scope: 'com.intuit.quickbooks.accounting' }),
+    },
   }),
   carries: booksKind,
   // A receipt takes a lookup and a write. At most ten requests may run at once.

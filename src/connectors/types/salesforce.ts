@@ -13,7 +13,14 @@ import {
   vendorText,
 } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
-import { clientFields, oauthClient, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
+import {
+  authorizationUrl,
+  clientFields,
+  grantField,
+  oauthClient,
+  refreshTokenField,
+  rejectedToken,
+} from '../shared/oauth-client.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';
 
 const API_VERSION = 'v66.0';
@@ -71,6 +78,7 @@ const fields = z.strictObject({
   }).optional(),
   ...clientFields,
   refreshToken: refreshTokenField("Only if your app doesn't have the client credentials flow enabled."),
+  grant: grantField(),
 });
 const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
 type Config = z.infer<typeof config>;
@@ -88,6 +96,12 @@ export const salesforce = defineConnector<Config>({
     tokenUrl: ({ instanceUrl }) => `${new URL(instanceUrl).origin}/services/oauth2/token`,
     sendsClientInBody: true,
     advice: CONNECT_AGAIN,
+    grant: {
+      vendor: 'salesforce',
+      title: 'Salesforce',
+      authorizationUrl: ({ instanceUrl }) =>
+        authorizationUrl(`${new URL(instanceUrl).origin}/services/oauth2/authorize`, { scope: 'api refresh_token' }),
+    },
   }),
   carries: () => true,
 

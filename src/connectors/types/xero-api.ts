@@ -4,7 +4,7 @@ import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';
-import { clientFields, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
+import { clientFields, grantField, refreshTokenField, rejectedToken } from '../shared/oauth-client.ts';
 
 export const API_URL = 'https://api.xero.com';
 export const CONTACT_NAME = 'x402 API customers';
@@ -42,6 +42,7 @@ const fields = z
     }).optional(),
     ...clientFields,
     refreshToken: refreshTokenField('Only if your app isn’t a custom connection. Xero replaces it with each use.'),
+    grant: grantField(),
   })
   .superRefine(({ bankAccountCode, revenueAccountCode }, context) => {
     if ((bankAccountCode === undefined) === (revenueAccountCode === undefined)) return;

@@ -3,7 +3,7 @@ import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { derivedId } from '../shared/derived-id.ts';
-import { oauthClient } from '../shared/oauth-client.ts';
+import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
 import {
   API_URL,
   CONNECT_AGAIN,
@@ -40,6 +40,14 @@ export const xero = defineConnector<Config>({
     vendor: 'Xero',
     tokenUrl: () => 'https://identity.xero.com/connect/token',
     advice: CONNECT_AGAIN,
+    grant: {
+      vendor: 'xero',
+      title: 'Xero',
+      authorizationUrl: () =>
+        authorizationUrl('https://login.xero.com/identity/connect/authorize', {
+          scope: 'offline_access accounting.invoices accounting.banktransactions accounting.settings.read',
+        }),
+    },
   }),
   carries: booksKind,
   // At most five requests may run at once.

@@ -8,6 +8,7 @@ import { toProblem } from '../api/problem.ts';
 import { ProjectsPage } from '../pages/projects/projects.tsx';
 import { PAGE_ROUTES } from '../pages/routes.tsx';
 import { CurrentProjectContext } from '../parts/current-project.tsx';
+import { lazyPart } from '../parts/lazy-part.ts';
 import { Loading } from '../parts/loading.tsx';
 import { Logo } from '../parts/logo.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
@@ -16,6 +17,8 @@ import { Navigation } from './navigation.tsx';
 import { NotFound } from './not-found.tsx';
 import { PageBoundary } from './page-boundary.tsx';
 import { ProjectSwitcher } from './project-switcher.tsx';
+
+const ConnectPage = lazyPart(() => import('../pages/connectors/connect-page.tsx'), 'ConnectPage');
 
 type Account = { subject: string; onSignOut(): void };
 
@@ -26,6 +29,11 @@ export function Shell(account: Account) {
       <Route path="/">
         <Frame account={account}>
           <ProjectsPage />
+        </Frame>
+      </Route>
+      <Route path="/connect">
+        <Frame account={account}>
+          <ConnectPage />
         </Frame>
       </Route>
       <Route path="/projects/:projectId/*?">

@@ -1,5 +1,5 @@
 import { Badge, Stack, Text } from '@mantine/core';
-import { formatTime } from './format.ts';
+import { formatDay, formatTime } from './format.ts';
 
 type Destination = {
   isActive: boolean;
@@ -8,6 +8,8 @@ type Destination = {
   pausedReason?: string | null | undefined;
   /** When a connector's credentials are checked next. */
   nextProbeAt?: string | null | undefined;
+  /** When a connector's service stops accepting its credential. */
+  credentialExpiresAt?: string | null | undefined;
   failingSince?: string | null | undefined;
   circuitOpenUntil?: string | null | undefined;
 };
@@ -19,17 +21,26 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'Disabled after five days of failures. Fix the cause, then enable the destination again.',
 };
 
+/** How long before a credential ends the owner is warned. */
+const CREDENTIAL_WARNING_MILLISECONDS = 60 * 24 * 60 * 60 * 1000;
+
 const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay the skipped deliveries.';
 
 /** Whether a webhook or connector gets its events and, if not, why. */
 export function DestinationStatusBadge({ destination }: { destination: Destination }) {
   const { word, color, why } = statusOf(destination);
+  const warning = connectAgain(destination);
   return (
     <Stack gap={2} align="flex-start">
       <Badge color={color}>{word}</Badge>
       {why && (
         <Text size="xs" c="dimmed" maw={320}>
           {why}
+        </Text>
+      )}
+      {warning && (
+        <Text size="xs" fw={600} maw={320}>
+          {warning}
         </Text>
       )}
     </Stack>
@@ -41,6 +52,14 @@ export function whyPaused({ pausedReason, nextProbeAt }: Pick<Destination, 'paus
   if (!pausedReason) return 'Paused manually. Deliveries are held until you resume it.';
   const probed = nextProbeAt ? ` Tollgate will check it again at ${formatTime(nextProbeAt)}.` : '';
   return `${pausedReason} Deliveries are held until you save a fix or resume it.${probed}`;
+}
+
+/** What to do about a credential that ends soon, or undefined if there is time. */
+export function connectAgain({ isActive, credentialExpiresAt }: Destination): string | undefined {
+  if (!isActive || !credentialExpiresAt) return undefined;
+  const millisecondsLeft = Date.parse(credentialExpiresAt) - Date.now();
+  if (millisecondsLeft <= 0 || millisecondsLeft > CREDENTIAL_WARNING_MILLISECONDS) return undefined;
+  return `Connect again before ${formatDay(credentialExpiresAt)}. The service ends the stored credential then.`;
 }
 
 function statusOf(destination: Destination): Status {

@@ -50,6 +50,11 @@ export function formatTime(iso: string): string {
   });
 }
 
+/** A day in the reader's time zone. */
+export function formatDay(iso: string): string {
+  return new Date(iso).toLocaleDateString(LOCALE, { year: 'numeric', month: 'short', day: 'numeric' });
+}
+
 /** Relative time: `12 s ago`, `in 5 min`. */
 export function formatAgo(iso: string, nowMilliseconds: number): string {
   const seconds = Math.round((nowMilliseconds - Date.parse(iso)) / 1000);

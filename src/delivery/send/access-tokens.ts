@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { OauthApps } from '../../config/oauth-apps.ts';
 import type {
   ConnectorDefinition,
   ConnectorRequest,
@@ -20,7 +21,8 @@ export type Tokens = { accessToken: string; refreshToken?: string };
 
 /** How tokens are requested. `refreshToken` is the latest one that was issued. */
 export type TokenSource = {
-  build(refreshToken: string | undefined): Promise<ConnectorRequest> | ConnectorRequest;
+  /** Returns a pause instead of a request if there is nothing to request tokens with. */
+  build(refreshToken: string | undefined): Promise<ConnectorRequest | Pause> | ConnectorRequest | Pause;
   classify(response: ConnectorResponse): TokenOutcome;
 };
 
@@ -33,6 +35,7 @@ type TokenOptions = {
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   userAgent: string;
 };
+type Pause = Extract<TokenOutcome, { kind: 'pause' }>;
 type Current = { tokens: Tokens; generation: number };
 
 /** Time limit for a request for a token. */
@@ -45,7 +48,7 @@ const MAX_ROUNDS = 3;
  * Creates the function that runs requests with a current access token of a connector or webhook. Tokens are sealed and
  * shared by all processes. One process at a time gets a new token. No transaction is open during the call. The token, and
  * the refresh token that came with it, are stored before they are used. They are discarded if the credential was changed
- * meanwhile.
+ * meanwhile, or if this process took so long that another one took over.
  */
 export function createWithAccessToken(
   { pool, egress, secretBox, userAgent }: TokenOptions,
@@ -67,31 +70,32 @@ export function createWithAccessToken(
       const { generation } = row;
       const isAccepted = generation !== rejected;
       if (row.isFresh && isAccepted) return { tokens: open(owner, row), generation };
-      if (!(await store.takeLease(owner, generation))) {
+      const lease = await store.takeLease(owner, generation);
+      if (!lease) {
         if (row.isValid && isAccepted) return { tokens: open(owner, row), generation };
         break;
       }
       const known = row.sealed === '' ? undefined : open(owner, row);
       const outcome = await request(source, known?.refreshToken).catch(async (error) => {
-        await store.dropLease(owner, generation);
+        await store.dropLease(owner, lease);
         throw error;
       });
       if (outcome.kind !== 'token') {
-        await store.dropLease(owner, generation);
+        await store.dropLease(owner, lease);
         return outcome;
       }
-      const { accessToken, lifetimeSeconds, refreshToken = known?.refreshToken } = outcome;
+      const { accessToken, refreshToken = known?.refreshToken } = outcome;
       const tokens: Tokens = { accessToken, ...(refreshToken !== undefined && { refreshToken }) };
       const sealed = secretBox.seal(JSON.stringify(tokens), cellOf(owner));
-      if (await store.store(owner, { generation, sealed, lifetimeSeconds })) {
-        return { tokens, generation: generation + 1 };
-      }
+      if (await store.store(owner, lease, { ...outcome, sealed })) return { tokens, generation: generation + 1 };
     }
     return { kind: 'wait', afterSeconds: WAIT_SECONDS };
   }
 
   async function request(source: TokenSource, refreshToken: string | undefined): Promise<TokenOutcome> {
-    const { method, url, headers, body } = await source.build(refreshToken);
+    const built = await source.build(refreshToken);
+    if ('kind' in built) return built;
+    const { method, url, headers, body } = built;
     const response = await egress.send({
       ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
       ...(body !== undefined && { body }),
@@ -125,8 +129,10 @@ export function createWithAccessToken(
 /**
  * Creates the function that runs a connector's requests with a current access token, for configs that have a longer-lived
  * credential. Other configs are used as they are.
+ *
+ * @param options `oauthApps` are the operator's, for configs with a connected account.
  */
-export function createWithToken(options: TokenOptions) {
+export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & { oauthApps?: OauthApps }) {
   const withAccessToken = createWithAccessToken(options, 'connector');
 
   /** Does `work` with a config that has a current access token, like `withAccessToken`. */
@@ -139,9 +145,14 @@ export function createWithToken(options: TokenOptions) {
     const { credential } = definition;
     if (!credential?.isIn(config)) return work({ config, secrets: secretsOf(definition, config) });
     const { id, projectId } = connector;
+    const grant = credential.grant?.isUsed(config) ? credential.grant : undefined;
+    const app = grant && oauthApps[grant.vendor];
     const source: TokenSource = {
-      build: (refreshToken) => credential.build(config, { now: new Date(), ...(refreshToken && { refreshToken }) }),
-      classify: (response) => credential.classify(response, config),
+      build: (refreshToken) =>
+        grant && !app
+          ? { kind: 'pause', reason: noApp(grant.title) }
+          : credential.build(config, { now: new Date(), ...(refreshToken && { refreshToken }), ...(app && { app }) }),
+      classify: (response) => credential.classify(response, config, app),
     };
     return withAccessToken({ id, projectId }, source, ({ accessToken, refreshToken }) => {
       const secrets = [...secretsOf(definition, config), accessToken, ...(refreshToken ? [refreshToken] : [])];
@@ -149,3 +160,6 @@ export function createWithToken(options: TokenOptions) {
     });
   };
 }
+
+const noApp = (vendor: string) =>
+  `This service no longer connects ${vendor} accounts. Enter other credentials, or ask its operator.`;

@@ -7,6 +7,8 @@ export type TokenOwner = {
   /** The encrypted credential that the caller has. If the owner has another one by now, it has no token for the caller. */
   sealedCredential?: string;
 };
+/** The right to get a token: nobody else has one for this owner and generation until the lease ends. */
+export type Lease = { generation: number; until: string };
 export type TokenRow = { sealed: string; isFresh: boolean; isValid: boolean; generation: number };
 
 /** The tables of tokens and of their owners, and the column with the credential that tokens come from. */
@@ -20,11 +22,19 @@ const EARLY_SECONDS = 300;
 /** Longer than a request to a vendor can take, so two processes never get a token at the same time. */
 const LEASE_SECONDS = 60;
 
+/** Notes when the vendor ends the credential itself, if it says so. */
+const DATED = `
+  dated AS (
+    UPDATE "Connector" SET "credentialExpiresAt" = now() + make_interval(secs => $7::float8)
+    FROM stored WHERE "Connector"."id" = stored."id" AND $7::float8 IS NOT NULL
+  )`;
+
 /** The statements on the tokens of connectors or of webhooks. */
 export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES) {
   const { table, owners, credential } = TOKEN_TABLES[kind];
   const hasCredential = (parameter: number) =>
     `($${parameter}::text IS NULL OR owner."${credential}" = $${parameter}::text)`;
+  const isDated = kind === 'connector';
 
   return {
     /** @returns undefined if the owner's credential was changed, or the owner was deleted. */
@@ -42,39 +52,58 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
       return rows[0];
     },
 
-    async takeLease({ id, projectId, sealedCredential }: TokenOwner, generation: number): Promise<boolean> {
-      const { rowCount } = await pool.query(
+    /** @returns undefined if another process has the lease, or if there is a newer token or credential. */
+    async takeLease({ id, projectId, sealedCredential }: TokenOwner, generation: number): Promise<Lease | undefined> {
+      const { rows } = await pool.query<{ until: string }>(
         `INSERT INTO "${table}" AS token ("id", "projectId", "leaseUntil")
          SELECT owner."id", owner."projectId", now() + make_interval(secs => ${LEASE_SECONDS})
          FROM "${owners}" owner WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(4)}
          ON CONFLICT ("id") DO UPDATE SET "leaseUntil" = excluded."leaseUntil"
-         WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())`,
+         WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())
+         RETURNING "leaseUntil"::text AS "until"`,
         [id, projectId, generation, sealedCredential],
       );
-      return rowCount === 1;
+      return rows[0] && { generation, until: rows[0].until };
     },
 
     /** So that a retry doesn't have to wait for the lease to end. */
-    async dropLease({ id }: TokenOwner, generation: number): Promise<void> {
-      await pool.query(`UPDATE "${table}" SET "leaseUntil" = NULL WHERE "id" = $1 AND "generation" = $2`, [
-        id,
-        generation,
-      ]);
+    async dropLease({ id }: TokenOwner, { generation, until }: Lease): Promise<void> {
+      await pool.query(
+        `UPDATE "${table}" SET "leaseUntil" = NULL
+         WHERE "id" = $1 AND "generation" = $2 AND "leaseUntil" = $3::timestamptz`,
+        [id, generation, until],
+      );
     },
 
-    /** @returns false if the credential was changed since the lease was taken, or the owner was deleted. */
+    /**
+     * Stores a token and ends the lease. The owner's row is locked first, as in every change of its credential.
+     *
+     * @returns false if the credential was changed since the lease was taken, if another process took over because the
+     *   lease had ended, or if the owner was deleted. In the second case, the vendor may have replaced this token already.
+     */
     async store(
       { id, sealedCredential }: TokenOwner,
-      token: { generation: number; sealed: string; lifetimeSeconds: number },
+      { generation, until }: Lease,
+      token: { sealed: string; lifetimeSeconds: number; credentialLifetimeSeconds?: number },
     ): Promise<boolean> {
       const { rowCount } = await pool.query(
-        `UPDATE "${table}" AS token SET
-           "sealed" = $3, "expiresAt" = now() + make_interval(secs => $4), "generation" = token."generation" + 1,
-           "leaseUntil" = NULL
-         FROM "${owners}" AS owner
-         WHERE token."id" = $1 AND token."generation" = $2
-           AND owner."id" = token."id" AND owner."projectId" = token."projectId" AND ${hasCredential(5)}`,
-        [id, token.generation, token.sealed, token.lifetimeSeconds, sealedCredential],
+        `WITH owner AS (
+           SELECT owner."id", owner."projectId" FROM "${owners}" owner
+           WHERE owner."id" = $1 AND ${hasCredential(6)} FOR NO KEY UPDATE
+         ), stored AS (
+           UPDATE "${table}" AS token SET
+             "sealed" = $4, "expiresAt" = now() + make_interval(secs => $5), "generation" = token."generation" + 1,
+             "leaseUntil" = NULL
+           FROM owner
+           WHERE token."id" = owner."id" AND token."projectId" = owner."projectId"
+             AND token."generation" = $2 AND token."leaseUntil" = $3::timestamptz
+           RETURNING token."id"
+         )${isDated ? `, ${DATED}` : ''}
+         SELECT FROM stored`,
+        [
+          ...[id, generation, until, token.sealed, token.lifetimeSeconds, sealedCredential],
+          ...(isDated ? [token.credentialLifetimeSeconds] : []),
+        ],
       );
       return rowCount === 1;
     },

@@ -3,21 +3,25 @@ import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { addressFields, type ConnectorConfig } from '../../connectors/describe.ts';
 import type { Transaction } from '../../database/client.ts';
 
-/**
- * Forgets a connector's access token and refresh token if the credential that they came from was changed, or the address
- * that they would be sent to. A process that is getting a token at this moment can't store it anymore.
- */
-export async function forgetToken(
-  tx: Transaction,
+/** Whether a change affects the credential that a connector's tokens came from, or the address that they are sent to. */
+export function changesCredential(
   definition: ConnectorDefinition,
-  { id, before, after }: { id: string; before: ConnectorConfig; after: ConnectorConfig },
-): Promise<void> {
+  before: ConnectorConfig,
+  after: ConnectorConfig,
+): boolean {
   const { credential } = definition;
-  if (!credential) return;
+  if (!credential) return false;
   const names = [...credential.fields, ...addressFields(definition).map(({ name }) => name)];
-  if (names.every((name) => isDeepStrictEqual(before[name], after[name]))) return;
+  return names.some((name) => !isDeepStrictEqual(before[name], after[name]));
+}
+
+/**
+ * Forgets a connector's access token and refresh token. A process that is getting a token at this moment can't store it
+ * anymore.
+ */
+export async function forgetToken(tx: Transaction, connectorId: string): Promise<void> {
   await tx.connectorToken.updateMany({
-    where: { id },
+    where: { id: connectorId },
     data: { sealed: '', expiresAt: null, leaseUntil: null, generation: { increment: 1 } },
   });
 }

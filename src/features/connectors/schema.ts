@@ -7,11 +7,13 @@ import { resolvePage } from '../../schema/connections.ts';
 import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { asDestination, destinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
+import type { ConnectorAuthorizations } from './authorizations.ts';
 import type { ConnectorService } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
     connectors: ConnectorService;
+    connectorAuthorizations: ConnectorAuthorizations;
   }
 }
 
@@ -40,6 +42,13 @@ export const Connector = builder.prismaNode('Connector', {
         'the connector isn’t paused, if you paused it, if it rejected five deliveries in a row, or if its service has ' +
         'no such check.',
       resolve: ({ isActive, nextProbeAt }) => (isActive ? nextProbeAt : null),
+    }),
+    credentialExpiresAt: t.expose('credentialExpiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When the service stops accepting the stored credential. Connect the connector again before then. Null if the ' +
+        'service doesn’t say, which only QuickBooks does.',
     }),
   }),
 });
@@ -90,6 +99,11 @@ const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
     fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
     eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
     canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
+    connectWith: t.string({
+      nullable: true,
+      description:
+        'The vendor whose accounts you can connect with `startConnectorAuthorization`; null if you have to enter credentials.',
+    }),
     vendorLimit: t.field({
       type: ConnectorTypeLimit,
       nullable: true,
@@ -103,7 +117,7 @@ builder.queryField('connectorTypes', (t) =>
     type: [ConnectorTypeInfo],
     nullable: true,
     description: 'Every connector type with its config fields.',
-    resolve: () =>
+    resolve: (_root, _args, { services }) =>
       listConnectors().map((definition) => ({
         type: definition.type,
         title: definition.title,
@@ -113,6 +127,7 @@ builder.queryField('connectorTypes', (t) =>
         fields: describeFields(definition),
         eventTypes: carriedKinds(definition),
         canProbe: definition.probe !== undefined,
+        connectWith: services.connectorAuthorizations.vendorOf(definition),
         vendorLimit: definition.vendorLimit ? { burst: 1, ...definition.vendorLimit } : null,
       })),
   }),
@@ -219,6 +234,62 @@ builder.relayMutationField(
     description: 'The result of `deleteConnector`.',
     outputFields: (t) => ({
       connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted connector.' }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'startConnectorAuthorization',
+  {
+    description: 'Properties of the connector. Credentials in `config` are ignored.',
+    inputFields: (t) => ({
+      projectId: t.id({ required: true, description: 'The project of the connector.' }),
+      connectorId: t.id({ description: 'The connector to connect again. Omit it to create one.' }),
+      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
+      config: t.field({
+        type: 'JSON',
+        required: true,
+        description: 'The configuration. For an existing connector, the config fields to change.',
+      }),
+      ...subscriptionInputs(t),
+    }),
+  },
+  {
+    description:
+      'Starts to connect an account to a connector, with an app of this service’s operator. Send the user to ' +
+      '`authorizationUrl`. The vendor returns them to the console, which calls `finishConnectorAuthorization` within ten ' +
+      'minutes. API keys can’t do this.',
+    resolve: async (_root, { input: { projectId, ...input } }, { services, viewer }) => ({
+      authorizationUrl: await services.connectorAuthorizations.start(viewer, projectId, input),
+    }),
+  },
+  {
+    description: 'The result of `startConnectorAuthorization`.',
+    outputFields: (t) => ({
+      authorizationUrl: t.exposeString('authorizationUrl', { description: 'The vendor’s page where the user agrees.' }),
+    }),
+  },
+);
+
+builder.relayMutationField(
+  'finishConnectorAuthorization',
+  {
+    description: 'What the vendor returned.',
+    inputFields: (t) => ({
+      state: t.string({ required: true, description: 'The `state` that the vendor returned. It works once.' }),
+      code: t.string({ required: true, description: 'The `code` that the vendor returned.' }),
+    }),
+  },
+  {
+    description:
+      'Creates or changes the connector after the user has agreed. Only the user who started it can finish it. API keys ' +
+      'can’t do this.',
+    resolve: (_root, { input }, { services, viewer }) => services.connectorAuthorizations.finish(viewer, input),
+  },
+  {
+    description: 'The result of `finishConnectorAuthorization`.',
+    outputFields: (t) => ({
+      connector: t.field({ type: Connector, description: 'The connector.', resolve: (connector) => connector }),
     }),
   },
 );

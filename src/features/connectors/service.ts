@@ -32,7 +32,7 @@ import {
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
-import { forgetToken } from './forget-token.ts';
+import { changesCredential, forgetToken } from './forget-token.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // `z.record` would silently drop a key named `__proto__`.
@@ -40,8 +40,9 @@ const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
 );
-const createInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
-const updateInput = createInput.omit({ type: true }).partial().extend(switchShape);
+/** What a new connector needs. */
+export const connectorInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
+const updateInput = connectorInput.omit({ type: true }).partial().extend(switchShape);
 
 export type CreateConnectorInput = SubscriptionInput & { type: ConnectorType; config?: unknown };
 export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & SwitchInput>;
@@ -98,7 +99,7 @@ export function createConnectorService(options: {
 
     async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { type, config, ...values } = parseInput(createInput, input);
+      const { type, config, ...values } = parseInput(connectorInput, input);
       const definition = getConnector(type);
       const checked = parseConfig(definition, config, egressAllow);
       requireCarriedKind(definition, values.eventTypes);
@@ -141,6 +142,7 @@ export function createConnectorService(options: {
         const shown = current.config as ConnectorConfig;
         const before = changes && open(current);
         const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
+        const isNewCredential = before && after && changesCredential(definition, before, after);
         const change = pauseChange({ isPaused, mayFix: changes !== undefined || values.isActive === true }, current);
         const updated = await tx.connector.update({
           where: { id },
@@ -156,9 +158,10 @@ export function createConnectorService(options: {
               ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
               memory: {},
             }),
+            ...(isNewCredential && { credentialExpiresAt: null }),
           },
         });
-        if (before && after) await forgetToken(tx, definition, { id, before, after });
+        if (isNewCredential) await forgetToken(tx, id);
         const names = Object.keys(changes ?? {});
         const config = Object.fromEntries(
           names.map((name) => [name, (updated.config as ConnectorConfig)[name] ?? null]),

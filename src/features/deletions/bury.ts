@@ -29,7 +29,7 @@ export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhe
   await tx.connectorToken.deleteMany({ where: { connector: where } });
   const data: Prisma.ConnectorUncheckedUpdateManyInput = {
     ...BURIED,
-    ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null },
+    ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null, credentialExpiresAt: null },
   };
   return (await tx.connector.updateMany({ where, data })).count;
 }

@@ -212,6 +212,33 @@ test('rows that Google Sheets has stored are not written again if it then reject
   expect(calls.filter(({ url }) => url.pathname.endsWith(':append'))).toHaveLength(1);
 });
 
+test('a connector shows when Intuit ends its credential, until another one is saved', async () => {
+  const days = 45;
+  const shown = async (id: string) =>
+    (await stage.user.rest<{ credentialExpiresAt: string | null }>('GET', `${stage.base}/connectors/${id}`)).body
+      .credentialExpiresAt;
+  const accessToken = 'token-of-intuit';
+  stage.vendors.accept(accessToken);
+  server.receiver.answerNext({
+    body: JSON.stringify({
+      ...{ access_token: accessToken, expires_in: 3_600, refresh_token: 'refresh-2' },
+      ...{ x_refresh_token_expires_in: 8_726_400, x_refresh_token_hard_expires_in: days * 86_400 },
+    }),
+  });
+  const credential = { ...CLIENT, refreshToken: 'refresh-1' };
+  const { id } = await stage.connect('quickbooks', { config: { ...credential, accessToken: undefined } });
+  expect(await shown(id)).toBeNull();
+  await stage.user.rest('POST', `${stage.base}/connectors/${id}/test`, {});
+  const end = Date.parse((await shown(id))!);
+  expect(Math.abs(end - Date.now() - days * 86_400_000)).toBeLessThan(600_000);
+
+  await stage.patch(id, { config: { realmId: '9130355377388384' } });
+  expect(Date.parse((await shown(id))!)).toBe(end);
+  const { body } = await stage.patch(id, { config: { refreshToken: 'refresh-of-another-consent' } });
+  expect(body).toMatchObject({ credentialExpiresAt: null });
+  expect(await shown(id)).toBeNull();
+});
+
 describe('a config', () => {
   const create = async (type: ConnectorType, config: object) =>
     (await stage.user.rest('POST', `${stage.base}/connectors`, { type, config, eventTypes: ['*'] })) as {

@@ -39,6 +39,7 @@ const oauthClient = (mark: string) => ({
   clientId: 'client-1',
   clientSecret: awkward(mark),
   refreshToken: `refresh-${awkward(mark)}`,
+  grant: `grant-${awkward(mark)}`,
 });
 
 /**
@@ -115,7 +116,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
       tableId: 'events',
       accessToken: `ya29.${awkward(mark)}`,
     },
-    optional: { serviceAccountKey: serviceAccountKey(mark) },
+    optional: { serviceAccountKey: serviceAccountKey(mark), grant: `grant-${awkward(mark)}` },
   }),
   supabase: (mark) => ({
     required: { url: 'https://abcdefghijklmnopqrst.supabase.co', apiKey: `sb_secret_${awkward(mark)}` },
@@ -123,7 +124,11 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
   'google-sheets': (mark) => ({
     required: { spreadsheetId: '1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms', accessToken: `ya29.${awkward(mark)}` },
-    optional: { sheetName: "Bob's sales/2026", serviceAccountKey: serviceAccountKey(mark) },
+    optional: {
+      sheetName: "Bob's sales/2026",
+      serviceAccountKey: serviceAccountKey(mark),
+      grant: `grant-${awkward(mark)}`,
+    },
   }),
   dune: (mark) => ({
     required: { apiKey: awkward(mark) },

@@ -1,15 +1,25 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { OauthApps } from '../../../src/config/oauth-apps.ts';
 import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
 import { choiceField, secretField, textField } from '../../../src/connectors/fields.ts';
 import { requireCredential } from '../../../src/connectors/shared/credential-rule.ts';
-import { clientFields, oauthClient, refreshTokenField } from '../../../src/connectors/shared/oauth-client.ts';
-import { openDatabase } from '../../../src/database/client.ts';
+import {
+  clientFields,
+  grantField,
+  oauthClient,
+  refreshTokenField,
+} from '../../../src/connectors/shared/oauth-client.ts';
+import { findConnector } from '../../../src/connectors/types/registry.ts';
+import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { createWithToken, type NotReady, type WithToken } from '../../../src/delivery/send/access-tokens.ts';
-import { forgetToken } from '../../../src/features/connectors/forget-token.ts';
+import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
+import { createEgress, type Egress } from '../../../src/egress/egress.ts';
+import { changesCredential, forgetToken } from '../../../src/features/connectors/forget-token.ts';
 import { buryConnectors } from '../../../src/features/deletions/bury.ts';
 import { startTokenServer, type TokenServer } from '../../connectors/support/token-server.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage } from '../support.ts';
 
 let stage: Stage;
@@ -19,11 +29,13 @@ let connector: { id: string; projectId: string };
 let processes: [WithToken, WithToken, WithToken];
 
 const CONFIG = { clientId: 'client', clientSecret: 'secret-0123456789', refreshToken: 'refresh-0123456789' };
+const GRANT = { vendor: 'xero', title: 'Test', authorizationUrl: () => 'https://example.com' } as const;
 const config = requireCredential(
   z.strictObject({
     accessToken: secretField({ title: 'Token', description: 'A token.' }).optional(),
     ...clientFields,
     refreshToken: refreshTokenField('For tests.'),
+    grant: grantField(),
     tenantId: textField({ title: 'Tenant', description: 'Any.' }).optional(),
     site: choiceField(['eu', 'us'], { title: 'Site', description: 'Where.', decidesAddress: true }).optional(),
   }),
@@ -34,7 +46,7 @@ const definition = defineConnector<z.infer<typeof config>>({
   ...{ type: 'xero', title: 'Test', category: 'Accounting', description: 'For tests.' },
   documentationUrl: 'https://example.com',
   config,
-  credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.' }),
+  credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.', grant: GRANT }),
   carries: () => true,
   build: () => ({ skip: 'never' }),
   classify: () => ({ kind: 'delivered' }),
@@ -55,8 +67,9 @@ beforeEach(async () => {
   server.grants.length = 0;
 });
 
-function start(egress: Pick<Stage['egress'], 'send'> = stage.egress): WithToken {
-  return createWithToken({ pool: stage.pool, egress, secretBox: stage.secretBox, userAgent: 'Tollgate/1.2.3' });
+function start(egress: Pick<Stage['egress'], 'send'> = stage.egress, oauthApps: OauthApps = {}): WithToken {
+  const { pool, secretBox } = stage;
+  return createWithToken({ pool, egress, secretBox, userAgent: 'Tollgate/1.2.3', oauthApps });
 }
 
 type Used = { token: string; isUnauthorized: boolean };
@@ -82,6 +95,12 @@ const endLease = () =>
   stage.pool.query(`UPDATE "ConnectorToken" SET "leaseUntil" = now() - interval '1 second' WHERE "id" = $1`, [
     connector.id,
   ]);
+
+/** Changes the config as the connector service does. */
+async function change(db: Database, after: Record<string, unknown>): Promise<void> {
+  if (!changesCredential(definition, CONFIG, after)) return;
+  await db.prisma.$transaction((tx) => forgetToken(tx, connector.id));
+}
 
 describe('an access token', () => {
   test('is requested once for all processes, and used until five minutes before it expires', async () => {
@@ -198,6 +217,59 @@ describe('a refresh token', () => {
     expect(await use(processes[2])).toMatchObject({ isUnauthorized: false });
   });
 
+  test('is kept if a process that got an older one resumes after its lease has ended', async () => {
+    await use(processes[0]);
+    await expireIn(0);
+    const stalled = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const slow = start({
+      async send(request) {
+        const response = await stage.egress.send(request);
+        stalled[0].resolve();
+        await stalled[1].promise;
+        return response;
+      },
+    });
+    const late = use(slow);
+    await stalled[0].promise;
+    await endLease();
+    const successor = start({
+      async send(request) {
+        const response = await stage.egress.send(request);
+        stalled[1].resolve();
+        // While another process gets a token, the late one uses none.
+        expect(await late).toMatchObject({ kind: 'wait' });
+        return response;
+      },
+    });
+    expect(await use(successor)).toMatchObject({ isUnauthorized: false });
+    await expireIn(0);
+    expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
+  });
+
+  test('that a process is getting is not requested by others when a late process fails', async () => {
+    const late = Promise.withResolvers<never>();
+    const asked = Promise.withResolvers<void>();
+    const slow = start({
+      send() {
+        asked.resolve();
+        return late.promise;
+      },
+    });
+    const failing = use(slow);
+    await asked.promise;
+    await endLease();
+    const successor = start({
+      async send(request) {
+        late.reject(new Error('too late'));
+        await expect(failing).rejects.toThrow('too late');
+        expect(await use(processes[0])).toMatchObject({ kind: 'wait' });
+        return stage.egress.send(request);
+      },
+    });
+    expect(await use(successor)).toMatchObject({ isUnauthorized: false });
+    expect(server.grants).toHaveLength(1);
+  });
+
   test('that was issued for an old credential is discarded, even if it arrives after the change', async () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     const after = { ...CONFIG, refreshToken: 'refresh-of-the-new-credential' };
@@ -207,7 +279,7 @@ describe('a refresh token', () => {
         const response = await stage.egress.send(request);
         if (isChanged) return response;
         isChanged = true;
-        await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+        await change(db, after);
         server.connect(after.refreshToken);
         return response;
       },
@@ -224,7 +296,7 @@ describe('a refresh token', () => {
     await use(processes[0]);
     const before = await row();
     const after = { ...CONFIG, tenantId: 'other' };
-    await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+    await change(db, after);
     expect(await row()).toEqual(before);
     await db.close();
   });
@@ -233,7 +305,7 @@ describe('a refresh token', () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     await use(processes[0]);
     const after = { ...CONFIG, site: 'us' };
-    await db.prisma.$transaction((tx) => forgetToken(tx, definition, { id: connector.id, before: CONFIG, after }));
+    await change(db, after);
     expect(await row()).toMatchObject({ sealed: '', expiresAt: null, generation: 2 });
     await db.close();
   });
@@ -278,5 +350,103 @@ describe('a token endpoint that', () => {
     const broken = start({ send: () => Promise.reject(new Error('no network')) });
     await expect(use(broken)).rejects.toThrow('no network');
     expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
+  });
+});
+
+describe('a connected account', () => {
+  const GRANTED = { grant: 'refresh-of-the-account' };
+  const app = { clientId: 'operator', clientSecret: 'operator-secret-0123456789' };
+
+  test('gets its tokens with the operator’s app, and a credential of the seller’s own comes first', async () => {
+    const withApp = start(stage.egress, { xero: app });
+    server.connect(GRANTED.grant);
+    expect(await use(withApp, GRANTED)).toMatchObject({ isUnauthorized: false });
+    expect(server.grants[0]!.parameters.get('refresh_token')).toBe(GRANTED.grant);
+    expect(server.grants[0]!.authorization).toBe(`Basic ${btoa(`${app.clientId}:${app.clientSecret}`)}`);
+
+    await stage.pool.query('DELETE FROM "ConnectorToken"');
+    server.connect(CONFIG.refreshToken);
+    expect(await use(withApp, { ...CONFIG, ...GRANTED })).toMatchObject({ isUnauthorized: false });
+    expect(server.grants[1]!.authorization).toBe(`Basic ${btoa(`${CONFIG.clientId}:${CONFIG.clientSecret}`)}`);
+  });
+
+  test('pauses the connector if the operator no longer has an app', async () => {
+    expect(await use(processes[1], GRANTED)).toEqual({
+      kind: 'pause',
+      reason: 'This service no longer connects Test accounts. Enter other credentials, or ask its operator.',
+    });
+    expect(await row()).toMatchObject({ leaseUntil: null });
+    expect(server.grants).toEqual([]);
+  });
+
+  test('doesn’t show the operator’s secret even if the vendor quotes it', async () => {
+    server.receiver.answerNext({
+      statusCode: 400,
+      body: JSON.stringify({ error: 'invalid_client', error_description: `Unknown: ${app.clientSecret}` }),
+    });
+    const result = await use(start(stage.egress, { xero: app }), GRANTED);
+    expect(result).toMatchObject({ kind: 'pause', reason: expect.stringContaining('Connect the account again') });
+    expect(JSON.stringify(result)).not.toContain(app.clientSecret);
+  });
+});
+
+describe('the time when a credential ends', () => {
+  const day = 86_400;
+  const endsInDays = async () => {
+    const { rows } = await stage.pool.query<{ days: number | null }>(
+      `SELECT extract(epoch FROM "credentialExpiresAt" - now())::float8 / ${day} AS "days" FROM "Connector" WHERE "id" = $1`,
+      [connector.id],
+    );
+    return rows[0]!.days;
+  };
+  const useQuickBooks = () =>
+    processes[0](connector, findConnector('quickbooks')!, CONFIG, async () => ({ isUnauthorized: false }));
+  /** Intuit's response: each token extends the first number, but not the second. */
+  const respond = (seconds?: unknown) =>
+    hosted.answerNext({
+      body: JSON.stringify({
+        ...{
+          access_token: 'token',
+          expires_in: 3_600,
+          refresh_token: 'refresh',
+          x_refresh_token_expires_in: 8_726_400,
+        },
+        x_refresh_token_hard_expires_in: seconds,
+      }),
+    });
+
+  let hosted: Receiver;
+  let intuit: Egress;
+  beforeAll(async () => {
+    hosted = await startReceiver();
+    const hostOverrides = { 'oauth.platform.intuit.com': hosted.url };
+    intuit = createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log: stage.log, hostOverrides });
+    processes[0] = start(intuit);
+  });
+  afterAll(async () => {
+    processes[0] = start();
+    await intuit?.close();
+    await hosted?.close();
+  });
+
+  test('is read from every response of Intuit, which sends it only if it is asked to', async () => {
+    expect(await endsInDays()).toBeNull();
+    respond(1_000 * day);
+    await useQuickBooks();
+    expect(hosted.requests[0]!.headers).toMatchObject({ 'x-include-refresh-token-hard-expires-in': 'true' });
+    expect(await endsInDays()).toBeCloseTo(1_000, 1);
+    await expireIn(0);
+    respond(900 * day);
+    await useQuickBooks();
+    expect(await endsInDays()).toBeCloseTo(900, 1);
+  });
+
+  test.each([undefined, 'soon', -5, 1e300])('stays as it is if the response has %o instead', async (seconds) => {
+    respond(1_000 * day);
+    await useQuickBooks();
+    await expireIn(0);
+    respond(seconds);
+    expect(await useQuickBooks()).toEqual({ isUnauthorized: false });
+    expect(await endsInDays()).toBeCloseTo(1_000, 1);
   });
 });

@@ -1,15 +1,16 @@
 import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { IconExternalLink, IconKey, IconPlugConnectedX } from '@tabler/icons-react';
+import { IconExternalLink, IconKey, IconPlugConnected, IconPlugConnectedX } from '@tabler/icons-react';
 import {
   CreateConnectorDocument,
   type EventTypeFilter,
+  StartConnectorAuthorizationDocument,
   UpdateConnectorDocument,
 } from '../../../generated/console/connectors.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields } from '../../parts/destination-fields.tsx';
-import { whyPaused } from '../../parts/destination-status.tsx';
+import { connectAgain, whyPaused } from '../../parts/destination-status.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { ConfigField } from './config-field.tsx';
@@ -26,6 +27,9 @@ function configValues(info: ConnectorInfo, connector: ConnectorRow | undefined):
   };
   return Object.fromEntries(info.fields.map((field) => [field.name, storedValue(field)]));
 }
+
+/** The connected account is set by connecting it. */
+const isEntered = ({ name }: ConnectorInfo['fields'][number]) => name !== 'grant';
 
 /** Clearing a stored field removes it (`null`). Fields that were already empty are left out. */
 function configInput(values: ConfigValues, before: ConfigValues): Record<string, unknown> {
@@ -65,7 +69,8 @@ export function ConnectorForm(props: {
   const neededAgain = connector ? secretsNeededAgain(info, form.values.config, before) : [];
   const creation = useSubmit(CreateConnectorDocument);
   const change = useSubmit(UpdateConnectorDocument);
-  const { problem, isBusy } = connector ? change : creation;
+  const start = useSubmit(StartConnectorAuthorizationDocument);
+  const { problem = start.problem, isBusy } = connector ? change : creation;
   useServerErrors(form, problem);
   const save = form.onSubmit(async ({ config, ...subscription }) => {
     const values = { config: configInput(config, before), ...destinationInput<EventTypeFilter>(subscription) };
@@ -74,6 +79,18 @@ export function ConnectorForm(props: {
       : await creation.submit({ input: { projectId: project.id, type: info.type, ...values } });
     if (saved) onSaved();
   });
+  /** The server checks the form, because credentials that are usually needed aren't needed here. */
+  async function connect() {
+    const { config, ...subscription } = form.getValues();
+    const mistake = checkFilter(subscription.filter);
+    if (mistake) return form.setFieldError('filter', mistake);
+    const values = { config: configInput(config, before), ...destinationInput<EventTypeFilter>(subscription) };
+    const place = { projectId: project.id, type: info.type, ...(connector && { connectorId: connector.id }) };
+    const started = await start.submit({ input: { ...place, ...values } });
+    if (started?.startConnectorAuthorization)
+      window.location.assign(started.startConnectorAuthorization.authorizationUrl);
+  }
+  const isConnected = before.grant !== undefined && before.grant !== '';
   return (
     <Modal opened onClose={onClose} title={info.title} size="lg">
       <form onSubmit={save}>
@@ -89,6 +106,11 @@ export function ConnectorForm(props: {
               {whyPaused(connector)}
             </Alert>
           )}
+          {connector && connectAgain(connector) && (
+            <Alert color="orange" icon={<IconKey size={18} />} title="Connect again">
+              {connectAgain(connector)}
+            </Alert>
+          )}
           {neededAgain.length > 0 && (
             <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
               Enter these again to confirm that the new address may receive them:{' '}
@@ -96,7 +118,22 @@ export function ConnectorForm(props: {
             </Alert>
           )}
           <FormProblem form={form} problem={problem} />
-          {info.fields.map((field) => (
+          {info.connectWith && (
+            <Group justify="space-between">
+              <Text size="sm">
+                {isConnected ? 'An account is connected.' : 'Connect your account, so that you don’t need credentials.'}
+              </Text>
+              <Button
+                variant="light"
+                leftSection={<IconPlugConnected size={16} />}
+                loading={start.isBusy}
+                onClick={() => void connect()}
+              >
+                {isConnected ? `Connect ${info.connectWith} again` : `Connect ${info.connectWith}`}
+              </Button>
+            </Group>
+          )}
+          {info.fields.filter(isEntered).map((field) => (
             <ConfigField key={field.name} field={field} input={form.getInputProps(`config.${field.name}`)} />
           ))}
           <DestinationFields form={form} />

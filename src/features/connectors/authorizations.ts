@@ -1,0 +1,218 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { requireUser } from '../../auth/access.ts';
+import { requireProject } from '../../auth/require-project.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { OauthApp, OauthApps } from '../../config/oauth-apps.ts';
+import type {
+  ConnectorDefinition,
+  ConnectorRequest,
+  ConnectorType,
+  GrantDefinition,
+} from '../../connectors/definition.ts';
+import type { ConnectorConfig } from '../../connectors/describe.ts';
+import { getConnector } from '../../connectors/types/registry.ts';
+import type { Database } from '../../database/client.ts';
+import { TOKEN_TIMEOUT_SECONDS } from '../../delivery/send/access-tokens.ts';
+import { MAX_RESPONSE_BYTES } from '../../delivery/send/response-text.ts';
+import { toResponse } from '../../delivery/send/vendor-response.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import { invalidField, notFound } from '../../errors.ts';
+import type { Connector } from '../../generated/prisma/client.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { parseInput } from '../../validation.ts';
+import type { SubscriptionInput } from '../destinations/input.ts';
+import { parseConfig } from './config.ts';
+import { type ConnectorService, connectorInput } from './service.ts';
+
+const startInput = connectorInput.extend({ connectorId: z.string().nullish() });
+const finishInput = z.strictObject({ state: z.string().max(200), code: z.string().min(1).max(4096) });
+
+/** `connectorId` connects an existing connector again. Otherwise, a new one is created. */
+export type StartAuthorizationInput = SubscriptionInput & {
+  type: ConnectorType;
+  config?: unknown;
+  connectorId?: string | null;
+};
+export type ConnectorAuthorizations = ReturnType<typeof createConnectorAuthorizations>;
+
+type Values = Pick<z.infer<typeof startInput>, 'type' | 'connectorId' | 'config'>;
+/** `input` as it was given: the service that it is for checks it again. */
+type Started = { verifier: string; input: StartAuthorizationInput & Values };
+type Row = { id: string; projectId: string; sealed: string };
+type Grant = GrantDefinition<ConnectorConfig>;
+type Connectable = { definition: ConnectorDefinition; grant: Grant; app: OauthApp };
+
+const LIFETIME_MINUTES = 10;
+const OVER = 'This connection has expired or was already finished. Connect again.';
+const FORBIDDEN = 'API keys cannot connect accounts. Use the project owner’s user token.';
+
+/**
+ * Connects sellers' accounts at vendors with the operator's OAuth apps: authorization code with PKCE (RFC 7636). Only the
+ * user who started it can finish it, once, within ten minutes. Codes are exchanged here, so that no token ever gets to the
+ * browser.
+ */
+export function createConnectorAuthorizations(options: {
+  db: Database;
+  secretBox: SecretBox;
+  egress: Pick<Egress, 'send'>;
+  egressAllow: EgressAllow;
+  connectors: ConnectorService;
+  oauthApps: OauthApps;
+  publicUrl: string | undefined;
+  userAgent: string;
+}) {
+  const { db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent } = options;
+  const redirectUri = `${publicUrl}/console/connect`;
+  const cellOf = ({ id, projectId }: Pick<Row, 'id' | 'projectId'>) => ({
+    ...{ table: 'ConnectorAuthorization', column: 'sealed', rowId: id, projectId },
+  });
+
+  const appOf = (grant: Grant | undefined) => (grant && publicUrl ? oauthApps[grant.vendor] : undefined);
+
+  function requireConnectable(type: ConnectorType): Connectable {
+    const definition = getConnector(type);
+    const grant = definition.credential?.grant;
+    const app = appOf(grant);
+    if (grant && app) return { definition, grant, app };
+    throw invalidField('/type', `${definition.title} accounts can't be connected here. Enter credentials instead.`);
+  }
+
+  /** @returns undefined for a new connector. */
+  async function findCurrent(
+    viewer: Viewer,
+    projectId: string,
+    { connectorId, type }: Pick<Values, 'connectorId' | 'type'>,
+  ): Promise<Connector | undefined> {
+    if (!connectorId) return undefined;
+    const current = await connectors.find(viewer, connectorId, projectId);
+    if (current?.type !== type) throw notFound();
+    return current;
+  }
+
+  return {
+    /** The name of the vendor whose accounts sellers can connect to connectors of this type, or null. */
+    vendorOf({ credential }: ConnectorDefinition): string | null {
+      const grant = credential?.grant;
+      return appOf(grant) ? grant!.title : null;
+    },
+
+    /**
+     * Starts to connect an account. Nothing changes until the seller has agreed.
+     *
+     * @returns the vendor's page where the seller agrees.
+     * @throws AppError `FORBIDDEN` for API keys, `NOT_FOUND`, and `VALIDATION_FAILED`.
+     */
+    async start(viewer: Viewer, projectId: string, input: StartAuthorizationInput): Promise<string> {
+      requireUser(viewer, FORBIDDEN);
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const values = parseInput(startInput, input);
+      const current = await findCurrent(viewer, project.id, values);
+      const { definition, grant, app } = requireConnectable(values.type);
+      // Mistakes are reported before the seller leaves.
+      const config = parseConfig(definition, granted(definition, whole(values, current), 'pending'), egressAllow);
+
+      const state = secret();
+      const verifier = secret();
+      const row = { id: hash(state, 'hex'), projectId: project.id };
+      const sealed = secretBox.seal(
+        JSON.stringify({ verifier, input: { ...input, config: values.config } } satisfies Started),
+        cellOf(row),
+      );
+      await db.pool.query(
+        `INSERT INTO "ConnectorAuthorization" ("id", "userId", "projectId", "sealed", "expiresAt")
+         VALUES ($1, $2, $3, $4, now() + make_interval(mins => ${LIFETIME_MINUTES}))`,
+        [row.id, viewer.userId, row.projectId, sealed],
+      );
+      const url = new URL(grant.authorizationUrl(config));
+      const parameters = {
+        ...{ response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, state },
+        ...{ code_challenge: hash(verifier, 'base64url'), code_challenge_method: 'S256' },
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      return url.href;
+    },
+
+    /**
+     * Exchanges the code, and creates or changes the connector.
+     *
+     * @throws AppError `FORBIDDEN` for API keys, `VALIDATION_FAILED` if it is over or the vendor rejects the code, and what
+     *   creating or updating a connector throws.
+     */
+    async finish(viewer: Viewer, input: { state: string; code: string }): Promise<Connector> {
+      requireUser(viewer, FORBIDDEN);
+      const { state, code } = parseInput(finishInput, input);
+      const row = await take(viewer.userId, hash(state, 'hex'));
+      if (!row) throw invalidField('/state', OVER);
+      const { verifier, input: started } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
+      const { type, connectorId: _current, config, ...subscription } = started;
+      const current = await findCurrent(viewer, row.projectId, started);
+      const connectable = requireConnectable(type);
+      const { definition, grant, app } = connectable;
+      const known = whole(started, current);
+      const request = grant.buildExchange(known, { app, code, verifier, redirectUri });
+      const refreshToken = await exchange(connectable, request, known);
+      if (!current) {
+        const connected = granted(definition, known, refreshToken);
+        return connectors.create(viewer, row.projectId, { type, ...subscription, config: connected });
+      }
+      const replaced = Object.fromEntries(otherCredentials(definition).map((name) => [name, null]));
+      const changes = { ...replaced, ...granted(definition, config, refreshToken) };
+      return connectors.update(viewer, current.id, { ...subscription, config: changes }, row.projectId);
+    },
+  };
+
+  async function take(userId: string, id: string): Promise<Row | undefined> {
+    const { rows } = await db.pool.query<Row>(
+      `DELETE FROM "ConnectorAuthorization" WHERE "id" = $1 AND "userId" = $2 AND "expiresAt" > now()
+       RETURNING "id", "projectId", "sealed"`,
+      [id, userId],
+    );
+    return rows[0];
+  }
+
+  async function exchange(
+    { definition, grant, app }: Connectable,
+    { method, url, headers, body }: ConnectorRequest,
+    config: ConnectorConfig,
+  ): Promise<string> {
+    const fail = (reason: string) => invalidField('/code', reason);
+    const response = await egress
+      .send({
+        ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
+        ...(body !== undefined && { body }),
+        ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
+      })
+      .catch((error) => {
+        throw error instanceof EgressError ? fail(`${grant.title} couldn't be reached. Connect again.`) : error;
+      });
+    const outcome = definition.credential!.classify(toResponse(response), config, app);
+    if (outcome.kind !== 'token') throw fail(`${grant.title} didn't connect the account. Connect again.`);
+    if (outcome.refreshToken !== undefined) return outcome.refreshToken;
+    throw fail(
+      `${grant.title} gave access for a short time only. Remove this app from your account, then connect again.`,
+    );
+  }
+}
+
+/** The fields of the credentials that a grant replaces. */
+function otherCredentials({ credential }: ConnectorDefinition): string[] {
+  return ['accessToken', ...credential!.fields].filter((name) => name !== 'grant');
+}
+
+/** Replaces all credentials in a config by a grant. */
+function granted(definition: ConnectorDefinition, config: ConnectorConfig, grant: string): ConnectorConfig {
+  const others = new Set(otherCredentials(definition));
+  return { ...Object.fromEntries(Object.entries(config).filter(([name]) => !others.has(name))), grant };
+}
+
+/** The config as it will be, except for secrets. */
+function whole({ config }: Values, current: Connector | undefined): ConnectorConfig {
+  const merged = Object.entries({ ...(current?.config as ConnectorConfig | undefined), ...config });
+  return Object.fromEntries(merged.filter(([, value]) => value !== null));
+}
+
+const secret = () => randomBytes(32).toString('base64url');
+const hash = (text: string, encoding: 'hex' | 'base64url') => createHash('sha256').update(text).digest(encoding);
