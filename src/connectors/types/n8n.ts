@@ -51,7 +51,8 @@ const config = z.strictObject({
 const UNREACHABLE = ['connect_timeout', 'connection_refused', 'connection_reset', 'dns_error', 'tls_error'];
 const UNREACHABLE_ADVICE = 'Check that n8n is running, and that the internet can reach it at the webhook URL.';
 const INACTIVE_SECONDS = 60 * 60;
-const UNAUTHORIZED = 'The Webhook node rejected the request. Check the name and value of the authentication header in the config.';
+const UNAUTHORIZED =
+  'The Webhook node rejected the request. Check the name and value of the authentication header in the config.';
 const RUN = { name: 'The n8n workflow', advice: 'Check its executions in n8n.' };
 
 /** https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/ */
