@@ -192,7 +192,7 @@ describe('webhooks with secrets', () => {
     const { rows } = await pool.query<{ pausedReason: string }>(
       'SELECT "pausedReason" FROM "Webhook" WHERE "pausedAt" IS NOT NULL',
     );
-    expect(rows).toEqual([{ pausedReason: expect.stringContaining('The token URL no longer issues access tokens') }]);
+    expect(rows).toEqual([{ pausedReason: expect.stringContaining('The token URL refused to issue an access token') }]);
 
     issues = true;
     const before = receiver.requests.length;

@@ -239,8 +239,9 @@ async function settled(): Promise<void> {
   const due = { status: 'PENDING', nextAttemptAt: { not: null } } as const;
   const open = async () => {
     // Like a manual resend, because automatic retries to a failing vendor become less and less frequent, and some types
-    // have their own long delays.
-    const resent = { trigger: 'MANUAL', nextAttemptAt: new Date() } as const;
+    // have their own long delays. The deliveries are older than any schedule, so that a 429 counts as a failure.
+    const created = new Date(Date.now() - 4 * 86_400_000);
+    const resent = { trigger: 'MANUAL', nextAttemptAt: new Date(), createdAt: created } as const;
     await stage.db.prisma.delivery.updateMany({ where: { ...due, trigger: 'SCHEDULED' }, data: resent });
     return stage.db.prisma.delivery.count({ where: { OR: [{ status: 'RUNNING' }, due] } });
   };

@@ -156,7 +156,7 @@ describe('a webhook with an OAuth client', () => {
       const id = await stage.addDelivery(webhookId);
       worker = stage.startWorker();
       await until(async () => (await stage.webhook(webhookId)).pausedAt !== null);
-      const reason = `The token URL no longer issues access tokens (${error}: No •••• here). Save the webhook with an OAuth client that works.`;
+      const reason = `The token URL refused to issue an access token (${error}: No •••• here). Save the webhook with an OAuth client that works.`;
       expect(await stage.webhook(webhookId)).toMatchObject({ pausedReason: reason, isActive: true });
       const held = { status: 'PENDING', reason: 'paused', nextAttemptAt: null };
       for (const delivery of [id, later]) {

@@ -22,7 +22,7 @@ function dueDelivery(values: Partial<Delivery>): DeliveryFacts {
 describe('a delivery to a paused webhook', () => {
   test('is held until its authentication is saved, if the service paused it', () => {
     const facts = dueDelivery({ nextAttemptAt: null, reason: 'paused' });
-    const pausedReason = 'The token URL no longer issues access tokens (invalid_client).';
+    const pausedReason = 'The token URL refused to issue an access token (invalid_client).';
     const words = explainInWords({ ...facts, destination: { ...destination, pausedAt: now, pausedReason } });
     expect(words).toEqual({
       summary: `It is held, because its webhook is paused: ${pausedReason}`,
