@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { claimRound } from '../database/rounds.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
+import { sweepNotices } from '../features/notices/sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';
@@ -19,6 +20,7 @@ export const CLEAN_UPS = {
   idempotencyKeys: { periodSeconds: CLEAN_UP_SECONDS, run: sweepIdempotencyKeys },
   keptResponses: { periodSeconds: CLEAN_UP_SECONDS, run: sweepKeptResponses },
   refusedPayments: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRefusedPayments },
+  notices: { periodSeconds: CLEAN_UP_SECONDS, run: sweepNotices },
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 

@@ -36,6 +36,9 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'Webhook', column: 'previousSecret' },
   { table: 'Connector', column: 'secretConfig' },
   { table: 'ConnectorToken', column: 'sealed' },
+  { table: 'NoticeContacts', column: 'webhookUrl' },
+  { table: 'NoticeContacts', column: 'webhookSecret' },
+  { table: 'NoticeContacts', column: 'slackUrl' },
 ];
 
 /**

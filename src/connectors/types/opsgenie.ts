@@ -66,6 +66,10 @@ export const opsgenie = defineConnector<Config>({
   description:
     'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment closes it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
+  shutdown: {
+    on: '2027-04-05',
+    advice: 'Move your alerts to Jira Service Management or another connector before then.',
+  },
   config,
   carries: carriesAlert,
 
