@@ -19,11 +19,11 @@ CREATE TABLE "Notice" (
 );
 CREATE INDEX "Notice_projectId_id_idx" ON "Notice"("projectId", "id");
 CREATE INDEX "Notice_projectId_updatedAt_id_idx" ON "Notice"("projectId", "updatedAt", "id");
+CREATE INDEX "Notice_subjectId_type_idx" ON "Notice"("subjectId", "type");
 ALTER TABLE "Notice" ADD CONSTRAINT "Notice_projectId_fkey" FOREIGN KEY ("projectId") REFERENCES "Project"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- While a notice is open, another one of its type about the same thing joins it.
 CREATE UNIQUE INDEX "Notice_open" ON "Notice" ("projectId", "type", "subjectId") WHERE "closedAt" IS NULL;
-CREATE INDEX "Notice_subject" ON "Notice" ("subjectId", "type");
 CREATE INDEX "Notice_due" ON "Notice" ("dueAt", "projectId") WHERE "dueAt" IS NOT NULL;
 CREATE INDEX "Notice_unread" ON "Notice" ("projectId") WHERE "readAt" IS NULL;
 CREATE INDEX "Notice_closed" ON "Notice" ("closedAt") WHERE "closedAt" IS NOT NULL;

@@ -87,8 +87,7 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
   },
 };
 
-const longDate = (day: string) =>
-  new Date(day).toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' });
+const longDate = (day: string) => new Date(day).toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' });
 
 /**
  * Opens, updates, and closes the notices of one type so that they match the facts, in one statement. The facts have the
@@ -127,7 +126,9 @@ export function createNoticeChecks(options: {
       const { text, values } = check({ retentionDays, definitions, now: now() });
       await pool
         .query(apply(text, `$${values.length + 1}::text`), [...values, type])
-        .catch((error) => log.warn({ err: error, notice: type }, "couldn't check for notices; the next round will retry"));
+        .catch((error) =>
+          log.warn({ err: error, notice: type }, "couldn't check for notices; the next round will retry"),
+        );
     }
   };
 }

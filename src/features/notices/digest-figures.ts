@@ -28,7 +28,8 @@ const SUMS = `
   FROM "RevenueDay" WHERE "projectId" = $1 AND "day" >= $2::date AND "day" < $2::date + 7`;
 
 const WEEK = `$2::timestamp AT TIME ZONE 'UTC'`;
-const inWeek = (column: string) => `${column} >= ${WEEK} AND ${column} < ($2::timestamp + interval '7 days') AT TIME ZONE 'UTC'`;
+const inWeek = (column: string) =>
+  `${column} >= ${WEEK} AND ${column} < ($2::timestamp + interval '7 days') AT TIME ZONE 'UTC'`;
 
 const CUSTOMERS = `
   SELECT count(DISTINCT p."customerId")::int AS "customerCount",

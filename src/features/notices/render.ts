@@ -59,7 +59,10 @@ function digestLines(digest: Digest): string[] {
   ];
   return [
     revenue.join('\n'),
-    ...section('Most frequent failures', failures.map(({ of, cause, count }) => `${count} × ${of}: ${cause}`)),
+    ...section(
+      'Most frequent failures',
+      failures.map(({ of, cause, count }) => `${count} × ${of}: ${cause}`),
+    ),
     ...section(
       'Slowest destinations (95% of responses within)',
       slowest.map(({ name, p95Ms, deliveryCount }) => `${name}: ${p95Ms} ms, ${deliveryCount} deliveries`),

@@ -43,7 +43,11 @@ const Notice = builder.prismaObject('Notice', {
     }),
     firstAt: t.expose('firstAt', { type: 'DateTime', description: 'When it first happened.' }),
     lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When it last happened.' }),
-    closedAt: t.expose('closedAt', { type: 'DateTime', nullable: true, description: 'When it ended; null if it hasn’t.' }),
+    closedAt: t.expose('closedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ended; null if it hasn’t.',
+    }),
     readAt: t.expose('readAt', { type: 'DateTime', nullable: true, description: 'When it was marked as read.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
   }),
@@ -175,7 +179,8 @@ builder.subscriptionField('noticeUpdated', (t) =>
   t.field({
     type: NoticeUpdated,
     nullable: true,
-    description: 'A project’s notices as they change. If you pass `after`, you first get the changes since that cursor.',
+    description:
+      'A project’s notices as they change. If you pass `after`, you first get the changes since that cursor.',
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
       after: t.arg.string({ description: 'The cursor of the last change you received.' }),
