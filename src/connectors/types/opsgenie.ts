@@ -68,7 +68,7 @@ export const opsgenie = defineConnector<Config>({
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   shutdown: {
     on: '2027-04-05',
-    advice: 'Move your alerts to Jira Service Management or another connector before then.',
+    advice: 'Create a key in Jira Service Management and set the region to jsm, or use another connector.',
   },
   config,
   carries: carriesAlert,

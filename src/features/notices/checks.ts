@@ -23,6 +23,8 @@ const UNREACHABLE = { failures: 3, withinMilliseconds: 15 * 60_000 };
 /** The reason that `gateway/payment` records when a call to the facilitator fails. */
 const FACILITATOR_UNAVAILABLE = 'facilitator_unavailable';
 const SHUTDOWN_DAYS = 180;
+/** Configs of connectors that have already moved to a successor of the service that ends. */
+const MOVED: Readonly<Record<string, object>> = { opsgenie: { region: 'jsm' } };
 
 const WEBHOOK_NAME = `substring(w."url" FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#@]+)')`;
 
@@ -76,12 +78,14 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
     return {
       text: `
         SELECT c."projectId", c."id" AS "subjectId", ending.title AS "subject", ending.detail AS "detail", 1 AS "count"
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS ending(type, title, detail)
-        JOIN "Connector" c ON c."type" = ending.type AND c."isActive"`,
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[]) AS ending(type, title, detail, moved)
+        JOIN "Connector" c ON c."type" = ending.type AND c."isActive"
+        WHERE ending.moved IS NULL OR NOT c."config" @> ending.moved`,
       values: [
         ending.map(({ type }) => type),
         ending.map(({ title }) => title),
         ending.map(({ on, advice }) => `The service ends on ${longDate(on)}. ${advice}`),
+        ending.map(({ type }) => (MOVED[type] ? JSON.stringify(MOVED[type]) : null)),
       ],
     };
   },

@@ -106,7 +106,7 @@ export const NOTICE_WORDINGS: Readonly<Record<NoticeType, Wording>> = {
     description: 'The vendor of a connector has announced that it will shut the service down.',
     title: ({ subject }) => `${subject} is shutting down`,
     cause: ({ detail }) => sentence(detail ?? 'The vendor has announced the end of the service'),
-    advice: () => 'Move to another connector before then.',
+    advice: () => 'Its events will no longer arrive after that day.',
     page: () => '/connectors',
   },
 };

@@ -115,6 +115,7 @@ describe('a check', () => {
     const [opsgenie] = listConnectors().filter(({ type }) => type === 'opsgenie');
     const lastDay = Date.parse(opsgenie!.shutdown!.on);
     const connectorId = await stage.addConnector('opsgenie', { apiKey: 'k' });
+    const moved = await stage.addConnector('opsgenie', { apiKey: 'k' }, { config: { region: 'jsm' } });
     const found = async () =>
       (await stage.noticesOf(stage.projectId)).filter(({ subjectId }) => subjectId === connectorId);
     await stage.check({ now: () => lastDay - 181 * DAY });
@@ -123,6 +124,7 @@ describe('a check', () => {
     expect(await found()).toMatchObject([
       { type: 'vendor.shutdown', subject: 'Opsgenie', detail: expect.stringContaining('April 5, 2027') },
     ]);
+    expect((await stage.noticesOf(stage.projectId)).map(({ subjectId }) => subjectId)).not.toContain(moved);
     await stage.pool.query(`UPDATE "Connector" SET "isActive" = false WHERE "id" = $1`, [connectorId]);
     await stage.check({ now: () => lastDay });
     expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);
