@@ -56,15 +56,16 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
     'Project.customer.id': 'Customer',
   },
   'Project.auditEntry.id': 'AuditEntry',
+  'Subscription.noticeUpdated.projectId': 'Project',
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
-/** The type that `id` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
+/** The type that `id` or `ids` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
 const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
-  ...{ deleteProject: 'Project', updateProject: 'Project' },
+  ...{ deleteProject: 'Project', updateProject: 'Project', markNoticesRead: 'Notice' },
   ...{ deleteWebhook: 'Webhook', rotateWebhookSecret: 'Webhook', sendWebhookTestEvent: 'Webhook' },
   ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
 };
@@ -84,6 +85,7 @@ const BODIES: Record<string, object> = {
   testEventFilter: { filter: { type: 'endpoint.created' } },
   updateWebhook: { url: 'https://taken.example.com', isActive: false },
   testConnector: { eventType: 'endpoint.created' },
+  updateContacts: { emails: ['taken@example.com'] },
 };
 
 /** Arguments that filter visible resources. None of them identifies a resource. */
@@ -203,9 +205,10 @@ function mutationOperations(): Operation[] {
     const slots = Object.values(type.getFields()).flatMap((item) => {
       const isOptional = !isRequiredInputField(item);
       if (String(getNamedType(item.type)) === 'ID') {
-        const idType = { id: INPUT_IDS[field.name], projectId: 'Project' as const, eventId: 'Event' as const }[
-          item.name
-        ];
+        const idType = {
+          ...{ id: INPUT_IDS[field.name], ids: INPUT_IDS[field.name] },
+          ...{ projectId: 'Project' as const, eventId: 'Event' as const },
+        }[item.name];
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
       if (!isOptional && !(item.name in given)) {

@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, requireUser, visibleProject } from '../../auth/access.ts';
+import { inProject, requireId, requireUser, visibleProject } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { invalidField, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
 import type { Notice, NoticeContacts, Prisma } from '../../generated/prisma/client.ts';
-import { isId } from '../../ids.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
@@ -97,15 +96,15 @@ export function createNoticeService(options: {
     /** Where the console shows the cause of a notice. Without an address, only the path. */
     urlOf: (notice: Notice): string => `${publicUrl ?? ''}${noticePath(notice)}`,
 
-    /** Marks notices as read: those with the given IDs, or all. Returns how many were unread. */
+    /** Marks notices as read: those with the given IDs, which must all exist, or all. Returns how many were unread. */
     async markRead(viewer: Viewer, projectId: string, input: { ids?: string[] | null }): Promise<number> {
       const { ids } = parseInput(readInput, input);
-      const invalid = ids?.findIndex((id) => !isId('Notice', id)) ?? -1;
-      if (invalid >= 0) throw invalidField(`/ids/${invalid}`, 'Must be the ID of a notice.');
       const project = await requireProject(db.prisma, viewer, projectId);
+      const where = { projectId: project.id, ...(ids && { id: { in: ids.map((id) => requireId('Notice', id)) } }) };
+      if (ids && (await db.prisma.notice.count({ where })) < new Set(ids).size) throw notFound();
       const now = new Date(sharedNow());
       const { count } = await db.prisma.notice.updateMany({
-        where: { projectId: project.id, readAt: null, ...(ids && { id: { in: ids } }) },
+        where: { ...where, readAt: null },
         data: { readAt: now, updatedAt: now },
       });
       return count;

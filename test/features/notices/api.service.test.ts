@@ -90,7 +90,9 @@ describe('notices', () => {
     expect((await list('?isRead=true')).map(({ id }) => id)).toEqual([first!.id]);
     expect((await read({})).body).toEqual({ readCount: 2 });
     expect(await unread()).toBe(0);
-    expect((await read({ ids: ['wh_1'] })).status).toBe(422);
+    const other = await createProject(alice);
+    expect((await alice.rest('POST', `${other.base}/notices/read`, { ids: [first!.id] })).status).toBe(404);
+    expect((await read({ ids: ['wh_1'] })).status).toBe(404);
   });
 
   test('can be read by an API key of the project, and by nobody else', async () => {
