@@ -41,7 +41,7 @@ const PARAMETERS: Record<string, OwnedType> = {
     paymentId: 'Payment',
     customerId: 'Customer',
   },
-  auditEntryId: 'AuditEntry',
+  ...{ auditEntryId: 'AuditEntry', noticeId: 'Notice' },
 };
 
 /** The type that each ID argument identifies. `node` is queried for every type. */
@@ -55,7 +55,7 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
     'Subscription.replayUpdated.projectId': 'Project',
     'Project.customer.id': 'Customer',
   },
-  'Project.auditEntry.id': 'AuditEntry',
+  ...{ 'Project.auditEntry.id': 'AuditEntry', 'Project.notice.id': 'Notice' },
   'Subscription.noticeUpdated.projectId': 'Project',
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },

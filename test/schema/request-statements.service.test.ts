@@ -62,6 +62,7 @@ const REST: Record<string, number> = {
   getAuditEntry: 3,
   listAuditLog: 2,
   listNotices: 3,
+  getNotice: 3,
   markNoticesRead: 3,
   getContacts: 3,
   updateContacts: 9,

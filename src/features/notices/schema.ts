@@ -1,3 +1,4 @@
+import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { enumName } from '../../schema/scalars.ts';
@@ -18,10 +19,12 @@ const NoticeTypeEnum = builder.enumType('NoticeType', {
   ) as Record<string, { value: NoticeType; description: string }>,
 });
 
-const Notice = builder.prismaObject('Notice', {
+const Notice = builder.prismaNode('Notice', {
   description: 'Something the project’s owner should know, such as a destination that stopped.',
+  id: { field: 'id', description: 'Identifier, `ntc_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Identifier, `ntc_…`.' }),
     projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
     type: t.field({
       type: NoticeTypeEnum,
@@ -69,6 +72,7 @@ const NoticeFilter = builder.inputType('NoticeFilter', {
 const Contacts = builder.objectRef<ShownContacts>('Contacts').implement({
   description: 'Who gets a project’s notices and its weekly digest.',
   fields: (t) => ({
+    id: t.exposeID('id', { description: 'The project’s identifier.' }),
     emails: t.exposeStringList('emails', { description: 'Email addresses.' }),
     webhookUrl: t.exposeString('webhookUrl', {
       nullable: true,
@@ -86,6 +90,13 @@ const Contacts = builder.objectRef<ShownContacts>('Contacts').implement({
 });
 
 builder.objectFields(Project, (t) => ({
+  notice: t.prismaField({
+    type: Notice,
+    nullable: true,
+    description: 'A notice in the project.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier, `ntc_…`.' }) },
+    resolve: (query, project, { id }, { services, viewer }) => services.notices.find(viewer, id, project.id, query),
+  }),
   notices: t.connection(
     {
       type: Notice,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, requireId, requireUser, visibleProject } from '../../auth/access.ts';
+import { inProject, requireId, requireUser, visibleItem, visibleProject } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
@@ -20,6 +20,8 @@ import { noticePath } from './types.ts';
 export type NoticeFilterInput = { isRead?: boolean | null; isOpen?: boolean | null };
 /** A project's contacts as everyone may see them: URLs are masked, and the secret is left out. */
 export type ShownContacts = {
+  /** The project's ID. */
+  id: string;
   emails: string[];
   webhookUrl: string | null;
   slackUrl: string | null;
@@ -58,11 +60,11 @@ export function createNoticeService(options: {
     ids: z.array(z.string()).min(1).max(MAX_READ_AT_ONCE, `Must have at most ${MAX_READ_AT_ONCE} entries.`).nullish(),
   });
 
-  function shown(row: NoticeContacts | null): ShownContacts {
+  function shown(id: string, row: NoticeContacts | null): ShownContacts {
     const { emails, webhookUrl, slackUrl } = openContacts(secretBox, row);
     const masked = (url: string) => (url === '' ? null : maskUrl(url));
     const weeklyDigest = row?.weeklyDigest ?? true;
-    return { emails, webhookUrl: masked(webhookUrl), slackUrl: masked(slackUrl), weeklyDigest, canSendEmail };
+    return { id, emails, webhookUrl: masked(webhookUrl), slackUrl: masked(slackUrl), weeklyDigest, canSendEmail };
   }
 
   return {
@@ -86,6 +88,15 @@ export function createNoticeService(options: {
         },
         orderBy: { id: 'desc' },
       });
+    },
+
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.NoticeFindFirstArgs = {},
+    ): Promise<Notice | null> {
+      return db.prisma.notice.findFirst({ ...query, where: visibleItem(viewer, 'Notice', id, projectId) });
     },
 
     /** How many of a project's notices nobody has read. */
@@ -113,7 +124,7 @@ export function createNoticeService(options: {
     /** A project's contacts. */
     async contacts(viewer: Viewer, projectId: string): Promise<ShownContacts> {
       const { projectId: found } = await inProject(db.prisma, viewer, projectId);
-      return shown(await db.prisma.noticeContacts.findFirst({ where: { projectId: found } }));
+      return shown(projectId, await db.prisma.noticeContacts.findFirst({ where: { projectId: found } }));
     },
 
     /**
@@ -166,7 +177,7 @@ export function createNoticeService(options: {
             { emails, webhookUrl, slackUrl, weeklyDigest },
           ),
         });
-        return { contacts: shown(row), webhookSecret: newSecret };
+        return { contacts: shown(projectId, row), webhookSecret: newSecret };
       }
     },
   };

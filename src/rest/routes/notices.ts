@@ -20,6 +20,15 @@ export const noticeRoutes: readonly RestRoute[] = [
     },
   },
   {
+    method: 'GET',
+    path: `${PROJECT}/notices/:noticeId`,
+    operationId: 'getNotice',
+    summary: 'Get a notice',
+    document: documents.GetNoticeDocument,
+    kind: 'one',
+    at: ['project', 'notice'],
+  },
+  {
     method: 'POST',
     path: `${PROJECT}/notices/read`,
     operationId: 'markNoticesRead',

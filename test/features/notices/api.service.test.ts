@@ -138,7 +138,7 @@ describe('notices', () => {
 describe('contacts', () => {
   test('are empty at first, and say whether the server can send email', async () => {
     expect(await contactsOf()).toEqual({
-      ...{ emails: [], webhookUrl: null, slackUrl: null, weeklyDigest: true, canSendEmail: false },
+      ...{ id: projectId, emails: [], webhookUrl: null, slackUrl: null, weeklyDigest: true, canSendEmail: false },
     });
   });
 
