@@ -20,7 +20,7 @@ afterAll(async () => {
 
 test('each sweep runs in only one of several processes, and again ten minutes later', async () => {
   const rounds = await Promise.all([1, 2, 3, 4].map(() => runDueSweeps(pool, log, CLEAN_UPS)));
-  const names = ['idempotencyKeys', 'keptResponses', 'rateLimits', 'refusedPayments', 'releasedHosts'];
+  const names = ['idempotencyKeys', 'keptResponses', 'notices', 'rateLimits', 'refusedPayments', 'releasedHosts'];
   expect(rounds.flat().sort()).toEqual(names);
   await pool.query(`UPDATE "Sweep" SET "startedAt" = "startedAt" - interval '9 minutes'`);
   expect(await runDueSweeps(pool, log, CLEAN_UPS)).toEqual([]);
@@ -32,7 +32,7 @@ test('sweeps still run if another one fails', async () => {
   await pool.query('ALTER TABLE "RateLimit" RENAME TO "Gone"');
   try {
     expect(await runDueSweeps(pool, log, CLEAN_UPS)).toEqual([
-      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'releasedHosts'],
+      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'notices', 'releasedHosts'],
     ]);
   } finally {
     await pool.query('ALTER TABLE "Gone" RENAME TO "RateLimit"');
