@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
     const page = await openTab(browser);
     await openSignedIn(page, app, alice.token, `/console/projects/${id}/notices`);
     await page.getByText('Email isn’t set up on this server').waitFor();
-    await page.getByLabel('Email addresses').fill('ops@example.com');
+    await page.getByRole('combobox', { name: 'Email addresses' }).fill('ops@example.com');
     await page.keyboard.press('Enter');
     await page.getByLabel('Webhook URL').fill('http://me.example.com');
     await page.getByRole('button', { name: 'Save contacts' }).click();

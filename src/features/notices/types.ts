@@ -91,7 +91,7 @@ export const NOTICE_WORDINGS: Readonly<Record<NoticeType, Wording>> = {
   'facilitator.unreachable': {
     description: 'The last payments failed because the facilitator couldn’t be reached.',
     title: () => 'Payments fail because the facilitator can’t be reached',
-    cause: ({ count }) => `${counted(count, 'payment', 'payments')} failed in a row, and none has succeeded since.`,
+    cause: ({ count }) => `The last ${count} payments failed, and none has succeeded since.`,
     advice: () => 'Buyers can retry. If this continues, contact the operator of this server.',
     page: () => '/payments?status=FAILED',
   },
