@@ -7,7 +7,7 @@ import { firstIdAt } from '../../ids.ts';
 import { DELETED_USER_ID } from '../deletions/bury.ts';
 import type { NoticeType } from './types.ts';
 
-export type CheckOptions = { retentionDays: number; definitions: readonly ConnectorDefinition[]; now: number };
+type CheckOptions = { retentionDays: number; definitions: readonly ConnectorDefinition[]; now: number };
 
 /**
  * How to find a fact that no single change causes: a query for all current facts, with the columns `projectId`,

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 
 export type SmtpServer = { url: string; mails: ReceivedMail[]; close(): Promise<void> };
-export type ReceivedMail = { to: string[]; data: string };
+type ReceivedMail = { to: string[]; data: string };
 
 /**
  * Starts an SMTP server (RFC 5321) on a loopback port that keeps what it gets.
