@@ -128,6 +128,20 @@ describe('the weekly digest', () => {
     expect(digests()).toHaveLength(1);
   });
 
+  test('is not written by a process that looked before another one wrote it', async () => {
+    await addRevenue(0, 10_000, 1, 0);
+    const other = await stage.pool.connect();
+    await other.query('BEGIN');
+    await other.query('INSERT INTO "WeeklyDigest" ("projectId", "week") VALUES ($1, $2::date)', [projectId, week]);
+    const running = stage.run();
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await stage.pool.query(waiting)).rowCount).toBe(1);
+    await other.query('COMMIT');
+    other.release();
+    await running;
+    expect(await stage.messagesOf(projectId)).toEqual([]);
+  });
+
   test('is not written if nothing happened, if it is turned off, or for the week in which the contacts were added', async () => {
     await stage.run();
     expect(await stage.messagesOf(projectId)).toEqual([]);
