@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listConnectors } from '../../../src/connectors/types/registry.ts';
 import { keepPartitions } from '../../../src/database/partitions.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
 import { sweepNotices } from '../../../src/features/notices/sweep.ts';
 import { firstIdAt, type IdType, newId } from '../../../src/ids.ts';
 import type { Row } from '../../delivery/support.ts';
@@ -148,6 +149,12 @@ test('a project that gives up its gateway host gets a notice, and one that is de
   expect(await notices()).toMatchObject([
     { type: 'host.lost', subject: 'api.example.com', closedAt: expect.any(Date), dueAt: expect.any(Date) },
   ]);
+  await rename('api.example.com');
+  await stage.pool.query(`UPDATE "Project" SET "gatewayHost" = NULL, "userId" = $2 WHERE "id" = $1`, [
+    projectId,
+    DELETED_USER_ID,
+  ]);
+  expect(await notices()).toHaveLength(1);
 });
 
 test('notices are deleted 90 days after they end, and open ones are kept', async () => {
