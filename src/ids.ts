@@ -16,6 +16,7 @@ export const ID_PREFIXES = {
   Payment: 'pay',
   Customer: 'cus',
   AuditEntry: 'aud',
+  Notice: 'ntc',
 } as const;
 
 export type IdType = keyof typeof ID_PREFIXES;

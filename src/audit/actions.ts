@@ -15,6 +15,7 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'connector.created': 'A connector was created.',
   'connector.updated': 'A connector was changed, enabled, or disabled.',
   'connector.deleted': 'A connector was deleted.',
+  'contacts.updated': 'The contacts who get notices were changed.',
   'replay.created': 'A replay was started.',
   'replay.cancelled': 'A replay was canceled.',
 } as const;

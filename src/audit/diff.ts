@@ -17,9 +17,10 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   ],
   // The config as the API shows it, with secrets redacted.
   connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],
+  contacts: ['emails', 'webhookUrl', 'slackUrl', 'weeklyDigest'],
   replay: ['filter', 'total', 'maxPerSecond'],
 };
-const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url']);
+const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url', 'webhookUrl', 'slackUrl']);
 
 /** The values that the log may store for an action, in the API's spelling, with URLs masked. */
 export function keptValues(action: AuditAction, values: Values): Values {

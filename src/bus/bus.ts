@@ -181,6 +181,8 @@ export const topics = {
   /** A deleted resource has history to clear. */
   deletions: 'deletions',
   replays: (projectId: string) => `replays:${projectId}`,
+  /** A trigger in the database sends this one. */
+  notices: (projectId: string) => `notices:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
   /** A project's endpoints, prices, or wallet have changed. */

@@ -23,6 +23,8 @@ export type ConsoleClient = {
   origins: string[];
 };
 
+export type MailConfig = { from: string; via: { smtpUrl: string } | { resendApiKey: string } };
+
 export type Config = {
   production: boolean;
   port: number;
@@ -34,6 +36,8 @@ export type Config = {
   databasePoolSize: number;
   roles: ReadonlySet<Role>;
   publicUrl: string | undefined;
+  /** How notices are sent by email. Undefined if that isn't set up. */
+  mail: MailConfig | undefined;
   /** If empty, the service uses the local dev issuer. */
   issuers: IssuerConfig[];
   secretKeys: string | undefined;
@@ -103,6 +107,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     databasePoolSize: variables.DATABASE_POOL_SIZE,
     roles: new Set(variables.ROLES),
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
+    mail: attempt('NOTIFY_FROM', () => mailConfig(variables), undefined),
     issuers: attempt(
       'AUTH_ISSUERS',
       () => (variables.AUTH_ISSUERS ? parseAuthIssuers(variables.AUTH_ISSUERS) : []),
@@ -148,6 +153,16 @@ function consoleClient(variables: VariableValues, issuers: IssuerConfig[]): Cons
   if (!issuers.some((trusted) => trusted.issuer === issuer))
     throw new Error('must be one of the issuers in AUTH_ISSUERS');
   return { issuer: issuer!, clientId, scopes, audience, origins: variables.CONSOLE_ISSUER_ORIGINS };
+}
+
+function mailConfig(variables: VariableValues): MailConfig | undefined {
+  const { NOTIFY_FROM: from, NOTIFY_SMTP_URL: smtpUrl, NOTIFY_RESEND_API_KEY: resendApiKey } = variables;
+  if (smtpUrl !== undefined && resendApiKey !== undefined)
+    throw new Error('set either NOTIFY_SMTP_URL or NOTIFY_RESEND_API_KEY, not both');
+  const via = smtpUrl !== undefined ? { smtpUrl } : resendApiKey !== undefined ? { resendApiKey } : undefined;
+  if ((via === undefined) !== (from === undefined))
+    throw new Error('must be set together with NOTIFY_SMTP_URL or NOTIFY_RESEND_API_KEY');
+  return via && { from: from!, via };
 }
 
 function facilitatorCredential(variables: VariableValues): FacilitatorCredential {

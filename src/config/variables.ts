@@ -78,6 +78,18 @@ export const VARIABLES = {
     schema: url.optional(),
     help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s host name.',
   },
+  NOTIFY_FROM: {
+    schema: z.string().optional(),
+    help: 'Sender of the emails with [notices](notices.md), for example, `Tollgate <notices@example.com>`. Set it for all processes, together with one of the next two settings. Without them, this server sends no email.',
+  },
+  NOTIFY_SMTP_URL: {
+    schema: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
+    help: 'SMTP server for those emails, for example, `smtps://user:password@mail.example.com`.',
+  },
+  NOTIFY_RESEND_API_KEY: {
+    schema: z.string().optional(),
+    help: 'API key of a [Resend](https://resend.com) account that sends those emails, instead of an SMTP server.',
+  },
   AUTH_ISSUERS: {
     schema: z.string().optional(),
     help: 'JSON list of trusted token issuers; see [authentication](authentication.md). Default in development: the local dev issuer.',

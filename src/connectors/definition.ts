@@ -236,6 +236,8 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   description: string;
   /** The vendor's page that explains how to get the credentials. */
   documentationUrl: string;
+  /** Set this if the vendor has announced the end of the service. `on` is its last day, for example, `2027-04-05`. */
+  shutdown?: { on: string /* YYYY-MM-DD */; advice: string };
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
   /** Set this if the config can have a credential that access tokens come from. */

@@ -89,7 +89,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   const { pool, log, retentionDays } = options;
   const { rows } = await pool.query<{ now: number }>(`SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS "now"`);
   const now = rows[0]!.now;
-  const firstKept = weekOf(now - retentionDays * DAY_MILLISECONDS);
+  const firstKept = firstKeptAt(now, retentionDays);
   const round: PartitionRound = { created: [], dropped: [] };
   const inTurn = <T>(step: (client: pg.PoolClient) => Promise<T>) => inShortTransaction(pool, step, signal);
 
@@ -156,6 +156,10 @@ async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Prom
 
 const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map(({ ends }) => ends));
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
+
+/** At this time, everything created before the returned time has been dropped. Both are milliseconds since 1970. */
+export const firstKeptAt = (milliseconds: number, retentionDays: number): number =>
+  weekOf(milliseconds - retentionDays * DAY_MILLISECONDS);
 
 /**
  * Adds the partition after the last one and moves the rows in its time range from the default partition to it. Does

@@ -16,6 +16,7 @@ import '../features/customers/schema.ts';
 import '../features/revenue/schema.ts';
 import '../features/audit/schema.ts';
 import '../features/delivery-stats/schema.ts';
+import '../features/notices/schema.ts';
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import { builder } from '../schema/builder.ts';
 import { stopAtDeadline } from './deadline.ts';

@@ -2,11 +2,11 @@ import type { Viewer } from '../auth/viewer.ts';
 import { type Bus, topics } from '../bus/bus.ts';
 import type { Database } from '../database/client.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
-import type { Delivery, DeliveryStatus, Event, Payment, Replay } from '../generated/prisma/client.ts';
+import type { Delivery, DeliveryStatus, Event, Notice, Payment, Replay } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
 import { createFeedOpener } from './feed-opener.ts';
 import { deliveryMatches, eventMatches, paymentMatches } from './filters.ts';
-import { lookAtDeliveries, lookAtEvents, lookAtPayments, lookAtReplays } from './looks.ts';
+import { lookAtDeliveries, lookAtEvents, lookAtNotices, lookAtPayments, lookAtReplays } from './looks.ts';
 import type { FoundRow } from './progress.ts';
 
 declare module '../schema/context.ts' {
@@ -23,10 +23,11 @@ export type DeliveryFeedArguments = {
 };
 export type PaymentFeedArguments = { projectId: string; after?: string | null; filter?: PaymentFilter | null };
 export type ReplayFeedArguments = { projectId: string; after?: string | null };
+export type NoticeFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions to events, deliveries, payments, and replays. Each reads its table from a cursor onward, and then
+ * Live subscriptions to events, deliveries, payments, replays, and notices. Each reads its table from a cursor onward, and then
  * shares the reads of new rows with the other subscriptions to the project.
  */
 export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
@@ -60,6 +61,12 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
     load: async (where, found) => unchanged(found, await prisma.replay.findMany({ where })),
   });
 
+  const openNotices = opener.feed<Notice, 'notice', null>({
+    ...{ name: 'notice', idType: 'Notice', topicOf: topics.notices, everything: null },
+    ...{ lookAt: (projectId) => lookAtNotices(pool, projectId), matches: () => () => true },
+    load: async (where, found) => unchanged(found, await prisma.notice.findMany({ where })),
+  });
+
   return {
     subscriptionCount: opener.subscriptionCount,
 
@@ -79,6 +86,9 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
 
     /** @throws AppError as `events` does. */
     replays: (viewer: Viewer, args: ReplayFeedArguments, backlog?: Backlog) => openReplays(viewer, args, null, backlog),
+
+    /** @throws AppError as `events` does. */
+    notices: (viewer: Viewer, args: NoticeFeedArguments, backlog?: Backlog) => openNotices(viewer, args, null, backlog),
   };
 }
 

@@ -106,13 +106,18 @@ const PAYMENTS = look(
   `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
 );
 
-const REPLAYS = look(
-  `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
-     WHERE r."projectId" = $1 AND r."updatedAt" >= $2 AND (r."updatedAt", r."id") <= ($3::timestamptz, $4)
-       AND ${isLate('r', '$5', '$6')}`,
-  `SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age FROM "Replay" r
-     WHERE r."projectId" = $1 AND (r."updatedAt", r."id") > ($3::timestamptz, $4) ORDER BY r."updatedAt", r."id"`,
-);
+/** A table without a filter. */
+const rowsOf = (table: 'Replay' | 'Notice') => {
+  const rows = `
+    SELECT r."id", (extract(epoch FROM r."updatedAt") * 1000)::float8 AS milliseconds, age(r.xmin) AS age
+      FROM "${table}" r WHERE r."projectId" = $1`;
+  return look(
+    `${rows} AND r."updatedAt" >= $2 AND (r."updatedAt", r."id") <= ($3::timestamptz, $4) AND ${isLate('r', '$5', '$6')}`,
+    `${rows} AND (r."updatedAt", r."id") > ($3::timestamptz, $4) ORDER BY r."updatedAt", r."id"`,
+  );
+};
+const REPLAYS = rowsOf('Replay');
+const NOTICES = rowsOf('Notice');
 
 const BEGINNING: Position = { milliseconds: 0, id: '' };
 
@@ -158,11 +163,15 @@ export function lookAtReplays(pool: pg.Pool, projectId: string): LookableTable {
   return lookAtVersions(pool, projectId, 'Replay', REPLAYS, []);
 }
 
+export function lookAtNotices(pool: pg.Pool, projectId: string): LookableTable {
+  return lookAtVersions(pool, projectId, 'Notice', NOTICES, []);
+}
+
 /** Follows a table with rows that change, in the order of their last change. */
 function lookAtVersions(
   pool: pg.Pool,
   projectId: string,
-  table: 'Delivery' | 'Payment' | 'Replay',
+  table: 'Delivery' | 'Payment' | 'Replay' | 'Notice',
   text: string,
   filter: unknown[],
 ): LookableTable {

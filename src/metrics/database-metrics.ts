@@ -5,6 +5,8 @@ import { readPartitionsAhead } from '../database/partitions.ts';
 import { readDestinationCounts } from '../delivery/outcome/destination-counts.ts';
 import { QUEUE_COUNT_LIMIT, readQueueStats } from '../delivery/queue/queue.ts';
 import { countDeletions } from '../features/deletions/clear-history.ts';
+import { countOpenNotices } from '../features/notices/sweep.ts';
+import { NOTICE_TYPES } from '../features/notices/types.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 import { createSnapshots, within } from './snapshots.ts';
 
@@ -80,6 +82,21 @@ const groupsOf = (pool: pg.Pool) => ({
       });
       return (counts) => {
         for (const { kind, state, count } of counts) subscribers.set({ kind, state }, count);
+      };
+    },
+  ),
+  notices: group(
+    () => countOpenNotices(pool),
+    (registers) => {
+      const notices = new Gauge({
+        name: 'tollgate_notices_open',
+        help: 'Open notices by type. Every process reports the same value. If facilitator.unreachable, payment.uncertain, or deliveries.expiring is above 0, look into it: owners were told.',
+        labelNames: ['type'],
+        registers,
+      });
+      return (counts) => {
+        for (const type of NOTICE_TYPES) notices.set({ type }, 0);
+        for (const { type, count } of counts) notices.set({ type }, count);
       };
     },
   ),

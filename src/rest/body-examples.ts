@@ -29,5 +29,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   resendDelivery: {},
   createReplay: { filter: { status: ['FAILED'], eventTypes: ['payment.settled'] }, maxPerSecond: 20 },
   cancelReplay: {},
+  markNoticesRead: {},
+  updateContacts: { emails: ['ops@example.com'], weeklyDigest: true },
   testEventFilter: { filter: { 'data.amountUsd': { gte: '1.00' } } },
 };

@@ -5,6 +5,7 @@ import { customerRoutes } from './routes/customers.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
+import { noticeRoutes } from './routes/notices.ts';
 import { paymentRoutes } from './routes/payments.ts';
 import { projectRoutes } from './routes/projects.ts';
 import { replayRoutes } from './routes/replays.ts';
@@ -25,5 +26,6 @@ export const ROUTES: readonly RestRoute[] = [
   ...paymentRoutes,
   ...customerRoutes,
   ...revenueRoutes,
+  ...noticeRoutes,
   ...auditRoutes,
 ];

@@ -6,7 +6,7 @@ import type { GraphQLContext } from '../schema/context.ts';
 import { typeAt } from './document-types.ts';
 import type { Convert } from './result-converter.ts';
 import type { RestRoute } from './routes/route.ts';
-import { toVariable } from './values.ts';
+import { ofText, toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;
 
@@ -81,8 +81,9 @@ function readVariables(
   for (const [name, { to, list }] of Object.entries(route.query ?? {})) {
     const given = query[name];
     if (given === undefined) continue;
-    const value = list ? [given].flat().flatMap((item) => item.split(',')) : [given].flat().at(-1);
-    assign(variables, to, toVariable(typeAt(schema, route.document, to), value, errors, [name]));
+    const type = typeAt(schema, route.document, to);
+    const value = list ? [given].flat().flatMap((item) => item.split(',')) : ofText(type, [given].flat().at(-1));
+    assign(variables, to, toVariable(type, value, errors, [name]));
   }
   if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
   return variables;

@@ -15,6 +15,8 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   customers: 'Wallets that have paid a project.',
   revenue: 'Settled payments over time.',
   'delivery-stats': 'Delivery counts and response times over time.',
+  notices: 'What the project’s owner should know, such as a destination that stopped.',
+  contacts: 'Who gets a project’s notices and its weekly digest.',
   'audit-log': 'Who changed what, and when.',
 };
 

@@ -1,5 +1,7 @@
 import {
+  GraphQLBoolean,
   type GraphQLInputType,
+  getNamedType,
   isEnumType,
   isInputObjectType,
   isListType,
@@ -64,6 +66,13 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
   } catch (error) {
     return refuse((error as Error).message);
   }
+}
+
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+/** A query parameter's value. Booleans are written as in JSON. Everything else stays text. */
+export function ofText(type: GraphQLInputType, text: string | undefined): unknown {
+  return getNamedType(type) === GraphQLBoolean && text !== undefined ? (BOOLEANS[text] ?? text) : text;
 }
 
 /** GraphQL's built-in types. They would accept values that REST doesn't document, and their messages are less clear. */

@@ -20,6 +20,7 @@ import { createDeliveryService } from '../features/deliveries/service.ts';
 import { createDeliveryStatsService } from '../features/delivery-stats/service.ts';
 import { createEndpointService } from '../features/endpoints/service.ts';
 import { createIdempotencyStore } from '../features/idempotency/store.ts';
+import { createNoticeService } from '../features/notices/service.ts';
 import { createPaymentService } from '../features/payments/service.ts';
 import { createProjectService } from '../features/projects/service.ts';
 import { createReplayService } from '../features/replays/service.ts';
@@ -140,6 +141,10 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
       retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds,
     }),
     deliveryStats: createDeliveryStatsService({ db, statistics }),
+    notices: createNoticeService({
+      ...{ db, secretBox, egressAllow, publicUrl: config.publicUrl },
+      canSendEmail: config.mail !== undefined,
+    }),
     replays: createReplayService({ db, bus }),
     payments: createPaymentService({ db, isLocalChain: config.sandbox }),
     customers: createCustomerService({ db }),

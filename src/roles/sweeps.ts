@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { claimRound } from '../database/rounds.ts';
 import { sweepConnectorAuthorizations } from '../features/connectors/authorization-sweep.ts';
 import { sweepIdempotencyKeys } from '../features/idempotency/store.ts';
+import { sweepNotices } from '../features/notices/sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';
@@ -21,6 +22,7 @@ export const CLEAN_UPS = {
   keptResponses: { periodSeconds: CLEAN_UP_SECONDS, run: sweepKeptResponses },
   refusedPayments: { periodSeconds: CLEAN_UP_SECONDS, run: sweepRefusedPayments },
   connectorAuthorizations: { periodSeconds: CLEAN_UP_SECONDS, run: sweepConnectorAuthorizations },
+  notices: { periodSeconds: CLEAN_UP_SECONDS, run: sweepNotices },
   releasedHosts: { periodSeconds: CLEAN_UP_SECONDS, run: sweepReleasedHosts },
 } satisfies Sweeps;
 

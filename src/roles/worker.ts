@@ -8,16 +8,20 @@ import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createDueProbes } from '../features/connectors/due-probes.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
 import { createDeliveryRollups } from '../features/delivery-stats/rollups.ts';
+import { createNoticeChecks } from '../features/notices/checks.ts';
+import { createMailer } from '../features/notices/mailer.ts';
+import { createNoticeRunner } from '../features/notices/runner.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { USER_AGENT, VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
 import { CLEAN_UPS, startSweeps } from './sweeps.ts';
 
 const PROBES_SECONDS = 30;
+const NOTICE_CHECKS_SECONDS = 50;
 
 /**
  * Starts everything that a process with the `worker` role runs: deliveries, replays, daily summaries, rollups,
- * retention, sweeps, and probes.
+ * notices, retention, sweeps, and probes.
  */
 export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
@@ -47,6 +51,10 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     createDailySummaries({ db, events, log }),
     createDeliveryRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
+    createNoticeRunner({
+      ...{ pool: db.pool, egress, secretBox, consoleOrigin, log, userAgent: USER_AGENT },
+      mailer: config.mail && createMailer(config.mail, egress),
+    }),
     partitions,
     worker,
   ];
@@ -57,5 +65,6 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
-  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes }));
+  const noticeChecks = { periodSeconds: NOTICE_CHECKS_SECONDS, run: createNoticeChecks({ retentionDays, log }) };
+  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes, noticeChecks }));
 }

@@ -39,6 +39,9 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'ConnectorToken', column: 'sealed' },
   { table: 'WebhookToken', column: 'sealed' },
   { table: 'ConnectorAuthorization', column: 'sealed' },
+  { table: 'NoticeContacts', column: 'webhookUrl' },
+  { table: 'NoticeContacts', column: 'webhookSecret' },
+  { table: 'NoticeContacts', column: 'slackUrl' },
 ];
 
 /**

@@ -90,6 +90,7 @@ async function fill(projectId: string, userId: string, count: number): Promise<R
     );
   }
   await insert('Replay', '"filter", "maxPerSecond", "total", "startedBy"', `'{}', 1, 1, owner`);
+  await insert('Notice', '"type", "subjectId", "subject"', `'host.lost', id, 'x'`);
   const who = '"userId", "actorKind", "actorId", "actorName"';
   await insert(
     'AuditEntry',

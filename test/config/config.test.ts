@@ -268,3 +268,29 @@ describe('the OAuth apps that sellers connect their accounts with', () => {
     expect(problemsOf(APP)).toEqual(['CONNECT_XERO_CLIENT_ID: must be set together with PUBLIC_URL']);
   });
 });
+
+describe('email', () => {
+  const from = { NOTIFY_FROM: 'Tollgate <notices@example.com>' };
+  const smtp = { NOTIFY_SMTP_URL: 'smtps://user:password@mail.example.com' };
+  const resend = { NOTIFY_RESEND_API_KEY: 're_123' };
+
+  test('is off by default, and is sent by SMTP or through Resend', () => {
+    expect(readConfig({}).mail).toBeUndefined();
+    expect(readConfig({ ...from, ...smtp }).mail).toEqual({
+      from: from.NOTIFY_FROM,
+      via: { smtpUrl: smtp.NOTIFY_SMTP_URL },
+    });
+    expect(readConfig({ ...from, ...resend }).mail).toEqual({
+      from: from.NOTIFY_FROM,
+      via: { resendApiKey: 're_123' },
+    });
+  });
+
+  test('needs a sender and exactly one way to send', () => {
+    for (const env of [from, smtp, resend, { ...from, ...smtp, ...resend }])
+      expect(problemsOf(env)).toEqual([expect.stringMatching(/^NOTIFY_FROM: /)]);
+    expect(problemsOf({ ...from, NOTIFY_SMTP_URL: 'https://mail.example.com' })).toContain(
+      'NOTIFY_SMTP_URL: must be an smtp:// or smtps:// URL',
+    );
+  });
+});

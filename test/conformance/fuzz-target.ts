@@ -1,4 +1,5 @@
 import { startTestApp } from '../support/app.ts';
+import { createNotice } from '../support/notices.ts';
 import { createPayment } from '../support/payments.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
 
@@ -22,6 +23,7 @@ export async function openFuzzTarget() {
     ...{ projectId, webhookId, endpointId, keyId: (await createKey(alice, base)).id },
     connectorId: (await createConnector(alice, base, QUIET_CONNECTOR)).id,
     ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId, replayId: started.replay.id },
+    noticeId: await createNotice(app, { projectId, subjectId: webhookId }),
     ...(await createPayment(app, { projectId, endpointId, mark: 'weather' })),
   };
   return { app, alice, ids };

@@ -41,7 +41,7 @@ const PARAMETERS: Record<string, OwnedType> = {
     paymentId: 'Payment',
     customerId: 'Customer',
   },
-  auditEntryId: 'AuditEntry',
+  ...{ auditEntryId: 'AuditEntry', noticeId: 'Notice' },
 };
 
 /** The type that each ID argument identifies. `node` is queried for every type. */
@@ -55,16 +55,17 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
     'Subscription.replayUpdated.projectId': 'Project',
     'Project.customer.id': 'Customer',
   },
-  'Project.auditEntry.id': 'AuditEntry',
+  ...{ 'Project.auditEntry.id': 'AuditEntry', 'Project.notice.id': 'Notice' },
+  'Subscription.noticeUpdated.projectId': 'Project',
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
-/** The type that `id` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
+/** The type that `id` or `ids` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
 const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
-  ...{ deleteProject: 'Project', updateProject: 'Project' },
+  ...{ deleteProject: 'Project', updateProject: 'Project', markNoticesRead: 'Notice' },
   ...{ deleteWebhook: 'Webhook', rotateWebhookSecret: 'Webhook', sendWebhookTestEvent: 'Webhook' },
   ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
 };
@@ -86,6 +87,7 @@ const BODIES: Record<string, object> = {
   testEventFilter: { filter: { type: 'endpoint.created' } },
   updateWebhook: { url: 'https://taken.example.com', isActive: false },
   testConnector: { eventType: 'endpoint.created' },
+  updateContacts: { emails: ['taken@example.com'] },
 };
 
 /** Arguments that filter visible resources. None of them identifies a resource. */
@@ -209,7 +211,7 @@ function mutationOperations(): Operation[] {
       const isOptional = !isRequiredInputField(item);
       if (String(getNamedType(item.type)) === 'ID') {
         const ids = { projectId: 'Project', eventId: 'Event', connectorId: 'Connector' } as const;
-        const idType = { id: INPUT_IDS[field.name], ...ids }[item.name];
+        const idType = { id: INPUT_IDS[field.name], ids: INPUT_IDS[field.name], ...ids }[item.name];
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
       if (!isOptional && !(item.name in given)) {

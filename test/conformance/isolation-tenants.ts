@@ -14,7 +14,7 @@ import {
 /** Everything that has an identifier and belongs to a tenant. */
 const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
-  ...(['Payment', 'Customer', 'Replay', 'AuditEntry'] as const),
+  ...(['Payment', 'Customer', 'Replay', 'AuditEntry', 'Notice'] as const),
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -120,6 +120,12 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
     endpointId: endpoint.id,
     mark,
   });
+  const noticeId = newId('Notice');
+  await sql.query(
+    `INSERT INTO "Notice" (id, "projectId", type, "subjectId", subject) VALUES ($1, $2, 'destination.paused', $3, $4)`,
+    [noticeId, delivery.projectId, webhook.id, mark],
+  );
+  if (!projectId) await user.rest('PATCH', `${base}/contacts`, { emails: [`${mark}@example.com`] });
   const { rows: entries } = await sql.query('SELECT id FROM "AuditEntry" WHERE "targetId" = $1', [webhook.id]);
   return {
     mark,
@@ -138,6 +144,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Customer: customerId,
       Replay: replayId,
       AuditEntry: entries[0].id,
+      Notice: noticeId,
     },
   };
 }
@@ -159,6 +166,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
   await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);
   await sql.query('DELETE FROM "AuditEntry" WHERE id = $1', [ids.AuditEntry]);
+  await sql.query('DELETE FROM "Notice" WHERE id = $1', [ids.Notice]);
   await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');

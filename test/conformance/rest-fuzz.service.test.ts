@@ -53,6 +53,12 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   sendWebhookTestEvent: { eventType: 'payment.settled' },
   testEventFilter: { filter: { 'data.amountUsd': { gte: '1' }, or: [{ type: 'payment.settled' }] } },
   testConnector: { eventType: 'payment.settled' },
+  markNoticesRead: { ids: ['ntc_00000000000000000000000000'] },
+  updateContacts: {
+    emails: ['a@example.com'],
+    slackUrl: 'https://hooks.slack.com/services/T0/B0/x',
+    weeklyDigest: true,
+  },
   createReplay: { filter: { status: ['FAILED'], eventTypes: ['payment.settled'], test: true }, maxPerSecond: 5 },
 };
 const WITHOUT_BODY = ['resendDelivery', 'cancelReplay'];

@@ -2,6 +2,7 @@ import { type GraphQLObjectType, getNamedType, isEnumType, isLeafType, isNonNull
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createNotice } from '../support/notices.ts';
 import { createPayment } from '../support/payments.ts';
 import {
   createConnector,
@@ -47,12 +48,13 @@ beforeAll(async () => {
     Customer: `${base}/customers/${payment.customerId}`,
     Replay: `${base}/replays/${replay.body.replay.id}`,
     AuditEntry: `${base}/audit-log/${audit.body.data[0]!.id}`,
+    Notice: `${base}/notices/${await createNotice(app, { projectId, subjectId: webhook.id })}`,
   };
 });
 afterAll(() => app?.stop());
 
-/** Fields that REST leaves out, because only the project owner can see them and API keys can't. */
-const GRAPHQL_ONLY = new Set(['Project.upstreamSecret']);
+/** Fields that REST leaves out: one that only people can see, and a count that would be counted for every project. */
+const GRAPHQL_ONLY = new Set(['Project.upstreamSecret', 'Project.unreadNoticeCount']);
 
 /** The types with an identifier of their own: those with the Node interface. */
 const NODES = Object.values(schema.getTypeMap())

@@ -23,6 +23,7 @@ import {
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
   Overview: { path: '', full: 'Top customers', empty: 'Next steps' },
   Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Create your first paid endpoint' },
+  Notices: { path: '/notices', full: 'Save contacts', empty: 'No notices' },
   Settings: { path: '/settings', full: 'Delete project', empty: 'Delete project' },
   Payments: { path: '/payments', full: '/forecast/*', empty: 'No payments yet' },
   Customers: { path: '/customers', full: 'Highest spend', empty: 'No customers yet' },

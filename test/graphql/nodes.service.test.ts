@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ID_PREFIXES, newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createNotice } from '../support/notices.ts';
 import { createPayment } from '../support/payments.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -59,6 +60,7 @@ beforeAll(async () => {
     Customer: customerId,
     Replay: started.replay.id,
     AuditEntry: log.data[0]!.id,
+    Notice: await createNotice(app, { projectId: project.id, subjectId: webhook.id }),
   };
   keyOfProject = app.caller(key.key!);
   keyOfOtherProject = app.caller((await make(`/api/projects/${other.id}/keys`, { name: 'Key' })).key!);

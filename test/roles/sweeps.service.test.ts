@@ -21,14 +21,8 @@ afterAll(async () => {
 test('each sweep runs in only one of several processes, and again ten minutes later', async () => {
   const rounds = await Promise.all([1, 2, 3, 4].map(() => runDueSweeps(pool, log, CLEAN_UPS)));
   const names = [
-    ...[
-      'connectorAuthorizations',
-      'idempotencyKeys',
-      'keptResponses',
-      'rateLimits',
-      'refusedPayments',
-      'releasedHosts',
-    ],
+    ...['connectorAuthorizations', 'idempotencyKeys', 'keptResponses', 'notices'],
+    ...['rateLimits', 'refusedPayments', 'releasedHosts'],
   ];
   expect(rounds.flat().sort()).toEqual(names);
   await pool.query(`UPDATE "Sweep" SET "startedAt" = "startedAt" - interval '9 minutes'`);
@@ -41,7 +35,7 @@ test('sweeps still run if another one fails', async () => {
   await pool.query('ALTER TABLE "RateLimit" RENAME TO "Gone"');
   try {
     expect(await runDueSweeps(pool, log, CLEAN_UPS)).toEqual([
-      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'connectorAuthorizations', 'releasedHosts'],
+      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'connectorAuthorizations', 'notices', 'releasedHosts'],
     ]);
   } finally {
     await pool.query('ALTER TABLE "Gone" RENAME TO "RateLimit"');

@@ -16,6 +16,26 @@ export type FollowOptions<Data, Variables extends { after?: string | null | unde
 const FIRST_WAIT_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 5_000;
 
+/** Each client's open connection. All subscriptions share it, and those that start later don't see it connect. */
+const connections = new WeakMap<Client, { current: unknown }>();
+
+function isConnected(socket: Client): boolean {
+  let connection = connections.get(socket);
+  if (!connection) {
+    const created: { current: unknown } = { current: undefined };
+    connection = created;
+    connections.set(socket, created);
+    socket.on('connected', (opened) => {
+      created.current = opened;
+    });
+    // An earlier connection may close after the next one has opened.
+    socket.on('closed', (event) => {
+      if ((event as CloseEvent).target === created.current) created.current = undefined;
+    });
+  }
+  return connection.current !== undefined;
+}
+
 /**
  * Follows a subscription until it is stopped. After a lost connection, it continues from the last cursor, so no update
  * is missed, but the same update can arrive twice.
@@ -43,6 +63,7 @@ export function follow<Data, Variables extends { after?: string | null | undefin
   function connect(): void {
     clearTimeout(timer);
     timer = undefined;
+    const isShared = isConnected(socket);
     unsubscribe = socket.subscribe<Data>(
       { query, variables: { ...variables, after } },
       {
@@ -56,6 +77,7 @@ export function follow<Data, Variables extends { after?: string | null | undefin
         complete: reconnect,
       },
     );
+    if (isShared) becomeLive();
   }
 
   function becomeLive(): void {

@@ -15,6 +15,7 @@ import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { AccountBar } from './account-bar.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotFound } from './not-found.tsx';
+import { NoticeBell, useUnreadNotices } from './notice-bell.tsx';
 import { PageBoundary } from './page-boundary.tsx';
 import { ProjectSwitcher } from './project-switcher.tsx';
 
@@ -51,8 +52,14 @@ export function Shell(account: Account) {
 function ProjectFrame({ projectId, account }: { projectId: string; account: Account }) {
   const [{ data, error, fetching }, reload] = useQuery({ query: CurrentProjectDocument, variables: { id: projectId } });
   const project = data?.project ?? undefined;
+  const unread = useUnreadNotices(projectId);
   return (
-    <Frame account={account} projectId={projectId} switcher={<ProjectSwitcher project={project} />}>
+    <Frame
+      account={account}
+      projectId={projectId}
+      switcher={<ProjectSwitcher project={project} />}
+      bell={<NoticeBell projectId={projectId} unread={unread} />}
+    >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!project && fetching && <Loading />}
       {!project && !fetching && !error && <NotFound what="Project" />}
@@ -74,8 +81,14 @@ function ProjectFrame({ projectId, account }: { projectId: string; account: Acco
   );
 }
 
-function Frame(props: { account: Account; projectId?: string; switcher?: ReactNode; children: ReactNode }) {
-  const { account, projectId, switcher, children } = props;
+function Frame(props: {
+  account: Account;
+  projectId?: string;
+  switcher?: ReactNode;
+  bell?: ReactNode;
+  children: ReactNode;
+}) {
+  const { account, projectId, switcher, bell, children } = props;
   const [isOpen, { toggle, close }] = useDisclosure();
   return (
     <AppShell
@@ -89,14 +102,20 @@ function Frame(props: { account: Account; projectId?: string; switcher?: ReactNo
       <AppShell.Header hiddenFrom="sm" className="sidebar">
         <Group h="100%" px="md" justify="space-between">
           <Logo />
-          <Burger opened={isOpen} onClick={toggle} size="sm" aria-label="Navigation" aria-expanded={isOpen} />
+          <Group gap="xs">
+            {bell}
+            <Burger opened={isOpen} onClick={toggle} size="sm" aria-label="Navigation" aria-expanded={isOpen} />
+          </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="sm" className="sidebar">
         <AppShell.Section mb="sm" px={4} pt={4} visibleFrom="sm">
-          <Anchor component={Link} href="/" underline="never" c="inherit" aria-label="Tollgate, all projects">
-            <Logo />
-          </Anchor>
+          <Group justify="space-between" wrap="nowrap">
+            <Anchor component={Link} href="/" underline="never" c="inherit" aria-label="Tollgate, all projects">
+              <Logo />
+            </Anchor>
+            {bell}
+          </Group>
         </AppShell.Section>
         {switcher && <AppShell.Section mb="md">{switcher}</AppShell.Section>}
         <AppShell.Section grow style={{ overflowY: 'auto' }}>

@@ -1,6 +1,7 @@
 import {
   type Icon,
   IconApi,
+  IconBell,
   IconBook2,
   IconGauge,
   IconHistory,
@@ -51,6 +52,13 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     icon: IconRoute,
     group: 'Project',
     page: lazyPart(() => import('./endpoints/endpoints.tsx'), 'EndpointsPage'),
+  },
+  {
+    path: '/notices',
+    label: 'Notices',
+    icon: IconBell,
+    group: 'Project',
+    page: lazyPart(() => import('./notices/notices.tsx'), 'NoticesPage'),
   },
   {
     path: '/settings',

@@ -52,6 +52,9 @@ export async function buryProject(tx: Transaction, projectId: string): Promise<s
   await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null }, status } });
   await buryWebhooks(tx, where);
   await buryConnectors(tx, where);
+  await tx.notice.deleteMany({ where });
+  await tx.noticeContacts.deleteMany({ where });
+  await tx.noticeMessage.deleteMany({ where });
   await tx.project.update({
     where: { id: projectId },
     data: { userId: DELETED_USER_ID, name: '', gatewayHost: null },

@@ -7,6 +7,7 @@ import {
   type Sentences,
   UNKNOWN_ERROR_CLASS,
 } from './error-sentences.ts';
+import { REASONS, RESEND, UNRETRIED } from './reason-sentences.ts';
 
 /** The current status of a delivery's webhook or connector. */
 export type DestinationState = {
@@ -54,41 +55,6 @@ type Row = {
 };
 
 const NOTHING_MORE = 'No further automatic retries.';
-const RESEND = 'Then resend the delivery, or start a replay.';
-
-/** What the stable reason codes mean. Any other reason is already a sentence. */
-const REASONS: Record<string, Sentences> = {
-  exhausted: {
-    summary: 'Every scheduled retry failed, so the delivery was marked as failed.',
-    advice: `Fix the destination. ${RESEND}`,
-  },
-  gone: {
-    summary: 'The destination returned 410 Gone, so the webhook was disabled.',
-    advice: `If that was a mistake, enable the webhook. ${RESEND}`,
-  },
-  disabled: {
-    summary: 'It was not sent, because its destination was disabled.',
-    advice: `Enable the destination. ${RESEND}`,
-  },
-  filtered: {
-    summary: "It was not sent, because the event does not match its destination's filter.",
-    advice: 'If that is not what you want, change the filter and resend the delivery.',
-  },
-  not_carried: {
-    summary: 'It was not sent, because this type of connector does not support this event type.',
-    advice: 'Nothing is wrong. To hide these deliveries, remove the event type from the connector’s events.',
-  },
-  unknown_type: {
-    summary: 'It was not sent, because this type of connector is no longer supported.',
-    advice: 'Create a connector of a different type.',
-  },
-};
-
-const UNRETRIED: Sentences = {
-  summary: 'It failed, and its webhook has no retries, so the delivery was marked as failed.',
-  advice: `Fix the destination, or choose another \`retrySchedule\` for the webhook. ${RESEND}`,
-};
-
 /** Why a delivery is held without a due time. */
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {

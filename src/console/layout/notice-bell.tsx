@@ -1,0 +1,43 @@
+import { ActionIcon, Indicator, Tooltip } from '@mantine/core';
+import { IconBell } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { useQuery } from 'urql';
+import { Link } from 'wouter';
+import { FollowNoticesDocument, UnreadNoticesDocument } from '../../generated/console/notices.ts';
+import { useChanges } from '../parts/follow-changes.ts';
+
+const MAX_SHOWN = 99;
+
+/** How many of the project's notices are unread. It follows changes. */
+export function useUnreadNotices(projectId: string): number {
+  const variables = useMemo(() => ({ projectId }), [projectId]);
+  const [{ data }, reload] = useQuery({ query: UnreadNoticesDocument, variables });
+  useChanges(
+    FollowNoticesDocument,
+    variables,
+    ({ noticeUpdated }) => noticeUpdated?.cursor,
+    () => reload({ requestPolicy: 'network-only' }),
+  );
+  return data?.project?.unreadNoticeCount ?? 0;
+}
+
+/** A bell with the number of unread notices. It leads to the notices. */
+export function NoticeBell({ projectId, unread }: { projectId: string; unread: number }) {
+  const label = unread === 0 ? 'Notices' : `Notices, ${unread} unread`;
+  return (
+    <Tooltip label={label}>
+      <Indicator label={unread > MAX_SHOWN ? `${MAX_SHOWN}+` : unread} disabled={unread === 0} size={16} color="red.8">
+        <ActionIcon
+          component={Link}
+          href={`/projects/${projectId}/notices`}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={label}
+        >
+          <IconBell size={18} />
+        </ActionIcon>
+      </Indicator>
+    </Tooltip>
+  );
+}

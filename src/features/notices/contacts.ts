@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import type { NoticeContacts } from '../../generated/prisma/client.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { targetUrlInput } from '../urls/stored-url.ts';
+
+/** A project's contacts with their secrets. Empty text means that there is no such contact. */
+export type OpenContacts = { emails: string[]; webhookUrl: string; webhookSecret: string; slackUrl: string };
+
+type SealedColumn = 'webhookUrl' | 'webhookSecret' | 'slackUrl';
+
+const MAX_EMAILS = 10;
+
+/** Checks the input for contacts. A URL may be null or empty, which removes it. Masked URLs are checked later. */
+export function contactsInput(egressAllow: EgressAllow) {
+  const url = z.union([z.literal('').transform(() => null), targetUrlInput(egressAllow)]).nullish();
+  return z.strictObject({
+    emails: z
+      .array(z.email('Must be an email address.').max(254, 'Must be at most 254 characters.'))
+      .max(MAX_EMAILS, `Must have at most ${MAX_EMAILS} addresses.`)
+      .transform((emails) => [...new Set(emails)])
+      .optional(),
+    webhookUrl: url,
+    slackUrl: url,
+    weeklyDigest: z.boolean().optional(),
+  });
+}
+
+/** The cell that a contact's secret is sealed for. The row's ID is the project's. */
+export const contactCell = (projectId: string, column: SealedColumn) => ({
+  ...{ table: 'NoticeContacts', column, rowId: projectId, projectId },
+});
+
+/** Opens stored contacts. Without a row, there are none. */
+export function openContacts(
+  secretBox: Pick<SecretBox, 'open'>,
+  row: Pick<NoticeContacts, 'projectId' | 'emails' | SealedColumn> | null,
+): OpenContacts {
+  const open = (column: SealedColumn) =>
+    row && row[column] !== '' ? secretBox.open(row[column], contactCell(row.projectId, column)) : '';
+  return {
+    emails: row?.emails ?? [],
+    webhookUrl: open('webhookUrl'),
+    webhookSecret: open('webhookSecret'),
+    slackUrl: open('slackUrl'),
+  };
+}

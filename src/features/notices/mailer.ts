@@ -1,0 +1,32 @@
+import type { MailConfig } from '../../config/config.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { createSmtpSender } from '../../egress/smtp.ts';
+import type { MailText } from './render.ts';
+
+/** @param id the same for every attempt. @throws Error with a reason without secrets. */
+export type Mailer = (mail: MailText & { id: string; to: string }) => Promise<void>;
+
+const RESEND_URL = 'https://api.resend.com/emails';
+
+/** Creates the function that sends email by SMTP or through Resend. https://resend.com/docs/api-reference/emails/send-email */
+export function createMailer({ from, via }: MailConfig, egress: Pick<Egress, 'send'>): Mailer {
+  if ('smtpUrl' in via) {
+    const send = createSmtpSender(via.smtpUrl);
+    return ({ id, ...mail }) => send({ from, messageId: id, ...mail });
+  }
+  return async ({ id, to, ...mail }) => {
+    const { statusCode } = await egress.send({
+      method: 'POST',
+      url: RESEND_URL,
+      headers: {
+        authorization: `Bearer ${via.resendApiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': id,
+      },
+      body: JSON.stringify({ from, to: [to], ...mail }),
+      timeoutMilliseconds: 15_000,
+      maxResponseBytes: 10_000,
+    });
+    if (statusCode !== 200) throw new Error(`Resend responded with status ${statusCode}.`);
+  };
+}

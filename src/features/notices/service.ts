@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { changesBetween } from '../../audit/diff.ts';
+import { recordAudit } from '../../audit/record.ts';
+import { inProject, requireId, requireUser, visibleItem, visibleProject } from '../../auth/access.ts';
+import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
+import type { Database, Transaction } from '../../database/client.ts';
+import { newWebhookSecret } from '../../delivery/send/signing.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import { notFound } from '../../errors.ts';
+import type { Notice, NoticeContacts, Prisma } from '../../generated/prisma/client.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { parseInput } from '../../validation.ts';
+import { urlToStore } from '../urls/stored-url.ts';
+import { contactCell, contactsInput, openContacts } from './contacts.ts';
+import { noticePath } from './types.ts';
+
+export type NoticeFilterInput = { isRead?: boolean | null; isOpen?: boolean | null };
+/** A project's contacts as everyone may see them: URLs are masked, and the secret is left out. */
+export type ShownContacts = {
+  /** The project's ID. */
+  id: string;
+  emails: string[];
+  webhookUrl: string | null;
+  slackUrl: string | null;
+  weeklyDigest: boolean;
+  canSendEmail: boolean;
+};
+export type ContactsInput = {
+  emails?: string[] | null;
+  webhookUrl?: string | null;
+  slackUrl?: string | null;
+  weeklyDigest?: boolean | null;
+};
+export type NoticeService = ReturnType<typeof createNoticeService>;
+
+const MAX_READ_AT_ONCE = 100;
+const ONLY_PEOPLE =
+  'API keys cannot change the contacts, because they determine who is told when something stops. Use a user token.';
+
+/**
+ * What a project's owner should know, and who is told about it. Methods throw AppError `NOT_FOUND` and
+ * `VALIDATION_FAILED`.
+ *
+ * @param options `publicUrl`: where the console is, if that is known. `canSendEmail`: whether the operator has set up
+ *   email.
+ */
+export function createNoticeService(options: {
+  db: Database;
+  secretBox: SecretBox;
+  egressAllow: EgressAllow;
+  publicUrl: string | undefined;
+  canSendEmail: boolean;
+}) {
+  const { db, secretBox, egressAllow, publicUrl, canSendEmail } = options;
+  const contactsShape = contactsInput(egressAllow);
+  const readInput = z.strictObject({
+    ids: z.array(z.string()).min(1).max(MAX_READ_AT_ONCE, `Must have at most ${MAX_READ_AT_ONCE} entries.`).nullish(),
+  });
+
+  function shown(id: string, row: NoticeContacts | null): ShownContacts {
+    const { emails, webhookUrl, slackUrl } = openContacts(secretBox, row);
+    const masked = (url: string) => (url === '' ? null : maskUrl(url));
+    const weeklyDigest = row?.weeklyDigest ?? true;
+    return { id, emails, webhookUrl: masked(webhookUrl), slackUrl: masked(slackUrl), weeklyDigest, canSendEmail };
+  }
+
+  return {
+    /** A project's notices, newest first. */
+    async list(
+      viewer: Viewer,
+      projectId: string,
+      filter: NoticeFilterInput,
+      query: Prisma.NoticeFindManyArgs,
+    ): Promise<Notice[]> {
+      const { isRead, isOpen } = filter;
+      return db.prisma.notice.findMany({
+        ...query,
+        where: {
+          AND: [
+            query.where ?? {},
+            await inProject(db.prisma, viewer, projectId),
+            isRead == null ? {} : { readAt: isRead ? { not: null } : null },
+            isOpen == null ? {} : { closedAt: isOpen ? null : { not: null } },
+          ],
+        },
+        orderBy: { id: 'desc' },
+      });
+    },
+
+    find(
+      viewer: Viewer,
+      id: string,
+      projectId?: string | null,
+      query: Prisma.NoticeFindFirstArgs = {},
+    ): Promise<Notice | null> {
+      return db.prisma.notice.findFirst({ ...query, where: visibleItem(viewer, 'Notice', id, projectId) });
+    },
+
+    /** How many of a project's notices nobody has read. */
+    async unreadCount(viewer: Viewer, projectId: string): Promise<number> {
+      return db.prisma.notice.count({ where: { ...(await inProject(db.prisma, viewer, projectId)), readAt: null } });
+    },
+
+    /** Where the console shows the cause of a notice. Without an address, only the path. */
+    urlOf: (notice: Notice): string => `${publicUrl ?? ''}${noticePath(notice)}`,
+
+    /** Marks notices as read: those with the given IDs, which must all exist, or all. Returns how many were unread. */
+    async markRead(viewer: Viewer, projectId: string, input: { ids?: string[] | null }): Promise<number> {
+      const { ids } = parseInput(readInput, input);
+      const project = await requireProject(db.prisma, viewer, projectId);
+      const where = { projectId: project.id, ...(ids && { id: { in: ids.map((id) => requireId('Notice', id)) } }) };
+      if (ids && (await db.prisma.notice.count({ where })) < new Set(ids).size) throw notFound();
+      const now = new Date(sharedNow());
+      const { count } = await db.prisma.notice.updateMany({
+        where: { ...where, readAt: null },
+        data: { readAt: now, updatedAt: now },
+      });
+      return count;
+    },
+
+    /** A project's contacts. */
+    async contacts(viewer: Viewer, projectId: string): Promise<ShownContacts> {
+      const { projectId: found } = await inProject(db.prisma, viewer, projectId);
+      return shown(projectId, await db.prisma.noticeContacts.findFirst({ where: { projectId: found } }));
+    },
+
+    /**
+     * Changes a project's contacts. Omitted values stay as they are. Null or an empty URL removes a contact, and a
+     * masked URL keeps it. A new webhook URL gets a new secret.
+     *
+     * @returns the secret if it is new. It isn't shown again.
+     * @throws AppError `FORBIDDEN` for API keys.
+     */
+    async updateContacts(
+      viewer: Viewer,
+      projectId: string,
+      input: ContactsInput,
+    ): Promise<{ contacts: ShownContacts; webhookSecret: string | null }> {
+      requireUser(viewer, ONLY_PEOPLE);
+      const where = visibleProject(viewer, projectId);
+      const changes = parseInput(contactsShape, withoutNulls(input));
+      return db.prisma.$transaction((tx) => change(tx)).catch(rethrowProjectGone);
+
+      async function change(tx: Transaction) {
+        if ((await tx.project.count({ where })) === 0) throw notFound();
+        await tx.$executeRaw`
+          INSERT INTO "NoticeContacts" ("id", "projectId") VALUES (${projectId}, ${projectId}) ON CONFLICT DO NOTHING`;
+        await tx.$queryRaw`SELECT 1 FROM "NoticeContacts" WHERE "id" = ${projectId} FOR UPDATE`;
+        const before = await tx.noticeContacts.findUniqueOrThrow({ where: { id: projectId } });
+        const opened = openContacts(secretBox, before);
+        const kept = (field: 'webhookUrl' | 'slackUrl') =>
+          changes[field] === undefined ? opened[field] : urlToStore(field, changes[field] ?? '', opened[field]);
+        const [webhookUrl, slackUrl] = [kept('webhookUrl'), kept('slackUrl')];
+        const newSecret = webhookUrl !== '' && webhookUrl !== opened.webhookUrl ? newWebhookSecret() : null;
+        const webhookSecret = webhookUrl === '' ? '' : (newSecret ?? opened.webhookSecret);
+        const seal = (column: 'webhookUrl' | 'webhookSecret' | 'slackUrl', value: string) =>
+          value === '' ? '' : secretBox.seal(value, contactCell(projectId, column));
+        const row = await tx.noticeContacts.update({
+          where: { id: projectId },
+          data: {
+            ...(changes.emails && { emails: changes.emails }),
+            ...(changes.weeklyDigest !== undefined && { weeklyDigest: changes.weeklyDigest }),
+            webhookUrl: seal('webhookUrl', webhookUrl),
+            webhookSecret: seal('webhookSecret', webhookSecret),
+            slackUrl: seal('slackUrl', slackUrl),
+            updatedAt: new Date(sharedNow()),
+          },
+        });
+        const { emails, weeklyDigest } = row;
+        await recordAudit(tx, viewer, {
+          ...{ action: 'contacts.updated', projectId, targetId: projectId },
+          ...changesBetween(
+            { ...opened, emails: before.emails, weeklyDigest: before.weeklyDigest },
+            { emails, webhookUrl, slackUrl, weeklyDigest },
+          ),
+        });
+        return { contacts: shown(projectId, row), webhookSecret: newSecret };
+      }
+    },
+  };
+}
+
+/** Null stands for "unchanged", except for URLs, which it removes. */
+function withoutNulls({ emails, weeklyDigest, ...urls }: ContactsInput) {
+  return { ...urls, ...(emails != null && { emails }), ...(weeklyDigest != null && { weeklyDigest }) };
+}

@@ -1,0 +1,71 @@
+import pg from 'pg';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createProject, createWebhook } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the notices of the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let alice: TestUser;
+  let sql: pg.Pool;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
+    browser = await launchBrowser();
+    sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
+    alice = await app.user('alice');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await sql?.end();
+    await app?.stop();
+  });
+
+  test('the bell counts notices as they arrive, each links to its cause, and reading them clears the bell', async () => {
+    const { id, base } = await createProject(alice);
+    const webhook = await createWebhook(alice, base);
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}`);
+    await page.getByRole('link', { name: 'Notices', exact: true }).first().waitFor();
+    await sql.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [webhook.id]);
+    await page.getByRole('link', { name: 'Notices, 1 unread' }).click();
+    await page.getByText('It responded that it no longer exists (410).').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'hooks.example.com is disabled' }).click();
+    await page.waitForURL(`**/console/projects/${id}/webhooks`);
+    await page.goBack();
+    await page.getByRole('button', { name: 'Mark as read: hooks.example.com is disabled' }).click();
+    await expect.poll(() => page.getByRole('link', { name: 'Notices, 1 unread' }).count()).toBe(0);
+    await page.getByText('Unread', { exact: true }).click();
+    await page.getByText('No notices').waitFor();
+  });
+
+  test('contacts can be saved, their URLs are masked, and the signing secret is shown once', async () => {
+    const { id, base } = await createProject(alice);
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}/notices`);
+    await page.getByText('Email isn’t set up on this server').waitFor();
+    await page.getByRole('combobox', { name: 'Email addresses' }).fill('ops@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Webhook URL').fill('http://me.example.com');
+    await page.getByRole('button', { name: 'Save contacts' }).click();
+    await expect.poll(() => page.getByLabel('Webhook URL').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Webhook URL').fill('https://me.example.com/hooks/secret-token-123');
+    await page.getByRole('button', { name: 'Save contacts' }).click();
+    await page.getByText(/whsec_/).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('I’ve stored it in a safe place').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+    expect(await page.getByLabel('Webhook URL').inputValue()).toBe('https://me.example.com/hooks/••••');
+    await page.getByLabel('Weekly digest').uncheck();
+    await page.getByRole('button', { name: 'Save contacts' }).click();
+    await expect
+      .poll(async () => (await alice.rest('GET', `${base}/contacts`)).body)
+      .toMatchObject({
+        ...{ emails: ['ops@example.com'], weeklyDigest: false },
+        webhookUrl: 'https://me.example.com/hooks/••••',
+      });
+  });
+});

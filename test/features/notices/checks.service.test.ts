@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { listConnectors } from '../../../src/connectors/types/registry.ts';
+import { keepPartitions } from '../../../src/database/partitions.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { sweepNotices } from '../../../src/features/notices/sweep.ts';
+import { firstIdAt, type IdType, newId } from '../../../src/ids.ts';
+import type { Row } from '../../delivery/support.ts';
+import { type NoticeStage, openNoticeStage } from './support.ts';
+
+const DAY = 86_400_000;
+
+let stage: NoticeStage;
+let projectId: string;
+
+beforeAll(async () => {
+  stage = await openNoticeStage();
+});
+beforeEach(async () => {
+  projectId = await stage.addProject();
+});
+afterAll(() => stage?.close());
+
+/** An ID made at this time. `newId` never goes back in time. */
+const idAt = (type: IdType, milliseconds: number) =>
+  firstIdAt(type, milliseconds).slice(0, -10) + newId(type).slice(-10);
+
+/** Adds a payment that began this many minutes ago. */
+async function addPayment(minutesAgo: number, values: Row): Promise<string> {
+  const begun = new Date(Date.now() - minutesAgo * 60_000);
+  const id = idAt('Payment', begun.getTime());
+  const row: Row = {
+    ...{
+      id,
+      projectId,
+      endpointId: 'ep_1',
+      endpointPath: '/now',
+      method: 'GET',
+      x402Version: 2,
+      network: 'eip155:84532',
+    },
+    ...{ asset: 'USDC', assetAddress: '0x1', payer: '0x2', payTo: '0x3', nonce: id, amountAtomic: 10_000 },
+    ...{ validAfter: begun, validBefore: begun, requestFingerprint: 'f', createdAt: begun, ...values },
+  };
+  const columns = Object.keys(row).map((name) => `"${name}"`);
+  const places = columns.map((_, index) => `$${index + 1}`);
+  await stage.pool.query(`INSERT INTO "Payment" (${columns}) VALUES (${places})`, Object.values(row));
+  return id;
+}
+
+const later = () => new Date(Date.now() + 60_000);
+const notices = () => stage.noticesOf(projectId);
+
+describe('a check', () => {
+  test('finds payments whose outcome has been unknown for an hour, and closes the notice when it is known', async () => {
+    const unknown = { status: 'UNKNOWN', leasedUntil: later() };
+    await addPayment(59, unknown);
+    await stage.check();
+    expect(await notices()).toEqual([]);
+    const ids = [await addPayment(61, unknown), await addPayment(90, unknown)];
+    await stage.check();
+    await stage.check();
+    expect(await notices()).toMatchObject([
+      { type: 'payment.uncertain', count: 2, subjectId: projectId, closedAt: null },
+    ]);
+    await stage.pool.query(`UPDATE "Payment" SET "leasedUntil" = NULL, "status" = 'SETTLED' WHERE "id" = ANY ($1)`, [
+      ids,
+    ]);
+    await stage.check();
+    expect(await notices()).toMatchObject([{ closedAt: expect.any(Date), dueAt: null }]);
+  });
+
+  test('finds three payments in a row that failed because of the facilitator', async () => {
+    const failed = { status: 'FAILED', failureStage: 'VERIFY', failureReason: 'facilitator_unavailable' };
+    await addPayment(20, failed);
+    await addPayment(3, failed);
+    await addPayment(2, failed);
+    await addPayment(2, { ...failed, failureReason: 'invalid_signature' });
+    await stage.check();
+    expect(await notices()).toEqual([]);
+    await addPayment(1, failed);
+    await stage.check();
+    expect(await notices()).toMatchObject([{ type: 'facilitator.unreachable', count: 3, closedAt: null }]);
+    await addPayment(0, { status: 'VERIFIED', verifiedAt: new Date() });
+    await stage.check();
+    expect(await notices()).toMatchObject([{ closedAt: expect.any(Date) }]);
+  });
+
+  test('finds undelivered deliveries three days before they are deleted, and not earlier', async () => {
+    const webhook = await stage.addWebhook('https://hooks.example.com/in', { projectId });
+    for (const status of ['PENDING', 'PENDING', 'SUCCEEDED'])
+      await stage.addDelivery(webhook.id, { projectId, status });
+    const countLeft = async () =>
+      (await stage.pool.query(`SELECT count(*)::int AS n FROM "Delivery" WHERE "webhookId" = $1`, [webhook.id])).rows[0]
+        .n;
+    // Shortening the retention period has the same effect as the passing of time.
+    let retentionDays = 6;
+    await stage.check({ retentionDays });
+    expect(await notices()).toEqual([]);
+    while ((await notices()).length === 0 && retentionDays > -12) {
+      retentionDays -= 1;
+      await stage.check({ retentionDays });
+    }
+    expect(await notices()).toMatchObject([
+      { type: 'deliveries.expiring', subjectId: webhook.id, subject: 'hooks.example.com', count: 2, closedAt: null },
+    ]);
+    const { pool, log } = stage;
+    await keepPartitions({ pool, log, retentionDays: retentionDays - 2 });
+    expect(await countLeft()).toBe(3);
+    await keepPartitions({ pool, log, retentionDays: retentionDays - 3 });
+    expect(await countLeft()).toBe(0);
+    await stage.check({ retentionDays: retentionDays - 3 });
+    expect(await notices()).toMatchObject([{ closedAt: expect.any(Date) }]);
+  });
+
+  test('finds connectors whose credential ends within 60 days, until another one is saved', async () => {
+    const connectorId = await stage.addConnector('quickbooks', { accessToken: 'a' });
+    const endsIn = (days: number | null) =>
+      stage.pool.query(
+        `UPDATE "Connector" SET "credentialExpiresAt" = now() + make_interval(days => $2) WHERE "id" = $1`,
+        [connectorId, days],
+      );
+    const found = async () =>
+      (await stage.noticesOf(stage.projectId)).filter(({ subjectId }) => subjectId === connectorId);
+    await endsIn(61);
+    await stage.check();
+    expect(await found()).toEqual([]);
+    await endsIn(59);
+    await stage.check();
+    const detail = expect.stringMatching(/^The vendor ends it on [A-Z][a-z]+ \d{1,2}, \d{4}$/);
+    expect(await found()).toMatchObject([{ type: 'credential.expiring', subject: 'quickbooks', detail, closedAt: null }]);
+    await endsIn(null);
+    await stage.check();
+    expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);
+  });
+
+  test('finds connectors of a vendor that shuts down, from 180 days before', async () => {
+    const [opsgenie] = listConnectors().filter(({ type }) => type === 'opsgenie');
+    const lastDay = Date.parse(opsgenie!.shutdown!.on);
+    const connectorId = await stage.addConnector('opsgenie', { apiKey: 'k' });
+    const moved = await stage.addConnector('opsgenie', { apiKey: 'k' }, { config: { region: 'jsm' } });
+    const found = async () =>
+      (await stage.noticesOf(stage.projectId)).filter(({ subjectId }) => subjectId === connectorId);
+    await stage.check({ now: () => lastDay - 181 * DAY });
+    expect(await found()).toEqual([]);
+    await stage.check({ now: () => lastDay - 180 * DAY });
+    expect(await found()).toMatchObject([
+      { type: 'vendor.shutdown', subject: 'Opsgenie', detail: expect.stringContaining('April 5, 2027') },
+    ]);
+    expect((await stage.noticesOf(stage.projectId)).map(({ subjectId }) => subjectId)).not.toContain(moved);
+    await stage.pool.query(`UPDATE "Connector" SET "isActive" = false WHERE "id" = $1`, [connectorId]);
+    await stage.check({ now: () => lastDay });
+    expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);
+  });
+
+  test('that fails does not keep the others from running', async () => {
+    await addPayment(61, { status: 'UNKNOWN', leasedUntil: later() });
+    const broken = [{ type: 'slack', title: 'Slack', shutdown: { on: '2020-01-01', advice: '\0' } }];
+    await stage.check({ definitions: broken as never });
+    expect(await notices()).toMatchObject([{ type: 'payment.uncertain' }]);
+    expect(stage.lines).toContainEqual(expect.objectContaining({ notice: 'vendor.shutdown' }));
+  });
+});
+
+test('a project that gives up its gateway host gets a notice, and one that is deleted does not', async () => {
+  const rename = (host: string | null) =>
+    stage.pool.query(`UPDATE "Project" SET "gatewayHost" = $2 WHERE "id" = $1`, [projectId, host]);
+  await rename('api.example.com');
+  expect(await notices()).toEqual([]);
+  await rename(null);
+  expect(await notices()).toMatchObject([
+    { type: 'host.lost', subject: 'api.example.com', closedAt: expect.any(Date), dueAt: expect.any(Date) },
+  ]);
+  await rename('api.example.com');
+  await stage.pool.query(`UPDATE "Project" SET "gatewayHost" = NULL, "userId" = $2 WHERE "id" = $1`, [
+    projectId,
+    DELETED_USER_ID,
+  ]);
+  expect(await notices()).toHaveLength(1);
+});
+
+test('notices are deleted 90 days after they end, and open ones are kept', async () => {
+  const insert = (type: string, closedAt: string | null) =>
+    stage.pool.query(
+      `INSERT INTO "Notice" ("id", "projectId", "type", "subjectId", "subject", "firstAt", "closedAt")
+       VALUES (new_id('ntc'), $1, $2, $1, '', now() - interval '1 year', now() - $3::interval)`,
+      [projectId, type, closedAt],
+    );
+  await insert('host.lost', '91 days');
+  await insert('destination.recovered', '89 days');
+  await insert('payment.uncertain', null);
+  await sweepNotices(stage.pool);
+  expect((await notices()).map(({ type }) => type).sort()).toEqual(['destination.recovered', 'payment.uncertain']);
+});
