@@ -25,7 +25,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['http', 'the HTTP server: bodies, admission, error responses, health'],
   ['live', 'the feed that subscriptions read'],
   ['features/audit', 'one folder per resource: `service.ts` has the rules, `schema.ts` the GraphQL types and fields'],
-  ['features/notices', 'what owners are told about: notices, contacts, and the weekly digest'],
+  ['features/notices', 'what owners are notified about: notices, contacts, and the weekly digest'],
   ['features/delivery-stats', ''],
   ['features/replays', ''],
   ['features/deliveries', ''],

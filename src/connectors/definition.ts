@@ -236,8 +236,8 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   description: string;
   /** The vendor's page that explains how to get the credentials. */
   documentationUrl: string;
-  /** Set this if the vendor has announced the end of the service. `on` is its last day, for example, `2027-04-05`. */
-  shutdown?: { on: string /* YYYY-MM-DD */; advice: string };
+  /** Set this if the vendor has announced the end of the service. `on` is its last day (YYYY-MM-DD). */
+  shutdown?: { on: string; advice: string };
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
   /** Set this if the config can have a credential that access tokens come from. */
@@ -259,8 +259,6 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   timeoutSeconds?: number;
   /** What to do after a response with a status, or after an error of a class, if the usual advice doesn't fit. */
   advice?: Readonly<Partial<Record<string, string>>>;
-  /** When the vendor ends the service (YYYY-MM-DD), and what to do before then. */
-  shutdown?: { on: string; advice: string };
   /** What to look up for `context.history`, if anything. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Builds a delivery's first request. `events` has one member unless `batch` is set. */

@@ -5,7 +5,7 @@ import '../features/endpoints/schema.ts';
 import '../features/api-keys/schema.ts';
 import '../features/webhooks/schema.ts';
 import '../features/connectors/schema.ts';
-import '../features/connectors/authorizations-schema.ts';
+import '../features/connectors/authorizations/schema.ts';
 import '../features/events/schema.ts';
 import '../features/deliveries/schema.ts';
 import '../features/deliveries/explanation/schema.ts';

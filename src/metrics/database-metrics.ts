@@ -90,7 +90,7 @@ const groupsOf = (pool: pg.Pool) => ({
     (registers) => {
       const notices = new Gauge({
         name: 'tollgate_notices_open',
-        help: 'Open notices by type. Every process reports the same value. If facilitator.unreachable, payment.uncertain, or deliveries.expiring is above 0, look into it: owners were told.',
+        help: 'Open notices by type. Every process reports the same value. If facilitator.unreachable, payment.uncertain, or deliveries.expiring is above 0, look into it: owners were notified.',
         labelNames: ['type'],
         registers,
       });

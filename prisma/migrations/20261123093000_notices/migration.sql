@@ -12,7 +12,7 @@ CREATE TABLE "Notice" (
     "closedAt" TIMESTAMPTZ(3),
     "readAt" TIMESTAMPTZ(3),
     "dueAt" TIMESTAMPTZ(3),
-    "toldAt" TIMESTAMPTZ(3),
+    "notifiedAt" TIMESTAMPTZ(3),
     "updatedAt" TIMESTAMPTZ(3) NOT NULL DEFAULT statement_timestamp(),
 
     CONSTRAINT "Notice_pkey" PRIMARY KEY ("id")
@@ -83,7 +83,7 @@ CREATE FUNCTION new_id(prefix text) RETURNS text LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- Opens a notice. If one of its type about the same subject is open, or closed less than an hour ago, it is counted
--- there. A recovery that nobody has been told about yet is forgotten: for the contacts, the problem never ended.
+-- there. A recovery that nobody has been notified about yet is forgotten: for the contacts, the problem never ended.
 CREATE FUNCTION open_notice(
   project text, notice_type text, subject_id text, subject_name text, why text, hold interval
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -95,10 +95,10 @@ BEGIN
   UPDATE "Notice" SET
     "count" = "count" + 1, "subject" = subject_name, "detail" = why, "lastAt" = statement_timestamp(),
     "updatedAt" = statement_timestamp(), "readAt" = NULL, "closedAt" = NULL,
-    "toldAt" = CASE WHEN "closedAt" IS NULL OR forgotten THEN "toldAt" END,
+    "notifiedAt" = CASE WHEN "closedAt" IS NULL OR forgotten THEN "notifiedAt" END,
     "dueAt" = CASE
       WHEN "closedAt" IS NULL THEN "dueAt"
-      WHEN forgotten AND "toldAt" IS NOT NULL THEN NULL
+      WHEN forgotten AND "notifiedAt" IS NOT NULL THEN NULL
       ELSE statement_timestamp() + hold
     END
   WHERE "id" = (
@@ -121,18 +121,18 @@ RETURNS void LANGUAGE sql AS $$
   VALUES (new_id('ntc'), project, notice_type, subject_id, subject_name, statement_timestamp(), statement_timestamp())
 $$;
 
--- Closes open notices of these types about a subject. Returns whether the contacts were told about one of them.
+-- Closes open notices of these types about a subject. Returns whether the contacts were notified about one of them.
 CREATE FUNCTION close_notices(subject_id text, types text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  was_told boolean;
+  was_notified boolean;
 BEGIN
   WITH closed AS (
     UPDATE "Notice" SET "closedAt" = statement_timestamp(), "updatedAt" = statement_timestamp(), "dueAt" = NULL
     WHERE "subjectId" = subject_id AND "type" = ANY (types) AND "closedAt" IS NULL
-    RETURNING "toldAt"
+    RETURNING "notifiedAt"
   )
-  SELECT coalesce(bool_or("toldAt" IS NOT NULL), false) INTO was_told FROM closed;
-  RETURN was_told;
+  SELECT coalesce(bool_or("notifiedAt" IS NOT NULL), false) INTO was_notified FROM closed;
+  RETURN was_notified;
 END $$;
 
 -- Compares a destination's problem before and after a change. A run of failures counts only once it has lasted five
@@ -142,7 +142,7 @@ CREATE FUNCTION note_destination() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   problems CONSTANT text[] := ARRAY['destination.failing', 'destination.paused', 'destination.disabled'];
   name text;
-  was_told boolean;
+  was_notified boolean;
   was_paused CONSTANT boolean := OLD."isActive" AND OLD."pausedReason" IS NOT NULL;
   is_paused CONSTANT boolean := NEW."isActive" AND NEW."pausedReason" IS NOT NULL;
   was_failing CONSTANT boolean := OLD."isActive" AND OLD."failingSince" IS NOT NULL;
@@ -158,12 +158,12 @@ BEGIN
   END;
   IF NEW."disabledReason" IS NOT NULL THEN
     IF OLD."disabledReason" IS NULL THEN
-      was_told := close_notices(NEW."id", problems);
+      was_notified := close_notices(NEW."id", problems);
       PERFORM open_notice(NEW."projectId", 'destination.disabled', NEW."id", name, NEW."disabledReason", '0');
     END IF;
   ELSIF is_paused THEN
     IF NOT was_paused THEN
-      was_told := close_notices(NEW."id", problems);
+      was_notified := close_notices(NEW."id", problems);
       PERFORM open_notice(NEW."projectId", 'destination.paused', NEW."id", name, NEW."pausedReason", '0');
     END IF;
   ELSIF is_failing THEN
@@ -173,10 +173,10 @@ BEGIN
   ELSIF close_notices(NEW."id", problems) AND was_failing AND NEW."updatedAt" = OLD."updatedAt" THEN
     PERFORM note_moment(NEW."projectId", 'destination.recovered', NEW."id", name);
   END IF;
-  -- The contacts already know about a problem, so they are told when it ends, even if they don't learn about this one.
-  IF was_told THEN
-    UPDATE "Notice" SET "toldAt" = statement_timestamp()
-    WHERE "subjectId" = NEW."id" AND "type" = ANY (problems) AND "closedAt" IS NULL AND "toldAt" IS NULL;
+  -- The contacts already know about a problem, so they are notified when it ends, even if they don't learn about this one.
+  IF was_notified THEN
+    UPDATE "Notice" SET "notifiedAt" = statement_timestamp()
+    WHERE "subjectId" = NEW."id" AND "type" = ANY (problems) AND "closedAt" IS NULL AND "notifiedAt" IS NULL;
   END IF;
   RETURN NULL;
 END $$;

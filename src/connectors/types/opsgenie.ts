@@ -66,10 +66,6 @@ export const opsgenie = defineConnector<Config>({
   description:
     'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment closes it. Opsgenie shuts down on April 5, 2027; Jira Service Management replaces it.',
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
-  shutdown: {
-    on: '2027-04-05',
-    advice: 'Create a key in Jira Service Management and set the region to jsm, or use another connector.',
-  },
   config,
   shutdown: SHUTDOWN,
   carries: carriesAlert,

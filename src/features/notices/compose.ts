@@ -25,7 +25,7 @@ const LOCK_CONTACTS = `
 
 /** Takes all due notices of a project, so that each is in only one message. */
 const TAKE_DUE = `
-  UPDATE "Notice" SET "dueAt" = NULL, "toldAt" = now() WHERE "projectId" = $1 AND "dueAt" <= now() RETURNING *`;
+  UPDATE "Notice" SET "dueAt" = NULL, "notifiedAt" = now() WHERE "projectId" = $1 AND "dueAt" <= now() RETURNING *`;
 
 const STEP = `CASE
   WHEN "nextMessageAt" <= now() - interval '${QUIET_HOURS} hours' THEN 1 ELSE least("messageStep" + 1, ${MAX_STEP}) END`;
@@ -35,8 +35,8 @@ const START_GAP = `
   WHERE "id" = $1`;
 
 /**
- * Writes a message for each project that has due notices and hasn't had a message too recently. The notices count as
- * told in the same transaction.
+ * Writes a message for each project that has due notices and hasn't had a message too recently. The notices
+ * are marked as sent in the same transaction.
  *
  * @param consoleOrigin where the console is, if that is known.
  * @returns how many projects got a message.

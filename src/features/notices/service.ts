@@ -38,10 +38,10 @@ export type NoticeService = ReturnType<typeof createNoticeService>;
 
 const MAX_READ_AT_ONCE = 100;
 const ONLY_PEOPLE =
-  'API keys cannot change the contacts, because they determine who is told when something stops. Use a user token.';
+  'API keys cannot change the contacts, because they determine who is notified when something stops. Use a user token.';
 
 /**
- * What a project's owner should know, and who is told about it. Methods throw AppError `NOT_FOUND` and
+ * What a project's owner should know, and who is notified about it. Methods throw AppError `NOT_FOUND` and
  * `VALIDATION_FAILED`.
  *
  * @param options `publicUrl`: where the console is, if that is known. `canSendEmail`: whether the operator has set up

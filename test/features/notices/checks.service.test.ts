@@ -127,7 +127,9 @@ describe('a check', () => {
     await endsIn(59);
     await stage.check();
     const detail = expect.stringMatching(/^The vendor ends it on [A-Z][a-z]+ \d{1,2}, \d{4}$/);
-    expect(await found()).toMatchObject([{ type: 'credential.expiring', subject: 'quickbooks', detail, closedAt: null }]);
+    expect(await found()).toMatchObject([
+      { type: 'credential.expiring', subject: 'quickbooks', detail, closedAt: null },
+    ]);
     await endsIn(null);
     await stage.check();
     expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);

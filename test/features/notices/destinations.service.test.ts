@@ -49,7 +49,7 @@ describe('a notice about a destination', () => {
     await failOnce(webhook.id);
     const [notice] = await stage.noticesOf(projectId);
     expect(notice).toMatchObject({
-      ...{ type: 'destination.failing', subjectId: webhook.id, count: 1, closedAt: null, toldAt: null },
+      ...{ type: 'destination.failing', subjectId: webhook.id, count: 1, closedAt: null, notifiedAt: null },
       subject: `127.0.0.1:${receiver.port}`,
       id: expect.stringMatching(/^ntc_[0-7][0-9a-hjkmnp-tv-z]{25}$/),
     });
@@ -95,7 +95,7 @@ describe('a notice about a destination', () => {
     expect(toldTypes(contact.requests)).toEqual([['destination.failing']]);
   });
 
-  test('says that it recovered if the contacts were told that it failed', async () => {
+  test('says that it recovered if the contacts were notified that it failed', async () => {
     const webhook = await addWebhook();
     await failOnce(webhook.id);
     await stage.letPass('5 minutes');

@@ -63,7 +63,7 @@ export async function openNoticeStage() {
     async letPass(interval: string): Promise<void> {
       await pool.query(
         `UPDATE "Notice" SET "firstAt" = "firstAt" - $1::interval, "lastAt" = "lastAt" - $1::interval,
-           "closedAt" = "closedAt" - $1::interval, "dueAt" = "dueAt" - $1::interval, "toldAt" = "toldAt" - $1::interval`,
+           "closedAt" = "closedAt" - $1::interval, "dueAt" = "dueAt" - $1::interval, "notifiedAt" = "notifiedAt" - $1::interval`,
         [interval],
       );
       await pool.query(`UPDATE "NoticeContacts" SET "nextMessageAt" = "nextMessageAt" - $1::interval`, [interval]);

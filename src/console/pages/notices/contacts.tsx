@@ -17,7 +17,7 @@ import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 
-/** Who is told about notices. */
+/** Who is notified about notices. */
 export function ContactsPanel() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: NoticeContactsDocument, variables: { projectId: id } });

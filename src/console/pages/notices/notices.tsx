@@ -24,7 +24,7 @@ import { ContactsPanel } from './contacts.tsx';
 const FILTERS = { all: {}, open: { isOpen: true }, unread: { isRead: false } } as const;
 type Filter = keyof typeof FILTERS;
 
-/** What stopped in the project, and who is told about it. */
+/** What stopped in the project, and who is notified about it. */
 export function NoticesPage() {
   const project = useProject();
   const paging = usePaging();
@@ -80,8 +80,8 @@ export function NoticesPage() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState icon={IconBell} title="No notices">
-              If a webhook, a connector, your domain, or your payments stop, it is shown here, and your contacts are
-              told.
+              If a webhook, a connector, your domain, or your payments stop, you see it here, and your contacts are
+              notified.
             </EmptyState>
           }
         />

@@ -1,10 +1,10 @@
-import { builder } from '../../schema/builder.ts';
-import { ConnectorTypeEnum } from '../../schema/scalars.ts';
-import { subscriptionInputs } from '../destinations/schema.ts';
-import type { ConnectorAuthorizations } from './authorizations.ts';
-import { Connector } from './schema.ts';
+import { builder } from '../../../schema/builder.ts';
+import { ConnectorTypeEnum } from '../../../schema/scalars.ts';
+import { subscriptionInputs } from '../../destinations/schema.ts';
+import type { ConnectorAuthorizations } from '../authorizations.ts';
+import { Connector } from '../schema.ts';
 
-declare module '../../schema/context.ts' {
+declare module '../../../schema/context.ts' {
   interface Services {
     connectorAuthorizations: ConnectorAuthorizations;
   }
