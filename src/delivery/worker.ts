@@ -62,8 +62,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl, isLocalChain } = settings;
-  const scheduleOf = ({ webhook, connector }: ClaimedDelivery) =>
-    retryScheduleOf({ webhook, definition: connector && options.connectors(connector.type) }, retryScheduleSeconds);
+  const scheduleOf = ({ webhook }: ClaimedDelivery, definition?: ConnectorDefinition) =>
+    retryScheduleOf({ webhook, definition }, retryScheduleSeconds);
 
   const jobs = new Set<Promise<void>>();
   // One controller per request, because adding a listener to a signal that already has a thousand is slow.
@@ -90,7 +90,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const health = createHealth({
     ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
     canProbe: (type) => options.connectors(type)?.probe !== undefined,
-    retriesOf: (delivery) => scheduleOf(delivery).length,
+    retriesOf: (delivery) =>
+      scheduleOf(delivery, delivery.connector ? options.connectors(delivery.connector.type) : undefined).length,
     circuitOpenSeconds: admission.circuitOpenSeconds,
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
@@ -142,7 +143,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (!job.deliveries.every(leases.isSure)) return letGo(job);
     const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
     if (isAbandoned) return;
-    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.deliveries[0]!));
+    const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.deliveries[0]!, job.definition));
     const recording = recorder.record(outcomes);
     // Jobs that were waiting for a destination that is now paused or disabled are recorded after this one.
     admission.leave(job, outcomes);

@@ -75,7 +75,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
     expect(page.url()).toMatch(/\/connectors$/);
     await page.getByRole('button', { name: /^Actions for Xero/ }).click();
     await page.getByRole('menuitem', { name: 'Test credentials' }).click();
-    await page.getByText('Credentials work').waitFor();
+    await page.getByText('Connection works').waitFor();
     await page.getByRole('button', { name: 'Xero', exact: true }).click();
     await dialog.getByText('An account is connected.').waitFor();
     await dialog.getByRole('button', { name: 'Connect Xero again' }).waitFor();

@@ -61,7 +61,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       const response = page.getByRole('region', { name: 'Response', exact: true });
       await response.getByText('200 OK').waitFor();
       await response.getByText('"https://example.com/found"').waitFor();
-      await response.getByText('Headers').click();
+      await response.getByText('Headers', { exact: true }).click();
       await response.getByText('x-request-id').waitFor();
       await expectAccessibleInBothSchemes(page);
       expect(await page.content()).not.toContain(alice.token);

@@ -6,7 +6,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 
 beforeAll(async () => {
-  stage = await openStage({ quickRetries: QUICK_RETRIES });
+  stage = await openStage({ quickRetries: QUICK_RETRIES, retryScheduleSeconds: undefined });
 });
 afterAll(() => stage?.close());
 

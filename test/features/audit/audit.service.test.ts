@@ -97,6 +97,9 @@ test('every mutation is logged, or is known to change no resource', () => {
     'testConnector',
     'testEventFilter',
     'markNoticesRead',
+    'startConnectorAuthorization',
+    // It creates or updates a connector, which is logged.
+    'finishConnectorAuthorization',
   ];
   const withEntry = ['Project', 'Endpoint', 'Webhook', 'Connector'].flatMap((name) =>
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),

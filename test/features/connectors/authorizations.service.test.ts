@@ -119,7 +119,7 @@ describe('an existing connector', () => {
     expect(result.body).toMatchObject({
       probe: {
         ok: false,
-        message: 'Xero no longer issues access tokens (invalid_grant). Connect the account again in the console.',
+        message: 'Xero refused to issue an access token (invalid_grant). Connect the account again in the console.',
       },
     });
   });
