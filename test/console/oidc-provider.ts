@@ -76,7 +76,7 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     });
   }
 
-  /** Returns the nonce for the tokens, null if there is none, or undefined if the grant is invalid. */
+  /** Returns the nonce for the tokens. Null if the client sent no nonce, undefined if the grant is invalid. */
   function redeem(form: URLSearchParams): string | null | undefined {
     if (form.get('client_id') !== CLIENT_ID) return undefined;
     if (form.get('grant_type') === 'refresh_token') {

@@ -195,7 +195,7 @@ function isUnknownRange({ statusCode, body }: ConnectorResponse): boolean {
   return statusCode === 400 && /unable to parse range/i.test(googleError(body, []).message);
 }
 
-/** The sheet in a response to `findTab`: null if there is none, and undefined if Google didn't send the response. */
+/** The sheet in a response to `findTab`. Null if the spreadsheet has no visible sheet, undefined if the response isn't from Google. */
 function tabIn(
   response: ConnectorResponse,
   { sheetName }: Config,
