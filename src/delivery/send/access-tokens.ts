@@ -137,14 +137,13 @@ export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & {
 
   /** Does `work` with a config that has a current access token, like `withAccessToken`. */
   return async function withToken<Result extends { isUnauthorized: boolean }>(
-    connector: { id: string; projectId: string },
+    connector: TokenOwner,
     definition: ConnectorDefinition,
     config: ConnectorConfig,
     work: (ready: Ready) => Promise<Result>,
   ): Promise<Result | NotReady> {
     const { credential } = definition;
     if (!credential?.isIn(config)) return work({ config, secrets: secretsOf(definition, config) });
-    const { id, projectId } = connector;
     const grant = credential.grant?.isUsed(config) ? credential.grant : undefined;
     const app = grant && oauthApps[grant.vendor];
     const source: TokenSource = {
@@ -154,7 +153,7 @@ export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & {
           : credential.build(config, { now: new Date(), ...(refreshToken && { refreshToken }), ...(app && { app }) }),
       classify: (response) => credential.classify(response, config, app),
     };
-    return withAccessToken({ id, projectId }, source, ({ accessToken, refreshToken }) => {
+    return withAccessToken(connector, source, ({ accessToken, refreshToken }) => {
       const secrets = [...secretsOf(definition, config), accessToken, ...(refreshToken ? [refreshToken] : [])];
       return work({ config: { ...config, accessToken }, secrets });
     });

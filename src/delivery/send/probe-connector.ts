@@ -52,7 +52,7 @@ export function createConnectorProbe(options: {
     }
 
     try {
-      const asked = await withToken(connector, definition, config, ask);
+      const asked = await withToken({ id: connector.id, projectId: connector.projectId }, definition, config, ask);
       if (!('kind' in asked)) return asked.result;
       return { ok: false, message: asked.kind === 'wait' ? 'Another check is in progress. Try again.' : asked.reason };
     } catch (error) {

@@ -169,7 +169,8 @@ async function sendGroup(
 
     try {
       const config = openConfig(first, connector, secretBox);
-      const ids = { id: connector.id, projectId: first.projectId };
+      // If the credential is changed meanwhile, no token of the old one is stored or used.
+      const ids = { id: connector.id, projectId: first.projectId, sealedCredential: connector.secretConfig };
       const result = await withToken(ids, definition, config, sendWith);
       return 'kind' in result ? withoutToken(result, startedAt, first.databaseTime()) : result.sending;
     } catch (error) {
