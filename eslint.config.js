@@ -16,6 +16,8 @@ export default [
           exceptions: {
             suffixes: [
               'Connection',
+              // What events and connectors contain.
+              ...['Data', 'ConnectorConfig'],
               'Edge',
               'Payload',
               'PageInfo',
@@ -28,14 +30,30 @@ export default [
               'Bucket',
             ],
             types: [
-              ...['Viewer', 'ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer'],
+              ...['DnsRecord', 'GatewayHostStatus', 'HttpChallenge'],
+              ...[
+                'Viewer',
+                'ConnectorTypeField',
+                'Revenue',
+                'RevenueEndpoint',
+                'RevenueCustomer',
+                'RevenueDailySummaryEndpoint',
+              ],
               ...[
                 'ConnectorTypeLimit',
+                'PaymentNetwork',
                 'CurlVariable',
                 'DeliveryExplanation',
                 'DeliveryStats',
                 'FilteredOutCount',
+                'ProjectUpstreamHeader',
+                'ImportChange',
+                'ImportedEndpoint',
+                'ImportError',
+                'ImportPreviewItem',
+                'ImportProblem',
                 'RemainingTry',
+                'UpstreamHeader',
                 'WebhookAuthentication',
                 'WebhookHeader',
               ],

@@ -1,13 +1,22 @@
 import { defineConfig } from 'rolldown';
+import { escapeNonAscii } from './scripts/ascii-bundle.ts';
+import { listPackages } from './scripts/bundled-packages.ts';
 
-/** Bundles the server with its packages to dist/server, for production. */
+/** Bundles the server and the command line with their packages to dist/server, for production and for the npm package. */
 export default defineConfig({
-  input: ['src/main.ts', 'scripts/rotate-secrets.ts'],
+  input: {
+    main: 'src/main.ts',
+    cli: 'src/cli/main.ts',
+    'rotate-secrets': 'scripts/rotate-secrets.ts',
+    'openapi-reader': 'src/features/imports/openapi/openapi-reader.ts',
+  },
   platform: 'node',
-  // The sandbox runs only from source. The driver tries to load pg-native, and works without it.
-  external: [/\/sandbox\.ts$/, 'pg-native'],
+  plugins: [listPackages('packages.json'), escapeNonAscii()],
+  // The driver tries to load pg-native, but also works without it.
+  external: ['pg-native'],
   output: {
-    // The code finds migrations and the console relative to itself, so these files are as far from the root as in src/.
+    // The code finds migrations and the console relative to itself, so these files must be as far from the root as they
+    // are in src/.
     dir: 'dist/server',
     cleanDir: true,
     entryFileNames: '[name].mjs',

@@ -1,4 +1,7 @@
-/** Prints the folders in `src/` from top to bottom. Fails on imports from above and files that import each other. */
+/**
+ * Prints the folders in `src/` from top to bottom. Fails on imports from folders above and on files that import each
+ * other.
+ */
 import { FOLDERS, findProblems, readSources } from './folders.ts';
 
 const width = Math.max(...FOLDERS.map(([folder]) => folder.length));

@@ -18,7 +18,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const LONGEST_TEXT = 160;
 const LINE_LENGTH = 110;
 
-/** The event types that make the best examples, in order. */
+/** The event types that make the best examples, best first. */
 const PREFERRED: readonly EventKind[] = [
   'payment.settled',
   'revenue.daily_summary',
@@ -37,12 +37,14 @@ const CONTEXT: BuildContext = {
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 
-/** What a connector remembers from earlier deliveries, so that the example is the request that delivers. */
+/**
+ * Data that connectors remember from earlier deliveries. With it, the first request of the example delivers the event.
+ */
 const MEMORIES: Partial<Record<ConnectorType, ConnectorMemory>> = {
   'google-sheets': { 'tab:1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms:': '0:Payments' },
 };
 
-/** The page for each connector type. Pages are written manually, except for the sections generated from the code. */
+/** The page for each connector type. Pages are handwritten, except for the sections generated from the code. */
 export function connectorPages(): [path: string, text: string][] {
   return listConnectors().map((definition) => {
     const path = `docs/connectors/${definition.type}.md`;
@@ -74,7 +76,7 @@ function configTable(definition: ConnectorDefinition): string {
         '',
         `Deliveries are paced to stay within ${owner} limit of [${describeLimit(definition)}](${vendorLimit.documentationUrl}).`,
         ...(vendorLimit.concurrency === 1
-          ? ["A connector's requests never overlap. Each one waits until the previous one has ended."]
+          ? ["A connector's requests never overlap. Each one waits for the previous one to finish."]
           : []),
       ]
     : [];
@@ -133,7 +135,7 @@ function shortened(_name: string, value: unknown): unknown {
   return isLong ? `${value.slice(0, LONGEST_TEXT)}…` : value;
 }
 
-/** Like `JSON.stringify` with indentation, but objects and arrays that fit on one line stay on it. */
+/** Like `JSON.stringify` with indentation, but keeps objects and arrays on one line if they fit. */
 function formatJson(value: unknown, indent = ''): string {
   const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
   if (typeof value !== 'object' || value === null || (indent && indent.length + line.length < LINE_LENGTH)) return line;

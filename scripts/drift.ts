@@ -1,6 +1,6 @@
 /**
- * Regenerates everything that is generated from the code, in memory, and compares it with the files: schema.graphql, the
- * reference pages in docs/, the typed documents, and the migrations. Exits with 1 and lists what is stale.
+ * Regenerates all generated files in memory and compares them with the ones on disk: schema.graphql, the reference
+ * pages in docs/, the typed documents, and the migrations. Exits with 1 and lists what is stale.
  */
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

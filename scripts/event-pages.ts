@@ -19,8 +19,8 @@ const EXAMPLE = {
 };
 
 /**
- * The JSON Schema (draft 2020-12) for a webhook's body: one of the event types, each under `$defs`. Unknown fields are
- * allowed, because new fields may be added.
+ * The JSON Schema (draft 2020-12) for a webhook's body, which is one of the event types under `$defs`. Unknown fields
+ * are allowed, because new fields may be added.
  */
 export function eventSchemas(): JsonSchema {
   return {
@@ -43,14 +43,14 @@ function bodySchema(kind: EventKind): JsonSchema {
       timestamp: { type: 'string', format: 'date-time', description: 'When the event happened, in UTC.' },
       projectId: { type: 'string', description: 'ID of the project.' },
       data: dataSchema(kind),
-      test: { const: true, description: 'Only on test events.' },
+      test: { const: true, description: 'Present only on test events.' },
     },
     examples: [JSON.parse(exampleBody(kind))],
   };
 }
 
 function dataSchema(kind: EventKind): JsonSchema {
-  // Zod's schema for inputs allows unknown fields.
+  // Zod's input schema allows unknown fields.
   const { $schema: _draft, ...schema } = z.toJSONSchema(EVENT_PAYLOADS[kind], { io: 'input' });
   return schema as JsonSchema;
 }
@@ -132,7 +132,7 @@ function typeOf(schema: JsonSchema): string {
   return `list of { ${Object.keys(properties).join(', ')} }`;
 }
 
-/** The anchor that GitHub gives a heading. */
+/** GitHub's anchor for a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()

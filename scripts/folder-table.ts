@@ -14,8 +14,8 @@ export function foldersPage(): string {
 # Folders
 
 These are the folders of \`src/\`, from top to bottom. A file imports only from its own folder and from folders below
-it. This also applies to types. \`npm run folders\` checks this. A subfolder that isn't listed belongs to its
-parent, and a folder without a description contains what its name says. [Architecture](architecture.md) explains how
+it. This rule also applies to types, and \`npm run folders\` checks it. A subfolder that isn't listed belongs to its
+parent, and a folder without a description contains what its name suggests. [Architecture](architecture.md) explains how
 the parts work together.
 
 | Folder | What it contains |

@@ -1,5 +1,5 @@
 /**
- * Writes a migration that changes the schema of the last migration to the one in prisma/schema.prisma.
+ * Writes a migration with the changes to prisma/schema.prisma since the last migration.
  *
  *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
  *   npm run migration -- NAME --empty   writes an empty file there, for SQL that Prisma schemas can't express
@@ -8,18 +8,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { dangersIn } from './migration-rules.ts';
 import { diffSchemas } from './schema-diff.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MIGRATIONS = join(ROOT, 'prisma/migrations');
-// The schema after all migrations. A new migration contains what changed since then, and updates this file.
+// The schema after all migrations. Each new migration contains the changes since then and updates this file.
 const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
 const LOCK_FILE = 'provider = "postgresql"\n';
-// Statements that can lose data, fail on existing rows, or hold a lock while they read a whole table.
-const RISKY =
-  /\b(DROP|TRUNCATE|RENAME|SET NOT NULL|NOT NULL(?!.*DEFAULT)|ALTER COLUMN|SET DATA TYPE|CREATE UNIQUE INDEX)\b/;
-
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { check: { type: 'boolean', default: false }, empty: { type: 'boolean', default: false } },
@@ -51,8 +48,8 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
   await writeFile(MIGRATED_SCHEMA, schema);
 
   console.log(`Wrote ${relative(ROOT, file)}${difference?.summary ?? '\n'}`);
-  const risky = isFirst ? [] : (difference?.sql.split('\n') ?? []).filter((line) => RISKY.test(line));
-  if (risky.length > 0) console.log(`Review these statements before you commit:\n\n${risky.join('\n')}\n`);
+  const dangers = isFirst ? [] : dangersIn(difference?.sql ?? '');
+  if (dangers.length > 0) console.log(`Review these statements before you commit:\n\n${dangers.join('\n')}\n`);
   console.log('The migration runs at the next start, in one transaction. You can edit it until then.');
   return 0;
 }
@@ -69,7 +66,7 @@ async function compare() {
   }
 }
 
-/** YYYYMMDDHHMMSS in UTC, as Prisma names its migrations. */
+/** YYYYMMDDHHMMSS in UTC, the format of Prisma's migration names. */
 function timestamp(time: Date): string {
   return time.toISOString().replaceAll(/\D/g, '').slice(0, 14);
 }

@@ -12,11 +12,14 @@ import { ERROR_ADVICE } from './error-advice.ts';
 import { ERROR_EXAMPLES } from './error-examples.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
 import { foldersPage } from './folder-table.ts';
+import { listsPage } from './list-page.ts';
+import { type OpenApi, sdkSource } from './sdk-source.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
 /** The committed files that are generated from the code, by their path in the repository. */
 export function referencePages(): Map<string, string> {
+  const openApi = createOpenApi(schema);
   return new Map([
     ['schema.graphql', `${printSchema(lexicographicSortSchema(schema))}\n`],
     ['docs/configuration.md', configurationPage()],
@@ -26,7 +29,9 @@ export function referencePages(): Map<string, string> {
     ['docs/event-schemas.json', json('docs/event-schemas.json', eventSchemas())],
     ['docs/events.md', eventsPage()],
     ['docs/folders.md', foldersPage()],
-    ['docs/openapi.json', json('docs/openapi.json', createOpenApi(schema))],
+    ['docs/lists.md', listsPage()],
+    ['docs/openapi.json', json('docs/openapi.json', openApi)],
+    ['packages/sdk/src/generated.ts', formatted('packages/sdk/src/generated.ts', sdkSource(openApi as OpenApi))],
   ]);
 }
 
@@ -44,6 +49,8 @@ function configurationPage(): string {
 
 Tollgate is configured with environment variables, which it reads once at startup. An empty value counts as unset. If a value
 is invalid, or unsafe with \`NODE_ENV=production\`, the process prints a line for each problem and exits with code 1.
+
+## Environment variables
 
 | Variable | Default | Description |
 |---|---|---|
@@ -92,24 +99,26 @@ For all connectors:
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries), unless the connector's page gives
-  another one. ${withOwnSchedule} get no quick retries, because each request may take effect even if it fails. If the service rejects
+  a different one. ${withOwnSchedule} get no quick retries, because each request may take effect even if it fails. If the service rejects
   the credentials, or if the table or other object that the connector writes to doesn't exist, the connector
   [pauses](#paused-connectors) and its deliveries are held.
 - Some services accept access tokens that expire after an hour or so: Google Sheets, BigQuery, Salesforce, QuickBooks, and Xero. For these,
-  enter a credential that lasts instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
-  access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. If the service no longer
-  accepts the credential, the connector pauses, and \`pausedReason\` says how to connect it again. QuickBooks says in advance when it
-  ends a credential: connect the connector again before \`credentialExpiresAt\`. The console warns you 60 days before.
+  enter a long-lived credential instead of an \`accessToken\`: a service account key, or a client ID and a client secret. Tollgate then gets
+  access tokens itself, replaces each one five minutes before it expires, and stores them encrypted. Connectors
+  without deliveries get a new one every week, because some services revoke credentials that aren't used. If the service no longer
+  accepts the credential, the connector pauses, and \`pausedReason\` says how to reconnect it. QuickBooks reports
+  when a credential expires: reconnect the connector before \`credentialExpiresAt\`. The console warns you 60 days
+  before.
 - If the operator has [registered an app](../deployment.md#connect-buttons) with the service, you can instead select **Connect** in the console and
   sign in to the service. This sets \`grant\`.
 - \`PATCH\` merges \`config\`: fields you omit, and secrets you send back as they were shown, don't change. \`null\` removes an
   optional field.
-- If you change a field that decides where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every
+- If you change a field that determines where requests are sent (\`decidesAddress\`: URLs, regions, sites), you must enter every
   secret again, or set it to \`null\`. Otherwise, the request fails with 422. Without this rule, anyone who can edit a
   connector could send its secrets to their own server.
-- Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). Without it, links use the
+- Messages link to the event in the [console](../console.md) at [\`PUBLIC_URL\`](../configuration.md). If that isn't set, links use the
   address that the process listens on; in production, and in processes without the \`api\` role, messages don't link to the
-  console. Messages about transactions on Base and Base Sepolia also link to a block explorer, except in the sandbox.
+  console. Messages about transactions also link to a block explorer of their network, except in the sandbox.
 - Your [tier](../limits.md) limits how many connectors you can have.
 
 ## Paused connectors
@@ -152,7 +161,7 @@ REST returns \`application/problem+json\` (RFC 9457):
 
 \`\`\`json
 {
-  "type": "urn:tollgate:problem:validation-failed",
+  "type": "https://tollgate.example/docs/errors#validation_failed",
   "title": "One or more fields are invalid. See \`errors\` for details.",
   "status": 422,
   "detail": "Invalid walletAddress: the zero address cannot receive payments.",
@@ -163,7 +172,8 @@ REST returns \`application/problem+json\` (RFC 9457):
 }
 \`\`\`
 
-\`title\` is the code's message, and \`detail\` is the same message or a more specific one. \`errors\` is empty unless fields are invalid.
+\`type\` is the URL of the code's section on this page. If [\`PUBLIC_URL\`](configuration.md) isn't set, it is relative to the URL of the request, such as
+\`/docs/errors#validation_failed\`. \`title\` is the code's message, and \`detail\` is the same message or a more specific one. \`errors\` is empty unless fields are invalid.
 
 In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details:
 
@@ -173,6 +183,7 @@ In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].exten
   "path": ["createProject"],
   "extensions": {
     "code": "VALIDATION_FAILED",
+    "type": "https://tollgate.example/docs/errors#validation_failed",
     "retryable": false,
     "requestId": "req_6f0f7f0e-6f1c-4a53-8d37-0a7ad2f1a8f6",
     "field": "/walletAddress",
@@ -191,9 +202,11 @@ ${sections.join('\n')}`;
 }
 
 /** JSON as Biome formats it, so the linter accepts it. */
-function json(path: string, value: unknown): string {
+const json = (path: string, value: unknown) => formatted(path, JSON.stringify(value));
+
+function formatted(path: string, text: string): string {
   const biome = resolve(ROOT, 'node_modules/.bin/biome');
-  const options = { cwd: ROOT, input: JSON.stringify(value), encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
+  const options = { cwd: ROOT, input: text, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const;
   const { status, stdout, stderr, error } = spawnSync(biome, ['format', `--stdin-file-path=${path}`], options);
   if (status !== 0) throw new Error(`${path} could not be formatted: ${error?.message ?? stderr}`);
   return stdout;

@@ -1,6 +1,6 @@
 /**
- * Seals all stored secrets under the first key of `SECRET_KEYS` while the service runs. Reads the same environment as the
- * server. Exits with 1 if any secret is still sealed under another key. You can run it again at any time.
+ * Encrypts all stored secrets with the first key of `SECRET_KEYS` while the service runs. Reads the same environment as
+ * the server. Exits with 1 if any secret is still encrypted with another key. You can run it again at any time.
  */
 import pino from 'pino';
 import { readConfig } from '../src/config/config.ts';

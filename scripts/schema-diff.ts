@@ -2,15 +2,15 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
 
-/** The SQL that changes one schema into the other, and a summary. Undefined if nothing differs. */
+/** The SQL that changes one schema into the other, and a summary. Undefined if the schemas are equivalent. */
 export type SchemaDiff = { sql: string; summary: string } | undefined;
 
 type DiffTarget = DiffParams['from'];
 
 /**
- * Compares two Prisma schemas with Prisma's schema engine, in its WebAssembly build from npm.
+ * Compares two Prisma schemas with the WebAssembly build of Prisma's schema engine, which comes from npm.
  *
- * @param serverUrl any PostgreSQL server. The engine reads its version, but no tables.
+ * @param serverUrl any PostgreSQL server. The engine reads the server's version, but no tables.
  * @param from a schema's text, or undefined for an empty database.
  * @throws the engine's message if a schema is invalid.
  */

@@ -51,7 +51,7 @@ export async function acquireLock(folder, onWait) {
     try {
       rmdirSync(lock);
     } catch {
-      // The next process already has it.
+      // The next process already has the lock.
     }
   };
   process.once('exit', release);
@@ -90,10 +90,19 @@ function noteProcess(file, pid) {
   if (start !== undefined) appendFileSync(file, `${pid} ${start}\n`);
 }
 
-/** Whether any of the listed processes is still running. A later process with the same ID doesn't count. */
+/** The lines of a file, or none if another process has removed it. */
+function linesIn(file) {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  } catch (error) {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Whether any of the listed processes is still running. A newer process that reuses an ID doesn't count. */
 function isAtWork(file) {
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
-  return lines.some((line) => {
+  return linesIn(file).some((line) => {
     const [pid, ...start] = line.split(' ');
     return startOf(Number(pid)) === start.join(' ');
   });

@@ -3,20 +3,24 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { delimiter, join, relative, resolve, sep } from 'node:path';
 import { acquireLock } from './setup-lock.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
-/** The paths of all files with this ending in a folder, relative to the root. */
+/** The paths of all files in a folder whose names have this ending, relative to the root. */
 function sources(folder, ending) {
   const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .sort();
+  return (
+    entries
+      .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
+      // VitePress keeps files in `.temp` while it builds.
+      .filter((path) => !path.includes('/.temp/'))
+      .sort()
+  );
 }
 
 const operationsOfConsole = sources('src/console/operations', '.graphql');
@@ -24,7 +28,10 @@ const documentsOfConsole = operationsOfConsole.map((operation) =>
   operation.replace('src/console/operations', 'src/generated/console').replace(/graphql$/, 'ts'),
 );
 
-/** The steps in order, each with its inputs, results, and command. */
+/**
+ * The steps in order, each with its inputs, results, and command. Installed programs, including Node, are found on the
+ * PATH.
+ */
 const STEPS = [
   {
     name: 'packages',
@@ -37,7 +44,7 @@ const STEPS = [
     name: 'database-client',
     inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'package-lock.json'],
     results: ['src/generated/prisma/client.ts', 'src/generated/pothos.ts'],
-    command: [join(bin, 'prisma'), 'generate'],
+    command: ['prisma', 'generate'],
   },
   {
     name: 'documents',
@@ -51,13 +58,26 @@ const STEPS = [
       ...sources('src/features', 'schema.ts'),
     ],
     results: ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...documentsOfConsole],
-    command: [join(bin, 'node'), join(bin, 'graphql-codegen'), '--config', 'codegen.ts'],
+    command: ['graphql-codegen', '--config', 'codegen.ts'],
   },
   {
     name: 'console',
     inputs: ['vite.config.ts', 'package-lock.json', ...sources('src/console', ''), ...documentsOfConsole],
     results: ['dist/console/index.html'],
-    command: [join(bin, 'node'), join(bin, 'vite'), 'build'],
+    command: ['vite', 'build'],
+  },
+  {
+    name: 'docs',
+    // Pages link to tests, so the build also contains copies of those tests. These copies may be outdated.
+    inputs: [
+      'package-lock.json',
+      'scripts/bundled-packages.ts',
+      ...readdirSync(root).filter((name) => name.endsWith('.md')),
+      ...['bench/README.md', 'packages/sdk/README.md', 'src/console/README.md'],
+      ...['compose.yaml', 'schema.graphql', ...sources('deploy', ''), ...sources('docs', '')],
+    ],
+    results: ['dist/docs/index.html'],
+    command: ['vitepress', 'build', 'docs'],
   },
 ];
 
@@ -73,7 +93,7 @@ function isDone(step) {
   try {
     if (readFileSync(stamp, 'utf8') !== hashOf(step)) return false;
   } catch (error) {
-    // The step has never run, or an earlier step must create its inputs first.
+    // The step has never run, or its inputs must first be created by an earlier step.
     if (error.code === 'ENOENT') return false;
     throw error;
   }
@@ -82,12 +102,16 @@ function isDone(step) {
 
 /** Runs a command. Exits if it fails. */
 async function run([command, ...args], lock) {
-  // Everything is installed and built as for production, even if a test or a development server needs it first.
+  // Installs and builds everything for production, even if a test or a development server runs the setup.
   const { NODE_ENV: _, ...env } = process.env;
+  // Windows calls it Path.
+  const path = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH';
   const child = spawn(command, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env, PATH: `${bin}:${env.PATH}` },
+    env: { ...env, [path]: `${bin}${delimiter}${env[path] ?? ''}` },
+    // On Windows, npm and the programs in node_modules are command files, which only a shell can run.
+    shell: process.platform === 'win32',
   });
   if (child.pid !== undefined) lock.note(child.pid);
   let output = '';

@@ -10,7 +10,7 @@ const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_write
 /**
  * Starts a separate PostgreSQL server in a temporary directory. `stop` removes it with all its data.
  *
- * @param settings pass `{}` for a server that is as durable as the real one.
+ * @param settings pass `{}` for a server as durable as a real one.
  */
 export async function startThrowawayPostgres(
   settings: Record<string, string> = FAST_SETTINGS,

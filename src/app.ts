@@ -7,7 +7,12 @@ import { followClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { openDatabase } from './database/client.ts';
 import { openDatabaseClock } from './database/clock.ts';
+import { UnusableDatabaseError } from './database/connection.ts';
 import { applyMigrations, MIGRATIONS } from './database/migrations.ts';
+import { PoolerSettingsError } from './database/pooler.ts';
+import { behindWall } from './database/tenant-client.ts';
+import { isLoopback } from './egress/address.ts';
+import { anyOf } from './egress/allow-list.ts';
 import { createEgress } from './egress/egress.ts';
 import { createEventService } from './features/events/service.ts';
 import { trustProxies } from './http/client-address.ts';
@@ -20,16 +25,16 @@ import { loadKeyring } from './secrets/keyring.ts';
 import { createSecretBox } from './secrets/secret-box.ts';
 
 export type App = {
-  /** The address it listens on. */
+  /** The address that the service listens on. */
   url: string;
   http: FastifyInstance;
-  /** Stops accepting requests, lets running work finish, and closes everything. */
+  /** Stops accepting requests, waits for work in progress, and closes everything. */
   stop(): Promise<void>;
 };
 
 export type AppOptions = {
   config: Config;
-  /** The database of `config.databaseUrl`, or the embedded one. */
+  /** The database at `config.databaseUrl`, or the embedded one. */
   databaseUrl: string;
   log: Logger;
   /** For tests. */
@@ -66,7 +71,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const http = createHttpServer({
       log,
       rewriteUrl,
-      corsOrigins: config.corsOrigins,
+      publicUrl: config.publicUrl,
+      allowedOrigins: { listed: config.corsOrigins, allowsLocal: !config.production && isLoopback(config.host) },
       trustsProxy: config.trustedProxies.length > 0 && trustProxies(config.trustedProxies),
       onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
         metrics.onAnswer({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
@@ -112,6 +118,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const db = await openDatabase({
       ...{ url: databaseUrl, directUrl: config.databaseDirectUrl },
       ...{ poolSize: config.databasePoolSize, log },
+    }).catch((error) => {
+      throw error instanceof PoolerSettingsError ? error : new UnusableDatabaseError(databaseUrl, error);
     });
     onClose(() => db.close());
     const clock = await openDatabaseClock(db.pool, log);
@@ -125,9 +133,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const egress = createEgress({
       allow: config.egressAllow,
+      proxy: config.egressProxy,
       log,
-      // More than the worker may have in flight to one origin, because time spent waiting for a connection would count
-      // against the destination.
+      // Must exceed the worker's limit on concurrent requests to an origin. Otherwise, requests would wait for a
+      // connection, and that wait would count against the destination.
       connectionsPerOrigin: 1024,
       ...(overrides.hostOverrides && { hostOverrides: overrides.hostOverrides }),
     });
@@ -135,8 +144,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { payloadVersions } = overrides;
     return {
       ...{ config, log, db, bus, keyring, egress, metrics, overrides, onClose },
+      serviceEgress: egress.within(anyOf(config.egressAllow, config.serviceAllow)),
       secretBox: createSecretBox(keyring),
-      events: createEventService({ db, bus, ...(payloadVersions && { payloadVersions }) }),
+      events: createEventService({ db: behindWall(db), bus, ...(payloadVersions && { payloadVersions }) }),
     };
   }
 

@@ -4,14 +4,22 @@
  */
 export const ERRORS = {
   BAD_REQUEST: { status: 400, message: 'The request could not be parsed. Check its syntax, then send it again.' },
-  MALFORMED_JSON: { status: 400, message: 'The request body is not valid JSON in UTF-8. Send one JSON object.' },
+  MALFORMED_JSON: {
+    status: 400,
+    message: "The request body isn't valid UTF-8-encoded JSON. Send a single JSON object.",
+  },
   GRAPHQL_INVALID: {
     status: 400,
     message: 'The GraphQL document does not match the schema. Fix it, then send it again.',
   },
   GRAPHQL_TOO_COMPLEX: {
     status: 400,
-    message: 'The GraphQL document is too long, too deep, or too expensive. Split it or lower `first`.',
+    message:
+      'The GraphQL document is too long, too deep, or too expensive. Split it into smaller documents, or lower `first`.',
+  },
+  RESPONSE_TOO_LARGE: {
+    status: 400,
+    message: 'The response is larger than 8 MB. Request fewer items or fields.',
   },
   PAYMENT_MALFORMED: {
     status: 400,
@@ -21,7 +29,19 @@ export const ERRORS = {
     status: 401,
     message: 'Send `Authorization: Bearer` with an API key or a token from a configured issuer.',
   },
-  FORBIDDEN: { status: 403, message: 'API keys cannot do this. Use the project owner’s user token.' },
+  RECENT_SIGN_IN_REQUIRED: {
+    status: 401,
+    message: 'You must have signed in recently to change this. Sign in again, then retry with the new token.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    message: 'Your API key or your role in the project does not allow this. See `detail` for what it requires.',
+  },
+  ACCOUNT_BLOCKED: {
+    status: 403,
+    message:
+      'The operator has blocked this account, or the account of the project’s owner. See `detail` for what to do.',
+  },
   CONNECTOR_LIMIT_REACHED: {
     status: 403,
     message: 'You have reached the connector limit for your tier. Delete a connector or upgrade.',
@@ -29,6 +49,27 @@ export const ERRORS = {
   WEBHOOK_LIMIT_REACHED: {
     status: 403,
     message: 'This project has reached the webhook limit for your tier. Delete a webhook or upgrade.',
+  },
+  PROJECT_LIMIT_REACHED: {
+    status: 403,
+    message: 'Your account has reached its project limit. Delete a project.',
+  },
+  ENDPOINT_LIMIT_REACHED: {
+    status: 403,
+    message: 'This project has reached its endpoint limit. Delete an endpoint, or create another project.',
+  },
+  API_KEY_LIMIT_REACHED: {
+    status: 403,
+    message: 'This project has reached its API key limit. Revoke a key.',
+  },
+  REPLAY_LIMIT_REACHED: {
+    status: 403,
+    message: 'Your account has reached its daily limit for replayed deliveries. Replay fewer deliveries, or wait.',
+  },
+  SCHEMA_LIMIT_REACHED: {
+    status: 403,
+    message:
+      'Your account has reached its daily limit for the schemas and examples of endpoints. Wait, or make them smaller.',
   },
   NOT_FOUND: { status: 404, message: 'Not found. Check the path and the IDs in it.' },
   METHOD_NOT_ALLOWED: {
@@ -49,12 +90,17 @@ export const ERRORS = {
   },
   HOST_RESERVED: {
     status: 409,
-    message: 'Another account released this host name less than 30 days ago. Choose another one, or wait.',
+    message: 'Another account released this domain less than 30 days ago. Choose another one, or wait.',
   },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
     message:
       'The first request with this `Idempotency-Key` is still running, or ended less than a minute ago without a known result. Wait, then retry.',
+  },
+  IDEMPOTENCY_RESPONSE_NOT_STORED: {
+    status: 409,
+    message:
+      'The first request with this `Idempotency-Key` succeeded, but its response was too large to store. Read the current state instead of repeating the request.',
   },
   PAYMENT_IN_PROGRESS: {
     status: 409,
@@ -80,7 +126,7 @@ export const ERRORS = {
   FUNDS_IN_USE: {
     status: 429,
     message:
-      'Payments in progress already use all the funds in this wallet. Nothing was charged. Wait, then retry the request with the same payment.',
+      'Payments in progress already tie up all the funds in this wallet. Nothing was charged. Wait, then retry the request with the same payment.',
   },
   HEADERS_TOO_LARGE: { status: 431, message: 'The path and headers are too large. Keep them under 16 KiB in total.' },
   INTERNAL: { status: 500, message: 'Something went wrong on our side. Retry later.' },
@@ -120,11 +166,18 @@ export type ErrorCode = keyof typeof ERRORS;
 /** An invalid field: an RFC 6901 JSON pointer into the request body, such as `/walletAddress`, and what to change. */
 export type FieldError = { pointer: string; message: string };
 
+/** Writes a path as an RFC 6901 JSON pointer. */
+export function toPointer(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
 export type AppErrorOptions = {
   /** Replaces the default message where a more specific one helps the caller. Never put internals in it. */
   detail?: string;
   fields?: FieldError[];
   retryAfterSeconds?: number;
+  /** How recently the person must have signed in. */
+  maxAgeSeconds?: number;
   headers?: Record<string, string>;
   cause?: unknown;
 };
@@ -140,6 +193,9 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ]);
 
+/** How many invalid fields an error lists. A body can have tens of thousands. */
+export const MAX_FIELD_ERRORS = 100;
+
 /** An error from `ERRORS`. Any other error is logged and masked as `INTERNAL`. */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -148,27 +204,45 @@ export class AppError extends Error {
   readonly fields: FieldError[];
   readonly retryable: boolean;
   readonly retryAfterSeconds: number | undefined;
+  readonly maxAgeSeconds: number | undefined;
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
     super(options.detail ?? describeFirst(options.fields) ?? ERRORS[code].message, { cause: options.cause });
     this.code = code;
     this.status = ERRORS[code].status;
-    this.fields = options.fields ?? [];
+    this.fields = options.fields?.slice(0, MAX_FIELD_ERRORS) ?? [];
     this.retryable = RETRYABLE.has(code);
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.maxAgeSeconds = options.maxAgeSeconds;
     this.headers = options.headers ?? {};
   }
 }
 
 const MAX_POINTER_LENGTH = 100;
 
-/** Names the first invalid field, so the message alone tells the caller what to fix. */
-function describeFirst([first, ...others]: FieldError[] = []): string | undefined {
+/**
+ * Names an invalid field, so the message alone tells the caller what to fix. A misspelled field comes first, because it
+ * is often the reason another one is missing.
+ */
+function describeFirst(fields: FieldError[] = []): string | undefined {
+  const first = fields.find(({ message }) => message.startsWith('Unknown ')) ?? fields[0];
   if (!first) return undefined;
-  const name = first.pointer.slice(1, MAX_POINTER_LENGTH).toWellFormed().replaceAll('/', '.') || 'request body';
-  const more = others.length === 0 ? '' : ' See `errors` for the other invalid fields.';
-  return `Invalid ${name}: ${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}${more}`;
+  return sentenceAbout(first) + whereToSee(fields.length);
+}
+
+function whereToSee(count: number): string {
+  if (count === 1) return '';
+  if (count <= MAX_FIELD_ERRORS) return ' See `errors` for the other invalid fields.';
+  return ` See \`errors\` for the first ${MAX_FIELD_ERRORS} of ${count.toLocaleString('en-US')} invalid fields.`;
+}
+
+function sentenceAbout({ pointer, message }: FieldError): string {
+  const name = pointer.slice(1, MAX_POINTER_LENGTH).toWellFormed().replaceAll('/', '.') || 'request body';
+  if (message.startsWith('Unknown parameter')) return message;
+  if (message.startsWith('Unknown field.')) return message.replace('field', `field \`${name}\``);
+  if (message === 'Required.') return `\`${name}\` is required.`;
+  return `Invalid ${name}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
 /** The most common error: a single invalid field (422). */
@@ -177,8 +251,8 @@ export function invalidField(pointer: string, message: string): AppError {
 }
 
 /**
- * The error for a resource that doesn't exist and for one that belongs to someone else. It is the same for both, so
- * that callers can't tell which is the case.
+ * The error for a resource that doesn't exist or belongs to someone else. It is the same in both cases, so callers
+ * can't tell them apart.
  */
 export function notFound(): AppError {
   return new AppError('NOT_FOUND');

@@ -17,6 +17,9 @@ export const ID_PREFIXES = {
   Customer: 'cus',
   AuditEntry: 'aud',
   Notice: 'ntc',
+  ProjectMember: 'mem',
+  Invitation: 'inv',
+  ProjectTransfer: 'trf',
 } as const;
 
 export type IdType = keyof typeof ID_PREFIXES;
@@ -48,6 +51,12 @@ export function newId(type: IdType, milliseconds: number = sharedNow()): string 
 export function typeOfId(id: string): IdType | undefined {
   const match = PATTERN.exec(id);
   return match ? TYPES_BY_PREFIX.get(match[1]!) : undefined;
+}
+
+/** A type's name in plain English: `an API key`. */
+export function nameOfType(type: IdType): string {
+  const words = type === 'ApiKey' ? 'API key' : type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+  return `${/^[aeiou]/i.test(words) ? 'an' : 'a'} ${words}`;
 }
 
 /** Whether `id` is a well-formed ID of this type. */

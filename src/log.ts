@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import { currentRequest } from './request-context.ts';
+import { currentRequest, type RequestContext } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
 /** Field names that could put a credential into a log line, at the top level and one level down. */
@@ -10,6 +10,7 @@ const SECRET_FIELDS = [
   'previousSecret',
   'secretConfig',
   'secretCredentials',
+  'secretUpstreamHeaders',
   'clientSecret',
   'key',
   'token',
@@ -21,23 +22,71 @@ const SECRET_FIELDS = [
 ];
 
 const GATHER_MILLISECONDS = 50;
+/** If the service takes this long to start, people need to see why. */
+const HOLD_MILLISECONDS = 30_000;
 
-/** Structured logs: one JSON object per line, with the request ID and without credentials. */
-export function createLog(level: string): Logger {
+/**
+ * Structured logs: one JSON object per line, with the request ID and without credentials.
+ *
+ * @param destination gets the lines. Default: standard output.
+ */
+export function createLog(level: string, destination: DestinationStream = openDestination()): Logger {
   const options: LoggerOptions = {
     level,
     redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.headers.${name}`]), censor: MASK },
-    mixin: () => currentRequest() ?? {},
+    mixin: () => requestFields(currentRequest()),
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     base: null,
   };
-  return pino(options, openDestination());
+  return pino(options, destination);
+}
+
+function requestFields({ requestId, client }: Partial<RequestContext> = {}) {
+  return { ...(requestId && { requestId }), ...(client && { client }) };
+}
+
+/** Lines below the level `warn`. */
+const ROUTINE = /^\{"level":"(?:trace|debug|info)"/;
+
+/**
+ * Turns the lines of a log into human-readable text on standard output. Routine lines are held until `release` is
+ * called, the process exits, or startup takes too long. That way, the information that people need at startup comes
+ * first.
+ */
+export async function openTextDestination(): Promise<DestinationStream & { release(): void }> {
+  // Loaded only in a terminal, because production doesn't need it.
+  const { prettyFactory } = await import('pino-pretty');
+  const toText = prettyFactory({
+    colorize: process.stdout.hasColors?.() ?? false,
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+  });
+  // Synchronous, so that nothing is lost when the process exits. If nobody reads the log, the service keeps running.
+  const stdout = pino.destination({ dest: 1, sync: true });
+  stdout.on('error', () => {});
+  const print = (line: string) => stdout.write(toText(line) ?? '');
+  let held: string[] | undefined = [];
+
+  function release(): void {
+    held?.forEach(print);
+    held = undefined;
+  }
+
+  process.once('exit', release);
+  setTimeout(release, HOLD_MILLISECONDS).unref();
+  return {
+    release,
+    write(line) {
+      if (held && ROUTINE.test(line)) held.push(line);
+      else print(line);
+    },
+  };
 }
 
 /**
- * The log for the line about each request. Its fields can't contain credentials, and searching them would cost more than
- * the rest of the line.
+ * A logger for the one line that each request writes. It doesn't redact anything: the line's fields can't contain
+ * credentials, and searching them would cost more than writing the rest of the line.
  */
 export function requestLogOf(log: Logger): Logger {
   return log.child({}, { redact: [] });

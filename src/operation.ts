@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AppError } from './errors.ts';
 
-/** Work that a caller is waiting for, with a deadline. After the deadline, no more of it is started. */
+/** Work that a caller is waiting for, with a deadline. Nothing more is started after the deadline. */
 export type Operation = {
   isOver(): boolean;
   /** Rejects at the deadline. */
@@ -22,13 +22,27 @@ export type Change = {
   uncertain(cause: unknown): AppError;
 };
 
-type State = Operation & { beginChange(): Change };
+/** Runs a job when it's the caller's turn. */
+type TakeTurn = <T>(job: () => Promise<T>) => Promise<T>;
+
+/** Runs a job when it's the account's turn. */
+export type AccountTurns = { take<T>(accountId: string, job: () => Promise<T>): Promise<T> };
+
+type State = Operation & { beginChange(): Change; takeTurn: TakeTurn; accountId: string | undefined };
 
 const storage = new AsyncLocalStorage<State>();
 
 const RETRY_AFTER_SECONDS = 1;
 
-export function startOperation(milliseconds: number): Operation {
+/**
+ * @param takeTurn decides when the operation may use a connection to the primary server.
+ * @param accountId the caller's account, for `inTurnOf`.
+ */
+export function startOperation(
+  milliseconds: number,
+  takeTurn: TakeTurn = (job) => job(),
+  accountId?: string,
+): Operation {
   const seconds = milliseconds / 1000;
   const { promise: over, reject } = Promise.withResolvers<never>();
   over.catch(() => {});
@@ -40,6 +54,8 @@ export function startOperation(milliseconds: number): Operation {
   }, milliseconds);
 
   const operation: State = {
+    takeTurn,
+    accountId,
     over,
     isOver: () => isOver,
     refusal() {
@@ -82,11 +98,46 @@ export function beforeTimeIsUp<T>(work: () => T | Promise<T>): T | Promise<T> {
 }
 
 /**
- * Call this right before a change is committed. From then on, errors tell the caller about the change. Returns undefined
- * outside of operations.
+ * Call this right before a change is committed. From then on, errors tell the caller about the change. Returns
+ * undefined outside an operation.
  *
- * @throws AppError after the deadline: the caller may have been told that nothing was changed.
+ * @throws AppError after the deadline: the caller may already have a response that says nothing was changed.
  */
 export function beginChange(): Change | undefined {
   return storage.getStore()?.beginChange();
+}
+
+/**
+ * Runs a job that uses a database connection, when it's the current operation's turn. Jobs inside this job don't wait
+ * for a turn, because jobs could then wait for each other.
+ *
+ * @throws AppError if the deadline passes before the job starts.
+ */
+export function inTurn<T>(job: () => Promise<T>): Promise<T> {
+  const operation = storage.getStore();
+  if (!operation) return job();
+  return operation.takeTurn(async () => {
+    if (operation.isOver()) throw operation.refusal();
+    return storage.run({ ...operation, takeTurn: (inner) => inner() }, job);
+  });
+}
+
+/**
+ * Runs a job that uses a limited resource other than the primary server's connections, when it's the turn of the current
+ * operation's account.
+ *
+ * @throws AppError if the deadline passes before the job starts.
+ */
+export function inTurnOf<T>(turns: AccountTurns, job: () => Promise<T>): Promise<T> {
+  const operation = storage.getStore();
+  if (operation?.accountId === undefined) return job();
+  return turns.take(operation.accountId, async () => {
+    if (operation.isOver()) throw operation.refusal();
+    return job();
+  });
+}
+
+/** Runs work that isn't part of the current operation, such as work for several callers. */
+export function outsideOperation<T>(work: () => T): T {
+  return storage.exit(work);
 }

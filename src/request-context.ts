@@ -2,8 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** What every log line and error response for a request contains. */
-export type RequestContext = { requestId: string };
+/** What any code that handles a request can read about it. Log lines and error responses contain the ID. */
+export type RequestContext = {
+  requestId: string;
+  /** The program that sent the request, as it names itself in `Tollgate-Client`. */
+  client?: string | undefined;
+  /** Collects the projects that the request changes, if anyone needs to know. */
+  changedProjects?: Set<string> | undefined;
+};
 
 const storage = new AsyncLocalStorage<RequestContext>();
 
@@ -13,6 +19,14 @@ export function runInRequest<T>(context: RequestContext, run: () => T): T {
 
 export function currentRequest(): RequestContext | undefined {
   return storage.getStore();
+}
+
+const CLIENT = /^[\w.-]{1,32}(\/[\w.-]{1,64})?$/;
+
+/** The program's name for itself from `Tollgate-Client`, such as `mcp/list_payments`. Anything else is ignored. */
+export function clientOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const given = headers['tollgate-client'];
+  return typeof given === 'string' && CLIENT.test(given) ? given : undefined;
 }
 
 const REQUEST_ID = /^[\w.-]{8,64}$/;

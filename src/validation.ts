@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { AppError, type FieldError } from './errors.ts';
+import { mustBeOneOf, nameFields } from './did-you-mean.ts';
+import { AppError, type FieldError, MAX_FIELD_ERRORS, toPointer } from './errors.ts';
 
-/** The input for an update. Any field may be missing, and the rules decide whether null is allowed. */
+/** The input for an update. Any field may be missing, and the rules determine whether null is allowed. */
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 
 /**
@@ -12,7 +13,9 @@ export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefix = ''): T {
   const result = schema.safeParse(input, { error: sentenceOf });
-  const fields = result.success ? unstorableText(input, pointerPrefix) : fieldErrors(result.error, pointerPrefix);
+  const fields = result.success
+    ? unstorableText(input, pointerPrefix)
+    : fieldErrors(result.error, schema, pointerPrefix);
   if (!result.success || fields.length > 0) throw new AppError('VALIDATION_FAILED', { fields });
   return result.data;
 }
@@ -20,8 +23,8 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown, pointerPrefi
 type Place = { value: unknown; name: string; parent: Place | undefined };
 
 /**
- * Finds text that PostgreSQL accepts neither as text nor in JSON. Uses a loop so that deep nesting can't overflow the
- * stack.
+ * Finds text that PostgreSQL can't store, either as text or in JSON. Uses a loop so that deep nesting can't overflow
+ * the stack.
  */
 function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
   const errors: FieldError[] = [];
@@ -33,15 +36,29 @@ function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
       if (message) errors.push({ pointer: pointerPrefix + toPointer(pathTo(place)), message });
     } else if (typeof value === 'object' && value !== null) {
       const parent = place;
-      for (const [name, item] of Object.entries(value).reverse()) waiting.push({ value: item, name, parent });
+      for (const [name, item] of Object.entries(value).reverse()) {
+        const message = textFault(name);
+        if (message)
+          errors.push({ pointer: pointerPrefix + toPointer(pathTo(place)), message: `Field names: ${message}` });
+        else waiting.push({ value: item, name, parent });
+      }
     }
   }
   return errors;
 }
 
-function textFault(text: string): string | undefined {
+/** Why the database can't store a string, or undefined if it can. */
+export function textFault(text: string): string | undefined {
   if (text.includes('\0')) return 'Must not contain NUL characters.';
   return text.isWellFormed() ? undefined : 'Must be valid Unicode.';
+}
+
+/** Returns the text unchanged. @throws AppError `VALIDATION_FAILED` if the database can't store it, in which case no
+ * row could match it. */
+export function storableText(pointer: string, text: string): string {
+  const message = textFault(text);
+  if (message) throw new AppError('VALIDATION_FAILED', { fields: [{ pointer, message }] });
+  return text;
 }
 
 function pathTo({ name, parent }: Place): string[] {
@@ -51,17 +68,28 @@ function pathTo({ name, parent }: Place): string[] {
 }
 
 /** A Zod error's issues as RFC 6901 JSON pointers, each with a message. */
-function fieldErrors(error: z.ZodError, pointerPrefix = ''): FieldError[] {
+function fieldErrors(error: z.ZodError, schema: z.ZodType, pointerPrefix = ''): FieldError[] {
   return error.issues.flatMap((issue) => {
     const pointer = pointerPrefix + toPointer(issue.path);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
+      const known = fieldsAt(schema, issue.path);
+      // The rest are only counted, because looking for similar names is slow.
+      return issue.keys.map((key, index) => ({
         pointer: pointer + toPointer([key]),
-        message: 'Unknown field.',
+        message: `Unknown field.${index < MAX_FIELD_ERRORS ? nameFields(key, known) : ''}`,
       }));
     }
     return [{ pointer, message: issue.message }];
   });
+}
+
+/** The fields of the object at a path in the input. Empty if the schema depends on the input. */
+function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsAt(schema.unwrap(), path);
+  const [part, ...rest] = path;
+  const shape = schema instanceof z.ZodObject ? (schema.shape as Record<PropertyKey, unknown>) : {};
+  if (part === undefined) return Object.keys(shape);
+  return fieldsAt(schema instanceof z.ZodArray ? schema.element : shape[part], rest);
 }
 
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -79,32 +107,25 @@ const UNITS: Readonly<Record<string, readonly [verb: string, one: string, many: 
   array: ['have', 'entry', 'entries'],
 };
 
-/** The message for rules that have none of their own. If it is undefined, Zod's message is used. */
+/** The message for rules that don't define one. If it is undefined, Zod's message is used. */
 export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
-    if (issue.input === undefined) return 'Is required.';
+    if (issue.input === undefined) return 'Required.';
     if (issue.input === null) return 'Must not be null.';
     const expected = EXPECTED[issue.expected];
     return expected && `Must be ${expected}.`;
   }
-  if (issue.code === 'invalid_value') return oneOf(issue.values.map(String));
+  if (issue.code === 'invalid_value') return mustBeOneOf(issue.input, issue.values.map(String));
   if (issue.code === 'too_small') return bound('at least', issue.minimum, issue.origin);
   if (issue.code === 'too_big') return bound('at most', issue.maximum, issue.origin);
   return undefined;
 }
-
-const oneOf = (values: string[]) => `Must be ${values.length === 1 ? '' : 'one of '}${values.join(', ')}.`;
 
 function bound(which: string, limit: number | bigint, origin: string): string {
   const [verb, one, many] = UNITS[origin] ?? [];
   return verb === undefined
     ? `Must be ${which} ${limit}.`
     : `Must ${verb} ${which} ${limit} ${Number(limit) === 1 ? one : many}.`;
-}
-
-/** Writes a path as an RFC 6901 JSON pointer. */
-export function toPointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 /** One line of text: trimmed, without control characters. */

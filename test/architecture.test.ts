@@ -57,7 +57,7 @@ describe('the check of imports between folders', () => {
   });
 });
 
-test('the checks see the source files and their imports', () => {
+test('the checks find the source files and their imports', () => {
   expect(sources.length).toBeGreaterThan(100);
   expect(sources.find(({ path }) => path === 'src/roles/api.ts')?.imports.length).toBeGreaterThan(30);
 });
@@ -99,18 +99,18 @@ describe('imports go from transport to features to the database', () => {
     ["egress doesn't import code that sends requests through it", /^src\/egress\//, /^src\/(?!egress\/|errors\.ts)/],
     [
       "shared files don't import anything above them",
-      /^src\/(clock|errors|ids|money|validation|version)\.ts$/,
-      /^src\/(?!(clock|errors)\.ts$)/,
+      /^src\/(clock|errors|how-to-run|ids|money|validation|version)\.ts$/,
+      /^src\/(?!(clock|did-you-mean|errors)\.ts$)/,
     ],
     ['only the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
     ['only the composition root imports roles', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides|sweeps)\.ts)/],
-    ['nothing imports the process', /^src\//, /^src\/main\.ts$/],
+    ['only the command that starts the process imports it', /^src\/(?!cli\/commands\/start\.ts)/, /^src\/main\.ts$/],
     ['the source code imports no tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ["the service doesn't import the command line", /^src\/(?!cli\/)/, /^src\/cli\//],
     [
       'the command line is an API client and imports only pure code and configuration from the service',
       /^src\/cli\/(?!doctor\/)/,
-      /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox|secrets|connectors)\/|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
+      /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox(?!\/test-buyer)|connectors)\/|secrets\/(?!mask-url\.ts)|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
     ],
     ['the console uses the service only through its API', CONSOLE, /^src\/(?!console\/|generated\/console\/)|^node:/],
     [
@@ -179,6 +179,56 @@ describe('only src/egress/, the database driver, and the command line open conne
   });
 });
 
+describe('the types that enforce the tenant filter', () => {
+  const filesWith = (pattern: RegExp) => sources.filter(({ code }) => pattern.test(code)).map(({ path }) => path);
+  const DEFINITIONS = ['src/database/tenant-client.ts', 'src/database/tenant-filter.ts'];
+  const except = (paths: string[], known: string[]) => paths.filter((path) => !known.includes(path));
+
+  test('only a few files decide what counts as a tenant filter', () => {
+    const casts =
+      /\bas (unknown as )?[^;\n]*\b(TenantFilter|Filtered|VisibleProjectId|VisibleProject|TenantClient|TenantDatabase)\b/;
+    expect(except(filesWith(/\bmarked\(/), DEFINITIONS)).toEqual([
+      'src/auth/access.ts',
+      // Its functions require a `VisibleProjectId`.
+      'src/database/pages.ts',
+      'src/features/deletions/bury.ts',
+      // Whether someone can respond to an invitation or an offer doesn't depend on a project.
+      'src/features/members/invitations/service.ts',
+      'src/features/members/transfers/service.ts',
+    ]);
+    expect(except(filesWith(casts), DEFINITIONS)).toEqual(['src/auth/access.ts']);
+  });
+
+  test('only rules about limits, names, owners, and accounts bypass them', () => {
+    expect(except(filesWith(/\bunfiltered\(/), DEFINITIONS)).toEqual([
+      'src/features/connectors/service.ts',
+      'src/features/endpoints/service.ts',
+      'src/features/events/service.ts',
+      'src/features/members/invitations/service.ts',
+      'src/features/members/service.ts',
+      'src/features/members/transfers/service.ts',
+      'src/features/operator/service.ts',
+      'src/features/project-copies/service.ts',
+      'src/features/projects/service.ts',
+      'src/features/webhooks/service.ts',
+    ]);
+  });
+
+  test('every service that acts for a viewer uses them', () => {
+    const inFront = sources
+      .filter(({ path, code }) => /^src\/(features|live)\//.test(path) && /\bViewer\b/.test(code))
+      .filter(({ code }) => /\bdb: (Pick<)?Database\b|\bPrismaClient\b/.test(code))
+      .map(({ path }) => path);
+    expect(inFront).toEqual([
+      // These files count what is in a project or an account. The services pass them the client.
+      'src/features/connectors/room.ts',
+      // The sweep uses this file, too.
+      'src/features/projects/hosts/checks.ts',
+      'src/features/webhooks/room.ts',
+    ]);
+  });
+});
+
 describe('code style', () => {
   test('files and folders have kebab-case names', () => {
     const names = sources.flatMap(({ path }) => path.split('/').slice(1));
@@ -201,20 +251,21 @@ describe('code style', () => {
       /^(assert|buffer|child_process|crypto|dns|events|fs|http|https|net|os|path|process|stream|timers|tls|url|util|worker_threads|zlib)($|\/)/;
     const wrong = sources.flatMap(({ path, imports }) =>
       imports
-        .filter(({ target }) => (target.startsWith('src/') ? !/\.(tsx?|css)$/.test(target) : bare.test(target)))
+        .filter(({ target }) => (target.startsWith('src/') ? !/\.(tsx?|css|json)$/.test(target) : bare.test(target)))
         .map(({ target }) => `${path} imports ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  test('no comment silences the type checker or the linter, and none is a to-do', () => {
+  test('no comment silences the type checker or the linter, and there are no to-do comments', () => {
     expect(sources.filter(({ text }) => /@ts-(ignore|nocheck|expect-error)|biome-ignore/.test(text))).toEqual([]);
     const todo = /\b(TODO|FIXME|XXX|HACK)\b/;
     expect(sources.filter(({ text }) => todo.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
   test('imports have no side effects, except in entry points and schema definitions', () => {
-    const entryPoints = /^src\/(main\.ts|cli\/main\.ts|console\/main\.tsx|database\/embedded\/supervisor\.ts)$/;
+    const entryPoints =
+      /^src\/(main\.ts|cli\/main\.ts|console\/main\.tsx|database\/embedded\/supervisor\.ts|features\/imports\/openapi\/openapi-reader\.ts)$/;
     // Pothos collects types on its builder while the files that define them load.
     const definitions = /^src\/(features\/.*\/schema|(schema\/(builder|scalars)|graphql\/schema))\.ts$/;
     const statement =

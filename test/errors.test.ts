@@ -6,6 +6,8 @@ import { errorHeaders, toAppError, toProblem } from '../src/http/problem.ts';
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const silent = pino({ level: 'silent' });
+const problemOf = (error: AppError) =>
+  toProblem(error, { instance: '/api/projects', requestId: 'req_1', publicUrl: 'https://tollgate.example' });
 
 describe('the error catalog', () => {
   test.each(CODES)('has a valid name, an HTTP status, and a helpful message for %s', (code) => {
@@ -13,7 +15,7 @@ describe('the error catalog', () => {
     expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(STATUS_CODES).toHaveProperty(String(status));
     expect(status).toBeGreaterThanOrEqual(400);
-    // Messages say what is wrong and what to do, or only what to do.
+    // Messages say what went wrong and what to do, or only what to do.
     expect(message).toMatch(/^(Send|[A-Z].*[.:]) .*\.$/s);
   });
 
@@ -45,14 +47,14 @@ describe('an error', () => {
   });
 
   test("is the same for someone else's resource and for one that doesn't exist", () => {
-    expect(toProblem(notFound(), '/x', 'r')).toEqual(toProblem(new AppError('NOT_FOUND'), '/x', 'r'));
+    expect(problemOf(notFound())).toEqual(problemOf(new AppError('NOT_FOUND')));
   });
 });
 
 describe('a problem', () => {
   test('has all documented members', () => {
-    expect(toProblem(invalidField('/a', 'No.'), '/api/projects', 'req_1')).toEqual({
-      type: 'urn:tollgate:problem:validation-failed',
+    expect(problemOf(invalidField('/a', 'No.'))).toEqual({
+      type: 'https://tollgate.example/docs/errors#validation_failed',
       title: ERRORS.VALIDATION_FAILED.message,
       status: 422,
       detail: 'Invalid a: no.',
@@ -63,12 +65,18 @@ describe('a problem', () => {
     });
   });
 
+  test('has a type that is relative to the URL of the request if the service does not know its public URL', () => {
+    const { type } = toProblem(notFound(), { instance: '/x', requestId: 'req_1', publicUrl: undefined });
+    expect(type).toBe('/docs/errors#not_found');
+    expect(new URL(type, 'https://pay.example/api/x').href).toBe('https://pay.example/docs/errors#not_found');
+  });
+
   test('reveals nothing about unexpected errors', () => {
     const secret = 'password=hunter2';
     for (const thrown of [new Error(secret), secret, null, undefined, 7, { statusCode: 500, message: secret }]) {
       const error = toAppError(thrown, silent);
       expect(error.code).toBe('INTERNAL');
-      expect(JSON.stringify(toProblem(error, '/x', 'r'))).not.toContain('hunter2');
+      expect(JSON.stringify(problemOf(error))).not.toContain('hunter2');
     }
   });
 
@@ -81,7 +89,7 @@ describe('a problem', () => {
     [499, 'BAD_REQUEST'],
     [399, 'INTERNAL'],
     [500, 'INTERNAL'],
-  ])('for the status %i from the HTTP layer has the code %s', (statusCode, code) => {
+  ])('turns the status %i from the HTTP layer into the code %s', (statusCode, code) => {
     expect(toAppError(Object.assign(new Error('x'), { statusCode }), silent).code).toBe(code);
   });
 

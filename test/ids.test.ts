@@ -9,7 +9,7 @@ const anyType = fc.constantFrom(...TYPES);
 const anyTime = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
 describe('a new ID', () => {
-  test.each(TYPES)('for %s has its prefix and 26 unambiguous characters', (type) => {
+  test.each(TYPES)('has the prefix of its type (%s) and 26 unambiguous characters', (type) => {
     const id = newId(type);
     expect(id).toMatch(new RegExp(`^${ID_PREFIXES[type]}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
     expect(typeOfId(id)).toBe(type);
@@ -33,7 +33,7 @@ describe('a new ID', () => {
     expect(milliseconds).toBeLessThanOrEqual(Date.now() + 100);
   });
 
-  test('is greater than all earlier IDs, even when thousands are created at once', () => {
+  test('is greater than all earlier IDs, even when thousands are created at the same time', () => {
     const ids = Array.from({ length: 50_000 }, () => newId('Delivery'));
     expect(ids).toEqual(ids.toSorted());
     expect(new Set(ids).size).toBe(ids.length);
@@ -84,7 +84,7 @@ describe('the first ID of a time', () => {
     expect(firstIdAt('Event', now + 1) > id).toBe(true);
   });
 
-  test('for a time before 1970 is the smallest possible ID', () => {
+  test('is the smallest possible ID if the time is before 1970', () => {
     expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
   });
 });

@@ -1,4 +1,4 @@
-/** Logs a thousand lines at once and then exits in the way that its argument specifies. */
+/** Logs a thousand lines in a row and then exits the way its argument specifies. */
 import { createLog } from '../src/log.ts';
 
 const endings: Record<string, () => void> = {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatUsd, parseUsd, USD_DECIMALS } from '../src/money.ts';
 
-/** The long form is `npm run prove:gateway`. */
+/** `npm run prove:gateway` runs the long version. */
 const RUNS = Number(process.env.MONEY_RUNS ?? 100_000);
 const MAX_ATOMIC = 10n ** 18n - 1n;
 const anyAmount = fc.oneof(

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { AppError } from '../src/errors.ts';
-import { lineOfText, optionalText, parseInput, toPointer } from '../src/validation.ts';
+import { AppError, toPointer } from '../src/errors.ts';
+import { lineOfText, optionalText, parseInput } from '../src/validation.ts';
 import { hostileText } from './support/hostile-text.ts';
 
 function sentences(schema: z.ZodType, input: unknown): string[] {
@@ -56,12 +56,12 @@ describe('JSON pointers', () => {
 describe('input', () => {
   const schema = z.strictObject({ name: z.string(), list: z.array(z.object({ size: z.number() })) });
 
-  test('that is valid is returned', () => {
+  test('is returned if it is valid', () => {
     const input = { name: 'x', list: [{ size: 1 }] };
     expect(parseInput(schema, input)).toEqual(input);
   });
 
-  test('that is invalid is rejected with a pointer to each place', () => {
+  test('is rejected with a pointer to each invalid value', () => {
     expect(refusals(schema, { name: 1, list: [{ size: 1 }, { size: 'x' }] })).toEqual(['/name', '/list/1/size']);
     expect(refusals(schema, { name: 'x', list: [], more: 1, 'a/b': 2 })).toEqual(['/more', '/a~1b']);
     expect(refusals(schema, null)).toEqual(['']);
@@ -71,7 +71,7 @@ describe('input', () => {
 
 describe('an error message says what a value must be', () => {
   test.each<[string, z.ZodType, unknown]>([
-    ['Is required.', z.object({ name: z.string() }), {}],
+    ['Required.', z.object({ name: z.string() }), {}],
     ['Must not be null.', z.string(), null],
     ['Must be a string.', z.string(), 1],
     ['Must be true or false.', z.boolean(), 'yes'],
@@ -81,7 +81,7 @@ describe('an error message says what a value must be', () => {
     ['Must be a whole number.', z.int(), 1.5],
     ['Must be at least 1.', z.int().min(1), 0],
     ['Must be at most 9.', z.int().max(9), 10],
-    ['Must be one of NONE, PAYMENT.', z.enum(['NONE', 'PAYMENT']), 'payment'],
+    ['Must be one of NONE, PAYMENT. Did you mean `PAYMENT`?', z.enum(['NONE', 'PAYMENT']), 'payment'],
     ['Must be 2.', z.literal(2), 1],
     ['Must have at least 1 entry.', z.array(z.string()).min(1), []],
     ['Must have at most 2 entries.', z.array(z.string()).max(2), ['a', 'b', 'c']],

@@ -8,8 +8,8 @@ const AT_ONCE = 32;
 const MEGABYTE = 1024 * 1024;
 
 /**
- * Sends the request to each server in rounds, in which the servers take turns, because a machine's speed varies. Results
- * are medians. First, each server gets requests that don't count, because code gets faster the more often it has run.
+ * Sends the request to each server, in rounds. Within a round, the servers take turns, because a machine's speed
+ * varies. Results are medians. Each server is warmed up first, because code gets faster the more often it runs.
  */
 export async function compare(
   { contestants, measure }: Contest,

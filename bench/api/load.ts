@@ -1,4 +1,4 @@
-/** A process with clients, each of which sends its next request once it has the response to the last one. */
+/** A process with clients. Each client sends its next request once it has the response to the previous one. */
 import { randomBytes } from 'node:crypto';
 import { now, serve } from '../support/child.ts';
 import { openConnection } from '../support/connection.ts';
@@ -6,28 +6,30 @@ import { openConnection } from '../support/connection.ts';
 export type LoadMethods = typeof methods;
 
 export type Load = {
-  /** Where the server listens. */
+  /** The URL of the server. */
   url: string;
   request: ApiRequest;
   token: string;
   connections: number;
-  /** Stops after so many seconds or requests. */
+  /** Stops after this many seconds or requests. */
   limit: { seconds: number } | { requests: number };
 };
 
 export type ApiRequest = {
   method: 'GET' | 'POST';
   path: string;
-  /** The JSON body. `UNIQUE` in it is different for each request. */
+  /** The JSON body. `UNIQUE` in it is replaced with a different value for each request. */
   body?: string;
   status: number;
-  /** What each response contains. */
+  /** Text that each response must contain. */
   contains: string;
+  /** IDs of the same length. Requests use them in turn instead of the first one. */
+  inTurn?: readonly string[];
 };
 
 export type LoadResult = { count: number; seconds: number; latencies: Float64Array };
 
-/** This has the same length as the text that replaces it. */
+/** A placeholder with the same length as the value that replaces it. */
 export const UNIQUE = '-unique-unique-';
 
 const run = randomBytes(3).toString('hex');
@@ -35,10 +37,10 @@ let lastNumber = 0;
 const nextUnique = () => `${run}${(++lastNumber).toString(36).padStart(UNIQUE.length - run.length, '0')}`;
 
 const methods = {
-  /** @throws Error for a response with another status or content. */
+  /** @throws Error if a response has a different status or content. */
   async load({ url, request, token, connections, limit }: Load): Promise<LoadResult> {
     const { host, hostname, port } = new URL(url);
-    const { method, path, body, status, contains } = request;
+    const { method, path, body, status, contains, inTurn = [''] } = request;
     const head = [
       `${method} ${path} HTTP/1.1`,
       `host: ${host}`,
@@ -55,7 +57,8 @@ const methods = {
       while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
         started++;
         const sentAt = now();
-        const response = await connection.send(text.replace(UNIQUE, nextUnique));
+        const sent = text.replace(UNIQUE, nextUnique).replace(inTurn[0]!, inTurn[started % inTurn.length]!);
+        const response = await connection.send(sent);
         if (response.status !== status || !response.text.includes(contains))
           throw new Error(`${url}${path} responded with ${response.status}: ${response.text}`);
         latencies.push(now() - sentAt);

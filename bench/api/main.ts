@@ -31,7 +31,7 @@ if (!installPeers()) {
 }
 
 const core = reserveCore();
-const place = core === undefined ? 'on the same cores' : 'on other cores than the servers';
+const place = core === undefined ? 'on the same cores' : 'on different cores from the servers';
 console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, PostgreSQL and clients ${place}\n`);
 
 const stage = await openStage({ core, cpuProfile: values.profile });

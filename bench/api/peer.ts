@@ -8,10 +8,10 @@ import type { Server, ServerName, ServerOptions } from './server.ts';
 type PeerOptions = { prisma: PrismaClient; issuer: IssuerConfig; newId: typeof newId };
 type Peer = { createServer(options: PeerOptions): Promise<Server> };
 
-/** As many connections as Tollgate's API has. */
+/** The same number of connections as Tollgate's API uses. */
 const POOL_SIZE = 10;
 
-/** A peer. The peers aren't dependencies of the project, so nothing in it may import them by name. */
+/** A peer. The peers aren't dependencies of the project, so the project's code can't import them by name. */
 export const peerNamed = (name: Exclude<ServerName, 'tollgate'>) => ({
   async createServer({ databaseUrl, dataDir }: ServerOptions): Promise<Server> {
     const { createServer } = (await import(`../peers/api-${name}.mjs`)) as Peer;

@@ -1,4 +1,4 @@
-/** A process with one server in it. */
+/** A process that runs one server. */
 import { serve } from '../support/child.ts';
 import { countStatements } from '../support/statements.ts';
 import type { Server, ServerName, ServerOptions, Usage } from './server.ts';

@@ -1,17 +1,19 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type Child, startChild } from '../support/child.ts';
 import { openPostgres } from '../support/postgres.ts';
 import { percentile } from '../support/statistics.ts';
 import { createData, type Data } from './data.ts';
 import type { ApiRequest, Load, LoadMethods } from './load.ts';
+import { NEW_PATHS } from './requests.ts';
 import type { ServerName, Usage } from './server.ts';
 import type { ServerMethods } from './server-process.ts';
 
 export type Contestant = { name: ServerName; url: string; usage(): Promise<Usage> };
 
-/** Per request, except for the rate. Times are in milliseconds unless they say otherwise. */
+/** Values are per request, except for the rate. Times are in milliseconds unless the name says otherwise. */
 export type Measurement = {
   perSecond: number;
   cpuMicroseconds: number;
@@ -27,14 +29,22 @@ export type Contest = {
   measure(contestant: Contestant, request: ApiRequest, load: Pick<Load, 'connections' | 'limit'>): Promise<Measurement>;
 };
 
-/** What all parts need: PostgreSQL and clients. */
+/** Makes room for the endpoints that the next server creates. */
+async function deleteNewEndpoints(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(`DELETE FROM "Endpoint" WHERE starts_with("path", $1)`, [NEW_PATHS]);
+  await client.end();
+}
+
+/** The resources that all parts share: PostgreSQL and clients. */
 export async function openStage({ core, cpuProfile }: { core: number | undefined; cpuProfile: string | undefined }) {
   const postgres = await openPostgres();
   const clients = startChild<LoadMethods>(new URL('load.ts', import.meta.url));
   // The peers are faster in production.
   const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
 
-  /** Runs `use` with servers that have just been started, on one database. */
+  /** Runs `use` with newly started servers on one database. */
   async function withServers<T>(names: readonly ServerName[], use: (contest: Contest) => Promise<T>): Promise<T> {
     const database = await postgres.createDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-bench-'));
@@ -57,6 +67,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
       for (const name of names) contestants.push(await startServer(name));
 
       const measure: Contest['measure'] = async ({ url, usage }, request, load) => {
+        await deleteNewEndpoints(database.url);
         const look = async () => ({ ...(await usage()), database: postgres.cpuMicroseconds() });
         const before = await look();
         const result = await clients.call('load', { ...load, url, request, token: data.token });

@@ -18,7 +18,7 @@ import { startWorld, type World } from './world.ts';
 const LANES = 8;
 const WORKERS = 3;
 const RECEIVERS = ['/one', '/two'];
-/** If nothing finishes for this long, everything left counts as stuck. */
+/** If nothing finishes for this long, everything that is unfinished counts as stuck. */
 const STUCK_MILLISECONDS = 60_000;
 
 const { values } = parseArgs({
@@ -66,7 +66,7 @@ async function insist<T>(world: World, method: string, path: string, body: unkno
   }
 }
 
-/** Records events by changing prices until `isEnough` returns true. Each price encodes the number of its operation. */
+/** Records events by changing prices until `isEnough` returns true. Each price encodes the operation's number. */
 async function publish(world: World, { endpointPaths }: Stage, done: number[], isEnough: (started: number) => boolean) {
   let started = 0;
   await Promise.all(

@@ -22,4 +22,5 @@ process.on('SIGTERM', async () => {
   await app.stop();
   process.exit(0);
 });
+process.on('disconnect', () => process.exit(1));
 process.stdout.write('{"ready":true}\n');

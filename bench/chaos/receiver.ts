@@ -1,5 +1,5 @@
 /**
- * A receiver in its own process, which keeps the ledger: one line for each request that it has read, written to a file
+ * A receiver in its own process. It keeps the ledger: one line for each request that it has read, written to a file
  * before it responds. With `faults`, it occasionally misbehaves in every way a receiver can.
  *
  *   node receiver.ts LEDGER SEED faults|calm
@@ -19,7 +19,7 @@ const ledger = openSync(file, 'a');
 const CALM_MILLISECONDS = 60;
 const REFUSING_MILLISECONDS = 700;
 
-/** How likely each response is, and what it does. Only the first two are successful. */
+/** Each response with its probability. Only the first two are successful. */
 const ANSWERS: [Answer, number, (response: ServerResponse) => unknown][] = [
   ['accepted', 0.82, (response) => response.end('ok')],
   ['flooded', 0.02, flood],
@@ -79,6 +79,7 @@ const server: Server = createServer((request, response) => {
 
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const { port } = server.address() as AddressInfo;
+process.on('disconnect', () => process.exit(1));
 process.stdout.write(`${JSON.stringify({ port })}\n`);
 
 while (mood === 'faults') {

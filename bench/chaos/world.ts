@@ -13,7 +13,7 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-post
 import type { LedgerLine } from './receiver.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
-// Below the range for outgoing connections, because one of those could take the port while a server is down.
+// Below the port range for outgoing connections, because one of them could take the port while a server is down.
 const newPort = () => 20_000 + Math.floor(Math.random() * 10_000);
 
 export type Role = 'api' | 'worker';
@@ -22,7 +22,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 /** PostgreSQL, a receiver with its ledger, and service processes that restart whenever they end. */
 export async function startWorld({ workers, seed, mood }: { workers: number; seed: number; mood: 'faults' | 'calm' }) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-chaos-'));
-  // If this process is root, the server runs under another account, which needs access.
+  // If this process runs as root, the server runs under another account, which needs access.
   await chmod(dataDir, 0o711);
   const databasePort = newPort();
   const startPostgres = () => startEmbeddedPostgres({ dataDir, port: databasePort, log: pino({ level: 'silent' }) });
@@ -48,7 +48,8 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
     const start = (onReady: () => void) => {
       child = spawn(NODE, [join(import.meta.dirname, 'node.ts'), mood], {
         env: environment(role),
-        stdio: ['ignore', 'pipe', 'ignore'],
+        // The child's end of the channel closes even if this process is killed. The child then exits.
+        stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
       });
       child.stdout?.once('data', onReady);
       child.once('exit', (code, signal) => {
@@ -81,9 +82,9 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
 
   const ledgerFile = join(dataDir, 'ledger.jsonl');
   const receiver = spawn(NODE, [join(import.meta.dirname, 'receiver.ts'), ledgerFile, String(seed), mood], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  const [line] = (await once(createInterface({ input: receiver.stdout }), 'line')) as [string];
+  const [line] = (await once(createInterface({ input: receiver.stdout! }), 'line')) as [string];
   const receiverUrl = `http://127.0.0.1:${JSON.parse(line).port}`;
   const issuer = await openDevIssuer({ dataDir });
   const token = await issuer.sign({ subject: 'chaos', tier: 'ENTERPRISE', requestsPerMinute: null });

@@ -1,4 +1,4 @@
-/** A process with one engine in it. */
+/** A process that runs one engine. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now, serve } from '../support/child.ts';
 import type { Claim, Engine, EngineName, EngineOptions } from './engine.ts';
@@ -8,7 +8,7 @@ export type EngineMethods = typeof methods;
 export type Published = { id: string; scheduledAt: number; committedAt: number };
 export type Usage = { cpuMicroseconds: number; statements: number; maxRssMegabytes: number };
 
-// The peers aren't dependencies of the project, so nothing in it may import them by name.
+// The peers aren't dependencies of the project, so the project's code can't import them by name.
 const FILES: Record<EngineName, string> = {
   tollgate: './engines/tollgate.ts',
   'graphile-worker': '../peers/graphile-worker.mjs',

@@ -1,6 +1,6 @@
-/** The interface of every engine under test. Each runs in its own process. */
+/** The interface of every engine under test. Each engine runs in its own process. */
 export type Engine = {
-  /** Creates its tables and destinations in an empty database. */
+  /** Creates the engine's tables and destinations in an empty database. */
   prepare(): Promise<void>;
   /** Puts deliveries of 1 KB in the queue in bulk, spread over the given destinations. By default, they are due now. */
   load(count: number, urls: readonly string[], dueInSeconds?: number): Promise<void>;
@@ -20,7 +20,7 @@ export type Engine = {
   claims?(): readonly Claim[];
 };
 
-/** A statement that claims deliveries. `isComplete` if it started at the beginning of the queue. */
+/** A statement that claims deliveries. `isComplete` tells whether it started at the beginning of the queue. */
 export type Claim = { name: string; isComplete: boolean; milliseconds: number };
 
 export type EngineOptions = {

@@ -55,10 +55,10 @@ export async function drain(
 }
 
 export type Latency = {
-  /** From an event's scheduled time to its receipt, in milliseconds, including any delay before the commit. */
+  /** Milliseconds from an event's scheduled time to its receipt, including any delay before the commit. */
   fromSchedule: Percentiles;
   fromCommit: Percentiles;
-  /** Per delivery, for the process that publishes (its transaction) and the process that sends. */
+  /** The number of statements per delivery, for the publishing process (its transaction) and the sending process. */
   statements: { publisher: number; worker: number };
   repeats: number;
 };
@@ -67,7 +67,7 @@ type Percentiles = { p50: number; p95: number; p99: number };
 /**
  * Publishes at a steady rate from another process and measures when each event arrives.
  *
- * @throws Error if the received events differ from the published events. Such a run doesn't count.
+ * @throws Error if the received events differ from the published events. In that case, the run doesn't count.
  */
 export async function latency(
   bench: Bench,

@@ -27,13 +27,13 @@ export const PARTS = {
   calm: { title: '200 events per second', run: calm },
   'black-hole': { title: 'One of 100 destinations never responds', run: blackHole },
   snapshot: { title: 'An old transaction stays open', run: snapshot },
-  sleeping: { title: 'Destinations with nothing due, and one without room', run: sleeping },
+  sleeping: { title: 'Destinations with nothing due, and one at capacity', run: sleeping },
   herd: { title: 'Claims per event with one and with eight workers, at 200 events per second', run: herd },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
 } satisfies Record<string, Part>;
 
 /**
- * Runs in rounds, because a machine's speed varies. Rates and CPU times are medians of the rounds, and latency is
+ * Runs several rounds, because a machine's speed varies. Rates and CPU times are medians of the rounds, and latency is
  * measured in the last round.
  */
 async function peers(stage: Stage, isQuick: boolean): Promise<Table> {
@@ -122,7 +122,7 @@ async function destinations(stage: Stage, isQuick: boolean): Promise<Table> {
   const count = isQuick ? 10_000 : 40_000;
   const rows: string[][] = [];
   for (const size of isQuick ? [10, 10_000] : [10, 100, 1_000, 10_000]) {
-    // All of 127.0.0.0/8 is this machine.
+    // Every address in 127.0.0.0/8 belongs to this machine.
     const urls = Array.from(
       { length: size },
       (_, index) => `http://127.1.${index >> 8}.${index & 255}:${receiver.port}/in`,
@@ -194,7 +194,7 @@ async function herd(stage: Stage, isQuick: boolean): Promise<Table> {
     await stage.withEngine('tollgate', urls, async (bench) => {
       const workers = await Promise.all(Array.from({ length: size }, bench.worker));
       await Promise.all(workers.map((worker) => worker.call('start')));
-      // Wait until the workers know each other.
+      // Wait until the workers know about each other.
       await sleep(12_000);
       const claimCount = async () => (await Promise.all(workers.map((worker) => worker.call('claims')))).flat().length;
       const timing = { perSecond: 200, seconds: isQuick ? 5 : 20, warmUpSeconds: 2 };

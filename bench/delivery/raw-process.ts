@@ -10,7 +10,7 @@ const KEY = Buffer.alloc(32, 7);
 const CONCURRENCY = 64;
 
 const methods = {
-  /** @returns how long it took in seconds, and how much CPU time it used. */
+  /** @returns the duration in seconds, and the CPU time used. */
   async post(url: string, count: number): Promise<{ seconds: number; cpuMicroseconds: number }> {
     const pool = new Pool(url, { connections: CONCURRENCY });
     let left = count;

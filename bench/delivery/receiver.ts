@@ -21,7 +21,7 @@ function receive(request: IncomingMessage, response: ServerResponse): void {
 }
 
 const methods = {
-  /** Listens on all addresses of the loopback network, so that one process can act as many origins. */
+  /** Listens on all addresses of the loopback network, so one process can act as many origins. */
   async listen(delayMilliseconds: number | 'never'): Promise<number> {
     delay = delayMilliseconds;
     const server = createServer(receive);

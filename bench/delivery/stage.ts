@@ -16,7 +16,7 @@ export type EngineChild = Child<EngineMethods>;
 
 /** One engine with its own database. */
 export type Bench = {
-  /** A process that prepares, publishes, and counts, but doesn't deliver. */
+  /** A process that prepares, publishes, and counts, but doesn't deliver anything. */
   control: EngineChild;
   /** Starts another process of the engine. */
   worker(): Promise<EngineChild>;
@@ -28,7 +28,7 @@ export type Bench = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** What all parts need: PostgreSQL, Redis if available, and processes that end with the stage. */
+/** The resources that all parts share: PostgreSQL, Redis if available, and processes that end with the stage. */
 export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
   const postgres = await openPostgres();
   const redis = await startRedis();
@@ -82,7 +82,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
   return {
     receiver,
     withEngine,
-    /** Why an engine can't be measured here. Undefined if it can. */
+    /** The reason why an engine can't be measured here, or undefined if it can. */
     obstacleTo(name: EngineName): string | undefined {
       if (name !== 'tollgate' && !options.hasPeers) return 'not measured: it could not be installed';
       return name === 'bullmq' && !redis ? 'not measured: redis-server is not installed' : undefined;

@@ -20,7 +20,9 @@ export async function blackHole(stage: Stage, isQuick: boolean): Promise<Table> 
     await sleep(1_000);
     const after = await latency(bench, receiver, worker, timing);
     return [before, after].map(({ fromCommit }, index) => [
-      index === 0 ? 'nothing due to it' : `${due.toLocaleString('en')} due to it`,
+      index === 0
+        ? 'no deliveries due to the silent destination'
+        : `${due.toLocaleString('en')} due to the silent destination`,
       ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
       ratio(fromCommit.p95 / before.fromCommit.p95),
     ]);
@@ -56,7 +58,9 @@ export async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table
   return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
 }
 
-/** What the queue costs when nothing is due, after few and after many deliveries that PostgreSQL can't clean up. */
+/**
+ * Measures the cost of a queue with nothing due, after a few and after many deliveries that PostgreSQL can't clean up.
+ */
 export async function snapshot(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const urls = Array.from({ length: 100 }, (_, index) => `${receiver.url}/${index}`);
@@ -95,7 +99,7 @@ async function emptyClaims(worker: EngineChild): Promise<{ fromMark: number; com
   };
 }
 
-/** Many destinations have a delivery that is due in ten hours, and one has a backlog and no room. */
+/** Many destinations have a delivery that is due in ten hours, and one destination is at capacity with a backlog. */
 export async function sleeping(stage: Stage, isQuick: boolean): Promise<Table> {
   const receiver = await stage.receiver();
   const hole = await stage.receiver('never');
@@ -112,7 +116,7 @@ export async function sleeping(stage: Stage, isQuick: boolean): Promise<Table> {
     await sleep(5_000);
     const after = await latency(bench, receiver, worker, timing);
     return [before, after].map(({ fromCommit }, index) => [
-      index === 0 ? 'calm' : `${count.toLocaleString('en')} asleep, one without room`,
+      index === 0 ? 'calm' : `${count.toLocaleString('en')} asleep, one at capacity`,
       ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
       ratio(fromCommit.p95 / before.fromCommit.p95),
     ]);

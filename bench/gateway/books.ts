@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Checks that the ledger has exactly one settled payment for each response that buyers got, and no other payments. The
- * revenue by day and the totals of the customers must agree with the ledger.
+ * Checks that the ledger has exactly one settled payment for each response that buyers got, and nothing else. Daily
+ * revenue and customer totals must match the ledger.
  *
  * @throws Error if a number differs.
  */

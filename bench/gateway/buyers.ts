@@ -1,51 +1,66 @@
-/** A process with buyers, each of which sends its next request once it has the response to the last one. */
-import { createHash, randomBytes } from 'node:crypto';
+/** A process with buyers. Each buyer sends its next request once it has the response to the previous one. */
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
 import { now, serve } from '../support/child.ts';
 import { openConnection } from '../support/connection.ts';
+import { paymentOf, type Terms } from './payment-header.ts';
+import { STREAM_CHUNKS } from './server.ts';
 
 export type BuyerMethods = typeof methods;
-
-/** The terms of a version 2 demand. Only the fields that are read here are listed. */
-export type Terms = { amount: string; payTo: string; maxTimeoutSeconds: number };
 
 export type Load = {
   url: string;
   connections: number;
   /** Stops after this many seconds or requests. */
   limit: { seconds: number } | { requests: number };
-  /** What to pay. Without it, the requests are unpaid and expect a 402. */
+  /** What to pay. If this is missing, requests are sent without a payment, and a 402 is expected. */
   terms?: Terms;
-  /** The number of wallets that the buyers use at random. By default, each connection has its own. */
+  /** The number of wallets. Buyers choose one at random. By default, each connection has its own wallet. */
   wallets?: number;
 };
 
 export type LoadResult = { count: number; seconds: number; latencies: Float64Array };
 
-const SIGNATURE = `0x${'ab'.repeat(65)}`;
+/** Which streamed responses to read, one after another. They are free unless `terms` is set. */
+export type Streams = { url: string; requests: number; terms?: Terms };
 
-/** Nothing checks the signature, because that is the facilitator's job. */
-function paymentHeader(terms: Terms, wallet: number): string {
-  const authorization = {
-    from: addressOf(wallet),
-    to: terms.payTo,
-    value: terms.amount,
-    validAfter: '0',
-    validBefore: String(Math.floor(Date.now() / 1000) + terms.maxTimeoutSeconds),
-    nonce: `0x${randomBytes(32).toString('hex')}`,
-  };
-  const payment = { x402Version: 2, accepted: terms, payload: { signature: SIGNATURE, authorization } };
-  return `payment-signature: ${Buffer.from(JSON.stringify(payment)).toString('base64')}\r\n`;
-}
+/**
+ * The milliseconds between the upstream sending a chunk and its arrival, for each response's first chunk and for all
+ * chunks.
+ */
+export type StreamResult = { first: Float64Array; all: Float64Array };
 
-const addresses: string[] = [];
-
-/** The wallets are the same in each run. */
-function addressOf(wallet: number): string {
-  addresses[wallet] ??= `0x${createHash('sha256').update(`wallet ${wallet}`).digest('hex').slice(0, 40)}`;
-  return addresses[wallet];
+/** Reads a streamed response. Returns the delay of each chunk. */
+async function readStream(url: string, agent: Agent, terms: Terms | undefined): Promise<number[]> {
+  const headers = terms && { 'payment-signature': paymentOf(terms, 0).header };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { agent, headers }, resolve).once('error', reject);
+  });
+  const delays: number[] = [];
+  let rest = '';
+  response.setEncoding('latin1').on('data', (text: string) => {
+    const arrivedAt = now();
+    const chunks = (rest + text).split('\n\n');
+    rest = chunks.pop()!;
+    for (const chunk of chunks) delays.push(arrivedAt - Number(chunk.slice('data: '.length)));
+  });
+  await finished(response);
+  if (response.statusCode !== 200 || delays.length !== STREAM_CHUNKS) {
+    throw new Error(`${url} responded with ${response.statusCode} and ${delays.length} chunks: ${rest}`);
+  }
+  return delays;
 }
 
 const methods = {
+  /** @throws Error if a response isn't a 200 with all chunks */
+  async stream({ url, requests, terms }: Streams): Promise<StreamResult> {
+    const agent = new Agent({ keepAlive: true });
+    const responses: number[][] = [];
+    while (responses.length < requests) responses.push(await readStream(url, agent, terms));
+    agent.destroy();
+    return { first: Float64Array.from(responses, ([first]) => first!), all: Float64Array.from(responses.flat()) };
+  },
+
   /** @throws Error if a response to an unpaid request isn't a 402, or a response to a paid one isn't a 200. */
   async load({ url, connections, limit, terms, wallets }: Load): Promise<LoadResult> {
     const { host, hostname, port, pathname } = new URL(url);
@@ -60,7 +75,7 @@ const methods = {
       while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
         started++;
         const wallet = wallets === undefined ? index : Math.floor(Math.random() * wallets);
-        const payment = terms ? paymentHeader(terms, wallet) : '';
+        const payment = terms ? `payment-signature: ${paymentOf(terms, wallet).header}\r\n` : '';
         const sentAt = now();
         const { status, text } = await connection.send(`${head}${payment}\r\n`);
         if (status !== wanted) throw new Error(`${url} responded with ${status} instead of ${wanted}: ${text}`);

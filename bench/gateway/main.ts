@@ -1,9 +1,9 @@
 /**
- * Compares the gateway's paid path with the x402 middleware for other servers, and its 402 with a static one.
+ * Compares the gateway's paid path with the x402 middleware for other servers, and its 402 response with a static one.
  *
  *   npm run bench:gateway                     everything, in about 15 minutes
  *   npm run bench:gateway -- --quick          smaller numbers, in about two minutes
- *   npm run bench:gateway -- --only paid      one part: unpaid, paid, single, memory
+ *   npm run bench:gateway -- --only paid      one part: unpaid, paid, single, memory, stream
  *   npm run bench:gateway -- --profile DIR    with CPU profiles of the servers
  */
 import { cpus } from 'node:os';
@@ -27,13 +27,13 @@ if (values.only !== undefined && !(values.only in parts)) {
 
 const core = reserveCore();
 const [cpu] = cpus();
-const place = core === undefined ? 'on the same cores' : 'on other cores than the servers';
+const place = core === undefined ? 'on the same cores' : 'on different cores from the servers';
 console.log(
   `${cpus().length} × ${cpu?.model}, Node ${process.version}, PostgreSQL, buyers, and facilitator ${place}\n`,
 );
 const hasPeers = installPeers();
 const hasNginx = isNginxInstalled();
-/** Why a server isn't measured. Undefined if it is. */
+/** The reason why a server isn't measured, or undefined if it is. */
 function obstacleTo(name: ServerName): string | undefined {
   if (name === 'nginx') return hasNginx ? undefined : 'it is not installed';
   return name === 'tollgate' || hasPeers ? undefined : 'it could not be installed';
@@ -49,7 +49,7 @@ try {
       .filter(obstacleTo)
       .map((name) => `${name} was left out, because ${obstacleTo(name)}.`)
       .concat(
-        paidCount > 0 ? [`Checked: ${rate(paidCount)} paid responses of Tollgate, as in its ledger and books.`] : [],
+        paidCount > 0 ? [`Checked: Tollgate’s ${rate(paidCount)} paid responses match its ledger and books.`] : [],
       );
     console.log(`${[title, print(result), ...notes].join('\n\n')}\n`);
   }

@@ -1,18 +1,18 @@
-import { median } from '../support/statistics.ts';
+import { median, percentile } from '../support/statistics.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
-import { NODE_SERVERS, type ServerName } from './server.ts';
+import { NODE_SERVERS, type ServerName, STREAM_CHUNKS } from './server.ts';
 import type { Contest, Contestant, LoadOptions, Measurement } from './stage.ts';
 
 export type Part = {
   title: string;
-  /** Which servers take part, if they are installed. */
+  /** The servers to compare, if they are installed. */
   names: readonly ServerName[];
   run(contest: Contest, isQuick: boolean): Promise<Table>;
 };
 
 const ROUNDS = 3;
 const AT_ONCE = 32;
-/** How many wallets the buyers share. */
+/** The number of wallets that the buyers share. */
 const WALLETS = 30;
 const MEGABYTE = 1024 * 1024;
 const EXPRESS = '@x402/express';
@@ -25,12 +25,17 @@ export const PARTS = {
     run: unpaid,
   },
   paid: {
-    title: `Paid requests, ${AT_ONCE} at once: verify, ask the upstream, settle`,
+    title: `Paid requests, ${AT_ONCE} at once: verify, call the upstream, settle`,
     names: NODE_SERVERS,
     run: paid,
   },
   single: { title: 'Paid requests, one at a time', names: NODE_SERVERS, run: single },
   memory: { title: 'Memory', names: NODE_SERVERS, run: memory },
+  stream: {
+    title: `Streamed responses of ${STREAM_CHUNKS.toLocaleString('en')} chunks, one at a time: from the upstream to the buyer`,
+    names: ['tollgate', EXPRESS],
+    run: stream,
+  },
 } satisfies Record<string, Part>;
 
 /** A row of a table: a server under a load. */
@@ -38,8 +43,8 @@ type Entry = { label: string; server: Contestant; load: LoadOptions };
 type Result = { label: string; name: ServerName; pick(what: keyof Measurement): number };
 
 /**
- * Runs in rounds, in which the servers take turns, because a machine's speed varies. Results are medians. Before the
- * first round, each server gets all buyers at once, because code gets faster the more often it has run.
+ * Runs several rounds. In each round, the servers take turns, because a machine's speed varies. Results are medians.
+ * Before the first round, each server is warmed up with all buyers, because code gets faster the more often it runs.
  */
 async function compare(
   { measure }: Contest,
@@ -60,13 +65,13 @@ async function compare(
   }));
 }
 
-/** A number compared with a peer's. */
+/** A number's ratio to a peer's. */
 function versus(results: readonly Result[], peer: ServerName, what: keyof Measurement) {
   const other = results.find(({ name }) => name === peer);
   return ({ pick }: Result): string => (other ? ratio(pick(what) / other.pick(what)) : '–');
 }
 
-/** A cell that only Tollgate's row fills. */
+/** A cell that is empty except in Tollgate's row. */
 const ofTollgate = ({ name }: { name: ServerName }, text: string): string => (name === 'tollgate' ? text : '–');
 
 async function unpaid(contest: Contest, isQuick: boolean): Promise<Table> {
@@ -138,4 +143,26 @@ async function memory({ contestants, measure }: Contest, isQuick: boolean): Prom
     express ? ratio(after / express.after) : '–',
   ]);
   return { columns: ['', 'at the start', `after ${rate(requests)} paid requests`, `÷ ${EXPRESS}`], rows };
+}
+
+async function stream(contest: Contest, isQuick: boolean): Promise<Table> {
+  const requests = isQuick ? { warmUp: 1, perRound: 2 } : { warmUp: 10, perRound: 20 };
+  const sources = [undefined, ...contest.contestants].map((server) => ({
+    label: server?.name ?? 'the upstream alone',
+    read: (count: number) => contest.stream(server, count),
+    ...{ first: [] as number[], all: [] as number[] },
+  }));
+  for (const { read } of sources) await read(requests.warmUp);
+  for (let round = 1; round <= ROUNDS; round++) {
+    for (const { read, first, all } of sources) {
+      const delays = await read(requests.perRound);
+      first.push(...delays.first);
+      for (const delay of delays.all) all.push(delay);
+    }
+  }
+  const rows = sources.map(({ label, first, all }) => [
+    label,
+    ...[first, all].flatMap((delays) => [0.5, 0.99].map((share) => milliseconds(percentile(delays, share)))),
+  ]);
+  return { columns: ['', 'first byte p50', 'p99', 'every chunk p50', 'p99'], rows };
 }

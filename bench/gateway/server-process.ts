@@ -1,10 +1,10 @@
-/** A process with one server in it. */
+/** A process that runs one server. */
 import { serve } from '../support/child.ts';
 import type { NodeServer, Server, ServerOptions, Usage } from './server.ts';
 
 export type ServerMethods = typeof methods;
 
-// The peers aren't dependencies of the project, so nothing in it may import them by name.
+// The peers aren't dependencies of the project, so the project's code can't import them by name.
 const FILES: Record<NodeServer, string> = {
   tollgate: './tollgate.ts',
   '@x402/express': '../peers/x402-express.mjs',

@@ -1,6 +1,6 @@
 import type { StatementCounts } from '../support/statements.ts';
 
-/** A server that sells the upstream's response. Each runs in its own process. */
+/** A server that sells the upstream's response. Each server runs in its own process. */
 export type Server = {
   url: string;
   stop(): Promise<void>;
@@ -17,6 +17,9 @@ export type ServerOptions = {
   databaseUrl: string;
   dataDir: string;
 };
+
+/** The chunks of a streamed response. */
+export const STREAM_CHUNKS = 1_000;
 
 /** The servers that run in a Node.js process. */
 export const NODE_SERVERS = ['tollgate', '@x402/express', '@x402/hono'] as const;

@@ -4,7 +4,10 @@ import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { creator } from '../support/api.ts';
 
-/** Creates a project with one endpoint in an empty database, through the API. Returns the path of the paid route. */
+/**
+ * Creates a project in an empty database, through the API, with an endpoint for the upstream's response and one that
+ * streams. Returns the path of the first endpoint. The other path differs only in its last segment, `stream`.
+ */
 export async function createShop(options: {
   databaseUrl: string;
   dataDir: string;
@@ -22,6 +25,8 @@ export async function createShop(options: {
     const projectId = await create('/api/projects', { name: 'Shop', walletAddress: payTo });
     const endpoint = { path: '/data', upstreamUrl, priceUsd: '0.01', description: 'Data' };
     await create(`/api/projects/${projectId}/endpoints`, endpoint);
+    const streamed = { path: '/stream', upstreamUrl: new URL('/stream', upstreamUrl), settlement: 'BEFORE_REQUEST' };
+    await create(`/api/projects/${projectId}/endpoints`, { ...endpoint, ...streamed });
     return `/gateway/${projectId}/data`;
   } finally {
     await app.stop();

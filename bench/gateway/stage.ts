@@ -5,8 +5,9 @@ import { type Child, startChild } from '../support/child.ts';
 import { openPostgres } from '../support/postgres.ts';
 import { percentile } from '../support/statistics.ts';
 import { checkBooks } from './books.ts';
-import type { BuyerMethods, Load, Terms } from './buyers.ts';
+import type { BuyerMethods, Load, StreamResult } from './buyers.ts';
 import { startNginx } from './nginx.ts';
+import { type Terms, termsOf } from './payment-header.ts';
 import type { NodeServer, ServerName, Usage } from './server.ts';
 import type { ServerMethods } from './server-process.ts';
 import { createShop } from './shop.ts';
@@ -19,12 +20,12 @@ export type Contestant = {
   name: ServerName;
   /** The URL of the paid route. */
   url: string;
-  /** What a paid request costs. nginx has no terms, because it only returns demands for payment. */
+  /** The terms of a paid request. nginx has none, because it only returns 402 responses. */
   terms?: Terms;
   usage(): Promise<Usage>;
 };
 
-/** Per request, except for the rate. */
+/** Values are per request, except for the rate. */
 export type Measurement = {
   perSecond: number;
   cpuMicroseconds: number;
@@ -42,9 +43,11 @@ export type Contest = {
   /** Tollgate comes first. */
   contestants: readonly Contestant[];
   measure(contestant: Contestant, load: LoadOptions): Promise<Measurement>;
+  /** Reads streamed responses through a server or, without one, directly from the upstream. */
+  stream(contestant: Contestant | undefined, requests: number): Promise<StreamResult>;
 };
 
-/** What all parts need: PostgreSQL, the servers behind the gateway, and buyers. */
+/** The resources that all parts share: PostgreSQL, the servers behind the gateway, and buyers. */
 export async function openStage({ core, cpuProfile }: { core: number | undefined; cpuProfile: string | undefined }) {
   const postgres = await openPostgres();
   const stub = startChild<StubMethods>(new URL('stub.ts', import.meta.url));
@@ -54,9 +57,9 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
   const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
 
   /**
-   * Runs `use` with Tollgate and other servers, which have just been started.
+   * Runs `use` with newly started servers: Tollgate and others.
    *
-   * @returns its result, and how many of Tollgate's responses were paid for.
+   * @returns its result, and the number of Tollgate's paid responses.
    * @throws Error if the ledger, the facilitator, and the buyers disagree afterward.
    */
   async function withServers<T>(
@@ -98,6 +101,17 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
       const paid = new Map<Contestant, number>();
       const settled = await stub.call('settlements');
 
+      const addPaid = (contestant: Contestant, count: number) =>
+        paid.set(contestant, (paid.get(contestant) ?? 0) + count);
+
+      async function stream(contestant: Contestant | undefined, requests: number): Promise<StreamResult> {
+        const { url, terms } = contestant ?? { url: behind.upstreamUrl };
+        const streamUrl = url.replace(/data$/, 'stream');
+        const result = await buyers.call('stream', { url: streamUrl, requests, ...(terms && { terms }) });
+        if (contestant) addPaid(contestant, requests);
+        return result;
+      }
+
       async function measure(contestant: Contestant, { isPaid, ...load }: LoadOptions): Promise<Measurement> {
         const { url, terms } = contestant;
         const look = async () => ({ ...(await contestant.usage()), database: postgres.cpuMicroseconds() });
@@ -105,7 +119,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
         const result = await buyers.call('load', { ...load, url, ...(isPaid && terms && { terms }) });
         const after = await look();
         const { count, seconds, latencies } = result;
-        if (isPaid) paid.set(contestant, (paid.get(contestant) ?? 0) + count);
+        if (isPaid) addPaid(contestant, count);
         return {
           perSecond: count / seconds,
           cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count,
@@ -117,7 +131,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
         };
       }
 
-      const result = await use({ contestants, measure });
+      const result = await use({ contestants, measure, stream });
       const paidCount = paid.get(tollgate) ?? 0;
       await checkBooks(database.url, paidCount, tollgate.terms!.amount);
       const settlements = (await stub.call('settlements')) - settled;
@@ -144,9 +158,4 @@ async function demandOf(url: string): Promise<Response> {
   const response = await fetch(url, { headers: { accept: 'application/json' } });
   if (response.status !== 402) throw new Error(`${url} responded with ${response.status}: ${await response.text()}`);
   return response;
-}
-
-function termsOf({ headers }: Response): Terms {
-  const text = Buffer.from(headers.get('payment-required') ?? '', 'base64').toString('utf8');
-  return (JSON.parse(text) as { accepts: [Terms] }).accepts[0];
 }

@@ -1,12 +1,13 @@
 /**
- * A process with the servers behind the gateway, which respond at once: a facilitator that accepts every payment, with a
- * node on which every wallet is rich, and an upstream.
+ * A process with the servers behind the gateway, which respond immediately: a facilitator that accepts every payment, a
+ * node that reports a large balance for every wallet, and an upstream that can also stream.
  */
 import { randomBytes } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { serve } from '../support/child.ts';
+import { now, serve } from '../support/child.ts';
+import { STREAM_CHUNKS } from './server.ts';
 
 export type StubMethods = typeof methods;
 
@@ -44,8 +45,20 @@ function payerOf(body: string): string {
 
 const sell: RequestListener = (request, response) => {
   request.resume();
+  if (request.url === '/stream') return stream(response);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': PRODUCT.length }).end(PRODUCT);
 };
+
+/** Sends a chunk every millisecond, faster than any language model. Each chunk contains the time when it was sent. */
+function stream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  let sent = 0;
+  const timer = setInterval(() => {
+    response.write(`data: ${now()}\n\n`);
+    if (++sent === STREAM_CHUNKS) response.end();
+  }, 1);
+  response.once('close', () => clearInterval(timer)).once('finish', () => clearInterval(timer));
+}
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer({ keepAliveTimeout: 60_000 }, listener);

@@ -13,7 +13,7 @@ const PAYMENTS_AN_EVENT = 1 / 4;
 const WEBHOOKS = 7;
 const DESTINATIONS = WEBHOOKS + 1;
 
-/** In order of reference, so each table comes after the one it refers to. */
+/** Ordered by reference: each table comes after the tables it references. */
 const TABLES = [
   { name: 'Event', type: 'Event' },
   { name: 'Delivery', type: 'Delivery' },
@@ -93,7 +93,7 @@ async function createConnector(pool: pg.Pool, projectId: string): Promise<string
   return id;
 }
 
-/** Drops the initial partitions, which cover all of the past and are empty. Returns where they ended. */
+/** Drops the initial partitions, which cover all of the past and are empty. Returns the end of their range. */
 async function dropInitial(pool: pg.Pool): Promise<number> {
   for (const { name } of TABLES) await pool.query(`DROP TABLE "${name}_initial"`);
   const week = Math.floor(Date.now() / WEEK_MILLISECONDS);

@@ -110,7 +110,7 @@ try {
   await postgres.stop();
 }
 
-/** A round counts a limited number of hours for each project. */
+/** Each round counts only a limited number of hours per project. */
 async function countEverything(): Promise<void> {
   const rollups = createDeliveryRollups({ pool, log });
   const countedHours = async () =>

@@ -5,7 +5,7 @@ export type Plan = {
   text: string;
   partitions: number;
   indexes: string[];
-  /** Partitions and large tables that it reads from beginning to end. */
+  /** The partitions and large tables that the statement reads from beginning to end. */
   sequential: string[];
   rowsRead: number;
   buffers: number;
@@ -13,7 +13,7 @@ export type Plan = {
 };
 
 const PARTITION = /^(Event|Delivery|Attempt)_/;
-/** The tables that grow with time. */
+/** The tables that grow over time. */
 const GROWING = /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|AuditEntry)$/;
 /** PostgreSQL rightly reads a table sequentially if it has few rows. */
 const FEW_ROWS = 10_000;
@@ -58,7 +58,7 @@ export async function explain(pool: pg.Pool, { text, values }: Statement): Promi
   return {
     text: lines.join('\n'),
     partitions: new Set(scans.map((node) => node['Relation Name'])).size,
-    // PostgreSQL reads an empty partition without an index, and names the index of a partition after its columns.
+    // PostgreSQL reads an empty partition without an index, and names a partition's index after its columns.
     indexes: [
       ...new Set(
         scans
@@ -77,7 +77,7 @@ export async function explain(pool: pg.Pool, { text, values }: Statement): Promi
   };
 }
 
-/** The indexes of a scan. A bitmap scan has them in the nodes below it. */
+/** The indexes of a scan. For a bitmap scan, they are in the nodes below it. */
 function indexesOf(scan: Node): string[] {
   return nodesOf(scan).flatMap((node) => node['Index Name'] ?? []);
 }

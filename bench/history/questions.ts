@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { toColumns as deliveryColumns } from '../../src/features/deliveries/filter.ts';
+import { toColumns as paymentColumns } from '../../src/features/payments/filter.ts';
 import { firstIdAt } from '../../src/ids.ts';
 import { lookAtDeliveries, lookAtEvents, lookAtPayments } from '../../src/live/looks.ts';
 
@@ -35,9 +37,8 @@ export async function questionsAbout(pool: pg.Pool, projectId: string, ask: Ask,
 
 /** The reads of the live feed, which are the same for every credential. */
 export function liveQuestions(pool: pg.Pool, projectId: string): Question[] {
-  const deliveries = { status: null, eventTypes: null, createdSince: null };
-  const columns = { status: null, endpointId: null, customerId: null, payer: null, transactionHash: null };
-  const payments = { ...columns, firstId: null, endId: null };
+  const deliveries = deliveryColumns({});
+  const payments = paymentColumns({});
   return [
     { name: 'one read of the live delivery feed', run: () => lookAtDeliveries(pool, projectId, deliveries).present() },
     { name: 'one read of the live event feed', run: () => lookAtEvents(pool, projectId, null).present() },

@@ -13,7 +13,7 @@ const SUBSCRIPTION = `
 const OPENING_AT_ONCE = 50;
 
 const sockets: WebSocket[] = [];
-/** How long after the time in its event's ID each frame arrived. */
+/** The delay of each frame, from the time in the event's ID until the frame arrived. */
 let latencies: number[] = [];
 
 function onMessage(message: Buffer): void {

@@ -125,7 +125,7 @@ async function post(token: string, path: string, body: unknown): Promise<{ id: s
   return (await response.json()) as { id: string };
 }
 
-/** Publishes until every subscription has shown an event, so all of them have started. */
+/** Publishes until every subscription has received an event, which proves that all of them have started. */
 async function reachAll(accounts: readonly Dashboard[], dashboards: Child<DashboardMethods>, count: number) {
   await sleep(1_000);
   for (const { projectId } of accounts) await publishOne(projectId);
@@ -141,7 +141,7 @@ async function publishOne(projectId: string): Promise<void> {
   bus.publish(topics.events(projectId));
 }
 
-/** Publishes at a steady rate, however long each event takes. Returns the number of events. */
+/** Publishes at a steady rate, no matter how long each event takes. Returns the number of events. */
 async function publish(accounts: readonly Dashboard[], forSeconds: number): Promise<number> {
   const startedAt = performance.now();
   const publishing: Promise<void>[] = [];

@@ -1,10 +1,13 @@
-// What every API peer shares: the same rules as Tollgate, on the same tables, with the same Prisma client.
+// Code that all API peers share. They apply Tollgate's rules to the same tables, with the same Prisma client.
 import { createLocalJWKSet, jwtVerify } from 'jose';
 
 const REQUESTS_PER_MINUTE = 1_000_000;
 const PAGE_SIZE = 20;
 
-/** The rules for each request: a token by jose, the user from the database, and a limiter. */
+/**
+ * The rules for each request: jose verifies the token, the user is read from the database, and a limiter counts the
+ * request.
+ */
 export function createRules({ prisma, issuer }) {
   const keys = createLocalJWKSet(issuer.jwks);
   const windows = new Map();
@@ -54,7 +57,7 @@ export function createData({ prisma, newId }) {
         nextCursor: found.length > limit ? found[limit - 1].id : null,
       };
     },
-    /** Prisma joins the calls of one turn of the event loop into one statement. */
+    /** Prisma combines the calls from one turn of the event loop into one statement. */
     async endpointsOf(projectId, first) {
       const found = await prisma.project.findUnique({ where: { id: projectId } }).endpoints({
         orderBy: { id: 'desc' },
@@ -99,7 +102,7 @@ export function createData({ prisma, newId }) {
   };
 }
 
-/** The GraphQL schema of all GraphQL peers. */
+/** The schema that all GraphQL peers share. */
 export const TYPE_DEFS = `
   scalar DateTime
   type Endpoint {
@@ -121,7 +124,7 @@ export const TYPE_DEFS = `
   type Mutation { createEndpoint(input: CreateEndpointInput!): CreateEndpointPayload! }
 `;
 
-/** Its resolvers. The context has the user. */
+/** The schema's resolvers. The context contains the user. */
 export const resolversOf = ({ prisma, data }) => ({
   Query: {
     project: (_root, { id }, { user }) => prisma.project.findFirst({ where: { id, userId: user.id } }),

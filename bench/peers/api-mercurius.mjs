@@ -9,7 +9,7 @@ export async function createServer(options) {
   app.register(mercurius, {
     schema: TYPE_DEFS,
     resolvers,
-    // Documents are compiled once they have run.
+    // Documents are compiled after their first run.
     jit: 1,
     context: async (request) => ({ user: await admit(request.headers) }),
   });

@@ -1,4 +1,4 @@
-// What every peer does for a delivery: sign, POST through a raw undici Pool, and write an attempt row.
+// The work that every peer does for a delivery: sign it, POST it through a raw undici Pool, and write an attempt row.
 import { createHmac, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { Pool } from 'undici';

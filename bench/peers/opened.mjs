@@ -1,4 +1,4 @@
-/** Waits until a peer's server listens. */
+/** Waits until a peer's server is listening. */
 export async function opened(server) {
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
   const stop = async () => {

@@ -1,6 +1,6 @@
 /**
- * Measures how long a process with one role takes to become ready, and how much memory it then has with nothing to do:
- * from source, as `npm start` runs it, and built, as production runs it.
+ * Measures how long a process with one role takes to become ready, and how much memory it uses once it's idle: from
+ * source, as `npm start` runs it, and built, as production runs it.
  *
  *   npm run bench:start                      all roles, in about two minutes
  *   npm run bench:start -- --only worker     one role
@@ -12,7 +12,6 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
@@ -28,8 +27,9 @@ const PROGRAMS = { source: 'src/main.ts', built: 'dist/server/main.mjs' };
 type Program = keyof typeof PROGRAMS;
 const ROLES = ['api', 'gateway', 'worker'];
 const ROUNDS = 5;
-/** By then, everything that a process does once after it starts is done. */
+/** By then, a process has finished its one-time startup work. */
 const IDLE_MILLISECONDS = 3_000;
+const POLL_MILLISECONDS = 2;
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, profile: { type: 'string' } } });
 const roles = ROLES.filter((role) => values.only === undefined || values.only === role);
@@ -83,10 +83,8 @@ async function start(program: Program, role: string): Promise<Start> {
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  await waitUntilListening(child);
-  const { ok } = await fetch(`http://127.0.0.1:${port}/readyz`);
+  await waitUntilReady(child, `http://127.0.0.1:${port}/readyz`);
   const readyMilliseconds = performance.now() - startedAt;
-  if (!ok) throw new Error(`The ${role} isn't ready.`);
   const cpuMilliseconds = cpuMicrosecondsOf(String(child.pid)) / 1000;
   await sleep(IDLE_MILLISECONDS);
   const memoryMegabytes = residentMegabytes(child.pid!);
@@ -95,12 +93,17 @@ async function start(program: Program, role: string): Promise<Start> {
   return { readyMilliseconds, cpuMilliseconds, memoryMegabytes };
 }
 
-/** @throws Error if the process ends instead. */
-async function waitUntilListening({ stdout }: ChildProcess): Promise<void> {
-  for await (const line of createInterface({ input: stdout! })) {
-    if (!line.includes('"msg":"listening"')) continue;
-    stdout!.resume();
-    return;
+/**
+ * Polls `url`, because the log is buffered and can't tell when the process is ready.
+ *
+ * @throws Error if the process ends instead.
+ */
+async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
+  child.stdout!.resume();
+  while (child.exitCode === null) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
+    await sleep(POLL_MILLISECONDS);
   }
   throw new Error('The process has ended.');
 }

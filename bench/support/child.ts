@@ -15,14 +15,14 @@ export type Child<M extends Methods> = {
 /**
  * Starts a program as a child process. The program handles calls with `serve`.
  *
- * @param core the only core that it may use. By default, it may use this process's cores.
+ * @param core the only core that the program may use. By default, it may use this process's cores.
  */
 export function startChild<M extends Methods>(program: URL, env: Record<string, string> = {}, core?: number): Child<M> {
   const flags = env.CPU_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${env.CPU_PROFILE}`] : [];
   const [execPath, execArgv] = onCore(core, process.execPath, flags);
   const child: ChildProcess = fork(program, [], {
     serialization: 'advanced',
-    // The child's log is written, but discarded.
+    // The child writes its log as usual, but the output is discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
     ...{ execPath, execArgv },
@@ -57,7 +57,7 @@ export function startChild<M extends Methods>(program: URL, env: Record<string, 
 
 const nameOf = ({ pathname }: URL) => basename(pathname);
 
-/** The other side: handles the parent's calls and exits when the parent does. */
+/** The child's side: handles the parent's calls, and exits when the parent does. */
 export function serve(methods: Methods): void {
   process.on('message', async ({ id, method, args }: Call) => {
     try {
@@ -69,5 +69,5 @@ export function serve(methods: Methods): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-/** Milliseconds on a clock that all processes on the machine share. */
+/** Returns milliseconds on a clock that all processes on the machine share. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;

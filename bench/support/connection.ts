@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 export type Connection = {
-  /** Sends a request and waits for the whole response. One request at a time. */
+  /** Sends a request and waits for the whole response. Only one request can run at a time. */
   send(request: string): Promise<{ status: number; text: string }>;
   close(): void;
 };

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { cpuMicrosecondsOf } from './processes.ts';
 
-/** Settings for a server that has the machine to itself, with full durability. */
+/** Settings with full durability for a server that has the machine to itself. */
 const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 /** A PostgreSQL server with full durability, whose CPU time can be measured. */
@@ -26,7 +26,7 @@ export async function openPostgres() {
         },
       };
     },
-    /** The CPU time that all its processes have used so far. */
+    /** The CPU time that all of PostgreSQL's processes have used so far. */
     cpuMicroseconds: (): number => cpuMicrosecondsOf(pid),
     async stop(): Promise<void> {
       await admin.end();

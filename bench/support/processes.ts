@@ -5,8 +5,8 @@ import { cpus } from 'node:os';
 const MICROSECONDS_A_TICK = 10_000;
 
 /**
- * Keeps the first core for what is measured: this process, and all processes that it starts without `onCore`, use only
- * the other cores.
+ * Reserves the first core for the process under test. This process, and all processes that it starts without `onCore`,
+ * use only the other cores.
  *
  * @returns the first core, or undefined if there is only one or `taskset` isn't installed.
  */
@@ -24,7 +24,7 @@ export function onCore(core: number | undefined, program: string, args: readonly
   return core === undefined ? [program, [...args]] : ['taskset', ['--cpu-list', String(core), program, ...args]];
 }
 
-/** The CPU time of a process and its children, including those that have ended. 0 on systems without /proc. */
+/** The CPU time of a process and its children, including children that have ended. 0 on systems without /proc. */
 export function cpuMicrosecondsOf(pid: string): number {
   if (!existsSync('/proc/self/stat')) return 0;
   const ticks = readdirSync('/proc')

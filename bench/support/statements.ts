@@ -4,7 +4,7 @@ export type StatementCounts = { statements: number; commits: number };
 
 /**
  * Counts the statements that all `pg` clients of this process send from now on, including `BEGIN` and `COMMIT`. A
- * statement outside a transaction is a commit too.
+ * statement outside a transaction also counts as a commit.
  */
 export function countStatements(): () => StatementCounts {
   const counts: StatementCounts = { statements: 0, commits: 0 };

@@ -28,7 +28,7 @@ html { background: #313338; }
 .footer { font-size: 12px; margin-top: 8px; }
 `;
 
-/** How Discord shows an embed (https://discord.com/developers/docs/resources/message#embed-object). */
+/** Renders an embed the way Discord shows it (https://discord.com/developers/docs/resources/message#embed-object). */
 export function discordPage(body: string): PicturePage {
   const { username, embeds }: { username: string; embeds: [Embed] } = JSON.parse(body);
   const [{ title, url, description, color, fields, footer, timestamp }] = embeds;
@@ -47,7 +47,7 @@ ${description ? `<div class="description">${markdown(description)}</div>` : ''}
   };
 }
 
-/** Up to three inline fields in a row share its width. */
+/** Up to three inline fields share the width of a row. */
 function spans(fields: readonly Field[]): [Field, number][] {
   const rows: Field[][] = [];
   for (const field of fields) {
@@ -62,7 +62,7 @@ function showField([{ name, value }, span]: [Field, number]): string {
   return `<div style="grid-column:span ${span}"><div class="name">${escapeHtml(name)}</div>${markdown(value)}</div>`;
 }
 
-/** Discord's Markdown, as far as our messages use it: masked links and escaped characters. */
+/** The parts of Discord's Markdown that our messages use: masked links and escaped characters. */
 function markdown(text: string): string {
   return text
     .split(/((?<!\\)\[[^\]]*\]\(<?[^<>()]*>?\))/)

@@ -9,7 +9,7 @@ const STYLE = `
 .subject { font-size: 18px; font-weight: bold; color: #1f2328; margin-bottom: 4px; }
 `;
 
-/** An email's subject and addresses, and its own HTML below them. */
+/** Shows an email's subject and addresses, with its HTML below. */
 function mailPage({ subject, from, to, html }: Mail): PicturePage {
   const [, attributes = '', content = ''] = /<body([^>]*)>(.*)<\/body>/s.exec(html) ?? [];
   return {

@@ -1,6 +1,9 @@
 import { escapeHtml } from '../../src/connectors/shared/plain-text.ts';
 
-/** A picture's page: what is inside `<body>`, and its styles. The element with the class `frame` is what is pictured. */
+/**
+ * The HTML page to take a picture of: the contents of `<body>`, and its styles. The picture shows the element with the
+ * class `frame`.
+ */
 export type PicturePage = { style: string; body: string };
 
 const FONT = "'Liberation Sans', Arial, sans-serif";
@@ -16,7 +19,7 @@ ${style}
 </style></head><body>${body}</body></html>`;
 }
 
-/** A link to nowhere, with its real target as a tooltip, so that it stays in the page. */
+/** A link to nowhere, so that clicking it doesn't leave the page. The tooltip shows the real target. */
 export function link(url: string, text: string): string {
   return `<a href="#" title="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }

@@ -11,7 +11,9 @@ import { smsPage } from './sms.ts';
 import { teamsPage } from './teams.ts';
 import { telegramPage } from './telegram.ts';
 
-/** For each connector type that sends messages to people, the function that shows a request's body as they see it. */
+/**
+ * For each connector type that sends messages to people, the function that renders a request's body as people see it.
+ */
 export const MESSAGE_PAGES: Readonly<Partial<Record<ConnectorType, (body: string) => PicturePage>>> = {
   slack: slackPage,
   discord: discordPage,
@@ -22,7 +24,7 @@ export const MESSAGE_PAGES: Readonly<Partial<Record<ConnectorType, (body: string
   twilio: smsPage,
 };
 
-/** The event types in each picture. */
+/** The event types that each picture shows. */
 export const PICTURED_KINDS: readonly EventKind[] = ['payment.settled', 'payment.failed'];
 
 export const PICTURE_CONTEXT: BuildContext = {
@@ -45,7 +47,7 @@ export function picturedEvent(kind: EventKind): ConnectorEvent {
   return { ...place, type: kind, test: false, data: SAMPLE_PAYLOADS[kind] } as ConnectorEvent;
 }
 
-/** How a connector type's message about an event looks. @throws Error if the type sends no messages to people */
+/** Renders a connector type's message about an event. @throws Error if the type sends no messages to people */
 export function messagePage(type: ConnectorType, kind: EventKind): PicturePage {
   const definition = getConnector(type);
   const config = definition.config.parse(sampleConfig(type));

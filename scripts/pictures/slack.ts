@@ -19,7 +19,7 @@ const STYLE = `
 a { color: #1264a3; }
 `;
 
-/** How Slack shows the blocks of a message (https://docs.slack.dev/reference/block-kit/blocks). */
+/** Renders a message's blocks the way Slack shows them (https://docs.slack.dev/reference/block-kit/blocks). */
 export function slackPage(body: string): PicturePage {
   const { blocks }: { blocks: Block[] } = JSON.parse(body);
   const rows = blocks.map((block) => {

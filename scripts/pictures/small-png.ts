@@ -3,7 +3,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib';
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 /** A palette of 16 colors takes half a byte per pixel. */
 const MAX_COLORS = 16;
-/** Squared distance between two colors that readers can tell apart in anti-aliased text. */
+/** The squared distance at which readers can tell two colors apart in anti-aliased text. */
 const MIN_DISTANCE = 24 ** 2;
 
 /** A color that covers more of the picture than this is a background. */
@@ -90,7 +90,7 @@ function paeth(left: number, up: number, upLeft: number): number {
   return [left, up, upLeft][distances.indexOf(Math.min(...distances))]!;
 }
 
-/** Every background, and then the most frequent colors that differ enough from each other. */
+/** All background colors, then the most frequent colors that differ enough from each other. */
 function paletteOf(pixels: Uint32Array): number[] {
   const counts = new Map<number, number>();
   for (const color of pixels) counts.set(color, (counts.get(color) ?? 0) + 1);

@@ -7,7 +7,7 @@ const STYLE = `
 .bubble { background: #e9e9eb; color: #000; border-radius: 18px; padding: 8px 14px; width: fit-content; max-width: 300px; white-space: pre-wrap; overflow-wrap: anywhere; }
 `;
 
-/** How a phone shows the SMS of the Twilio connector. */
+/** Renders the Twilio connector's SMS the way a phone shows it. */
 export function smsPage(body: string): PicturePage {
   const form = new URLSearchParams(body);
   return {

@@ -23,7 +23,7 @@ html { background: #f5f5f5; }
 .action { border: 1px solid #d1d1d1; border-radius: 4px; padding: 5px 12px; font-weight: bold; }
 `;
 
-/** How Teams shows an Adaptive Card (https://learn.microsoft.com/en-us/adaptive-cards/). */
+/** Renders an Adaptive Card the way Teams shows it (https://learn.microsoft.com/en-us/adaptive-cards/). */
 export function teamsPage(body: string): PicturePage {
   const card: Card = JSON.parse(body).attachments[0].content;
   const actions = (card.actions ?? []).map(

@@ -11,7 +11,10 @@ html { background: #d5e2c6; }
 .time { color: #8a8a8a; font-size: 11px; text-align: right; }
 `;
 
-/** How Telegram shows a message. Its text is HTML with a few tags (https://core.telegram.org/bots/api#html-style). */
+/**
+ * Renders a message the way Telegram shows it. The text is HTML with a few tags
+ * (https://core.telegram.org/bots/api#html-style).
+ */
 export function telegramPage(body: string): PicturePage {
   const { text }: { text: string } = JSON.parse(body);
   return {

@@ -1,34 +1,75 @@
 import { maskUrl } from '../secrets/mask-url.ts';
 import type { AuditAction } from './actions.ts';
+import { type EntryValues, shrinkValues, type Values } from './value-sizes.ts';
 
-export type Values = Readonly<Record<string, unknown>>;
 type Resource = AuditAction extends `${infer Name}.${string}` ? Name : never;
 
 /** The fields that the log may store. Entries are stored forever, so a new field is excluded until it is added here. */
 const KEPT: Readonly<Record<Resource, readonly string[]>> = {
-  project: ['name', 'walletAddress', 'gatewayHost', 'milestonesUsd'],
-  endpoint: ['path', 'upstreamUrl', 'priceUsd', 'description', 'isActive', 'forwardedHeaders'],
-  api_key: ['name', 'environment'],
+  project: [
+    'name',
+    'walletAddress',
+    'gatewayHost',
+    'slug',
+    'milestonesUsd',
+    'mode',
+    'networks',
+    'copiedFrom',
+    'upstreamHeaders',
+    'description',
+    'iconUrl',
+    'ownerId',
+  ],
+  endpoint: [
+    'path',
+    'upstreamUrl',
+    'priceUsd',
+    'description',
+    'isActive',
+    'forwardedHeaders',
+    'upstreamHeaders',
+    'methods',
+    ...['mimeType', 'inputSchema', 'exampleResponse', 'tags'],
+    ...['settlement', 'timeoutSeconds'],
+  ],
+  api_key: ['name', 'environment', 'scopes', 'expiresAt'],
   webhook: [
-    ...['url', 'description', 'eventTypes', 'filter', 'payloadVersion', 'ordering', 'orderingEscapeAfterAttempts'],
+    ...[
+      'name',
+      'url',
+      'description',
+      'eventTypes',
+      'filter',
+      'payloadVersion',
+      'ordering',
+      'orderingEscapeAfterAttempts',
+    ],
     ...['maxPerSecond', 'timeoutSeconds', 'retrySchedule', 'isActive', 'isPaused', 'overlapHours'],
-    // As the API shows them, with secrets redacted.
+    // These fields have the same values as in the API, with secrets redacted.
     ...['headers', 'authentication'],
   ],
   // The config as the API shows it, with secrets redacted.
-  connector: ['type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],
+  connector: ['name', 'type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],
   contacts: ['emails', 'webhookUrl', 'slackUrl', 'weeklyDigest'],
+  member: ['userId', 'email', 'role'],
+  invitation: ['email', 'role'],
+  transfer: ['userId', 'email'],
   replay: ['filter', 'total', 'maxPerSecond'],
+  user: ['tier', 'requestsPerMinute', 'tierSetBy', 'reason'],
+  mcp: ['tool', 'arguments'],
 };
 const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url', 'webhookUrl', 'slackUrl']);
 
-/** The values that the log may store for an action, in the API's spelling, with URLs masked. */
-export function keptValues(action: AuditAction, values: Values): Values {
+/** The values that the log stores for an action, in the API's spelling, with URLs masked and large values shrunk. */
+export function keptValues(action: AuditAction, { changes, previous }: EntryValues): EntryValues {
   const kept = KEPT[action.split('.')[0] as Resource];
-  const entries = Object.entries(values).filter(([name, value]) => value !== undefined && kept.includes(name));
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, URLS.has(name) && typeof value === 'string' ? maskUrl(value) : value]),
-  );
+  const pick = (values: Values) =>
+    Object.fromEntries(
+      Object.entries(values)
+        .filter(([name, value]) => value !== undefined && kept.includes(name))
+        .map(([name, value]) => [name, URLS.has(name) && typeof value === 'string' ? maskUrl(value) : value]),
+    );
+  return shrinkValues({ changes: pick(changes), previous: previous && pick(previous) });
 }
 
 /**

@@ -1,45 +1,103 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { Transaction } from '../database/client.ts';
 import type { Step } from '../database/compose-statement.ts';
+import type { AuditActor } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
+import { currentRequest } from '../request-context.ts';
 import type { AuditAction } from './actions.ts';
-import { keptValues, type Values } from './diff.ts';
+import { keptValues } from './diff.ts';
+import type { Values } from './value-sizes.ts';
 
 /**
- * What was done. `changes` has the new values in the API's spelling, and `previous` has the old ones. Only what
- * `keptValues` returns is written.
+ * What was done. `changes` contains the new values, formatted as in the API, and `previous` contains the old ones. Only
+ * what `keptValues` returns is written.
  */
 export type AuditRecord = {
+  /** The entry's ID. Created in advance if the entry must sort before others in the same transaction. */
+  id?: string;
   action: AuditAction;
-  projectId: string;
+  /** Null for changes to a user's account. */
+  projectId: string | null;
   targetId: string;
   changes?: Values;
   previous?: Values;
 };
 
 /** Records who did what, in the same transaction as the change, so an entry exists if and only if the change does. */
-export async function recordAudit(tx: Transaction, viewer: Viewer, entry: AuditRecord): Promise<void> {
+export async function recordAudit(
+  tx: Pick<Transaction, '$executeRawUnsafe'>,
+  viewer: Viewer,
+  entry: AuditRecord,
+): Promise<void> {
   const { text, values } = auditStep(viewer, entry);
   await tx.$executeRawUnsafe(text, ...values);
 }
 
-/** Writes the same entry, but as a step of the statement that makes the change. */
+/** Records someone's action in the log of an account that no longer owns the project. */
+export async function recordForAccount(
+  tx: Pick<Transaction, '$executeRawUnsafe'>,
+  { userId: actorId }: Viewer,
+  userId: string,
+  entry: AuditRecord & { projectId: null },
+): Promise<void> {
+  const { text, values } = stepOf(entry, { userId, actorKind: 'USER', actorId });
+  await tx.$executeRawUnsafe(text, ...values);
+}
+
+/**
+ * Records what an operator did to a user's account in two logs: the operator's own and the account's. The account's log
+ * doesn't say who the operator is.
+ */
+export async function recordOperatorAudit(
+  tx: Pick<Transaction, '$executeRawUnsafe'>,
+  viewer: Viewer,
+  entry: AuditRecord,
+): Promise<void> {
+  await recordAudit(tx, viewer, entry);
+  const { text, values } = stepOf(entry, { userId: entry.targetId, actorKind: 'OPERATOR', actorId: OPERATOR });
+  await tx.$executeRawUnsafe(text, ...values);
+}
+
+/** Writes the same entry as `recordAudit`, but within the statement that makes the change. */
 export function auditStep(viewer: Viewer, entry: AuditRecord): Step {
-  const { action, projectId, targetId, changes = {}, previous } = entry;
-  const kept = (values: Values) => JSON.stringify(keptValues(action, values));
-  const [actorKind, actorId] = viewer.kind === 'user' ? ['USER', viewer.userId] : ['API_KEY', viewer.apiKeyId];
+  const { userId } = viewer;
+  const actor =
+    viewer.kind === 'user'
+      ? ({ userId, actorKind: 'USER', actorId: userId } as const)
+      : ({ userId, actorKind: 'API_KEY', actorId: viewer.apiKeyId } as const);
+  return stepOf(entry, actor);
+}
+
+/** `userId`: the account whose log the entry belongs to. */
+type Actor = { userId: string; actorKind: AuditActor; actorId: string };
+
+/** The ID and name that identify an operator in other accounts' logs. */
+const OPERATOR = 'operator';
+
+function stepOf(entry: AuditRecord, { userId, actorKind, actorId }: Actor): Step {
+  const { client = null, changedProjects } = currentRequest() ?? {};
+  const { id = newId('AuditEntry'), action, projectId, targetId, changes = {}, previous } = entry;
+  if (projectId !== null) changedProjects?.add(projectId);
+  const kept = keptValues(action, { changes, previous });
   return {
     text: INSERT,
     values: [
-      ...[newId('AuditEntry'), viewer.userId, projectId, actorKind, actorId, action, targetId, kept(changes)],
-      previous ? kept(previous) : null,
+      ...[id, userId, projectId, actorKind, actorId, action, targetId, JSON.stringify(kept.changes)],
+      ...[kept.previous ? JSON.stringify(kept.previous) : null, client],
     ],
   };
 }
 
+/**
+ * An entry goes to the log of the project's owner, even if someone else made the change. For a deleted project, that is
+ * the person who deleted it.
+ */
 const INSERT = `
   INSERT INTO "AuditEntry"
-    ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes", "previous")
-  SELECT $1, $2, $3, $4::"AuditActor", $5, coalesce(
-    (SELECT "subject" FROM "User" WHERE "id" = $5 UNION ALL SELECT "name" FROM "ApiKey" WHERE "id" = $5), ''
-  ), $6, $7, $8::jsonb, $9::jsonb`;
+    ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes", "previous", "client")
+  SELECT $1, CASE
+    WHEN $6 = 'project.deleted' THEN $2 ELSE coalesce((SELECT "userId" FROM "Project" WHERE "id" = $3), $2)
+  END, $3, $4::"AuditActor", $5, coalesce(
+    (SELECT "subject" FROM "User" WHERE "id" = $5 UNION ALL SELECT "name" FROM "ApiKey" WHERE "id" = $5),
+    CASE WHEN $4 = 'OPERATOR' THEN $5 ELSE '' END
+  ), $6, $7, $8::jsonb, $9::jsonb, $10`;

@@ -1,38 +1,101 @@
+import { marked, type TenantFilter, type VisibleProjectId } from '../database/tenant-filter.ts';
 import { AppError, notFound } from '../errors.ts';
-import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { type IdType, isId } from '../ids.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { type IdType, isId, nameOfType, typeOfId } from '../ids.ts';
 import type { Viewer } from './viewer.ts';
+
+/** A Prisma client that can look up projects. Both the plain client and the tenant client can. */
+type Projects = {
+  project: {
+    findMany(args: {
+      where: Prisma.ProjectWhereInput & TenantFilter;
+      select: { id: true };
+      orderBy?: { id: 'desc' };
+      take?: number;
+    }): PromiseLike<{ id: string }[]>;
+  };
+};
 
 /**
  * The only place that enforces tenancy. It decides which projects a viewer can see. Every query in every feature uses
  * this filter, so someone else's resource looks exactly like one that doesn't exist. You can spread this filter into
- * another one that has an `id`: thanks to `AND`, neither condition replaces the other.
+ * another one that has an `id`. Because it uses `AND`, neither condition replaces the other.
  */
-export function visibleProjects(viewer: Viewer): Prisma.ProjectWhereInput {
-  const { column, value } = visibleProjectColumn(viewer);
+export function visibleProjects(viewer: Viewer): { AND: Prisma.ProjectWhereInput[] } & TenantFilter {
   // Inside `AND`, this condition narrows a query's `id` instead of replacing it.
-  return { AND: [{ [column]: value }] };
+  return marked({ AND: [visibleTo(viewer)] });
 }
 
-/** The same filter for SQL: a column of "Project", and the value it has in visible projects. */
-export function visibleProjectColumn(viewer: Viewer): { column: 'userId' | 'id'; value: string } {
-  return viewer.kind === 'user'
-    ? { column: 'userId', value: viewer.userId }
-    : { column: 'id', value: viewer.projectId };
+function visibleTo(viewer: Viewer): Prisma.ProjectWhereInput {
+  if (viewer.kind === 'apiKey') return { id: viewer.projectId };
+  const { userId } = viewer;
+  const shared = sharedProjectIds(viewer);
+  if (shared.length === 0) return { userId };
+  // A subscription can keep the same viewer for hours, so every statement checks the membership again.
+  return { OR: [{ userId }, { id: { in: shared }, members: { some: { userId } } }] };
+}
+
+/** An SQL condition on a row of "Project", with one parameter. */
+type ProjectCondition = {
+  /** Conditions with the same name have the same text. Use it to name prepared statements. */
+  name: 'own' | 'key' | 'shared';
+  /** @param project the table's name or alias. `parameter` is the value's placeholder, for example, `$1`. */
+  text(project: string, parameter: string): string;
+  value: string | string[];
+};
+
+/**
+ * A statement with a placeholder for the condition, such as `{visible project}` for a table or alias named `project`.
+ */
+type VisibleSql = `${string}{visible ${string}}${string}`;
+
+/**
+ * The same filter for a handwritten SQL statement. A statement without a placeholder for it doesn't compile.
+ *
+ * @param statement is prepared only if it has a name. The condition's parameter comes after the values.
+ */
+export function visibleStatement(
+  viewer: Viewer,
+  { name, text, values }: { name?: string; text: VisibleSql; values: readonly unknown[] },
+): { name?: string; text: string; values: unknown[] } {
+  const condition = conditionFor(viewer);
+  const parameter = `$${values.length + 1}`;
+  return {
+    ...(name !== undefined && { name: `${name}-${condition.name}` }),
+    text: text.replace(/\{visible ([^}]+)\}/, (_, project: string) => condition.text(project, parameter)),
+    values: [...values, condition.value],
+  };
+}
+
+function conditionFor(viewer: Viewer): ProjectCondition {
+  if (viewer.kind === 'apiKey') return { name: 'key', text: equals('id'), value: viewer.projectId };
+  const shared = sharedProjectIds(viewer);
+  if (shared.length === 0) return { name: 'own', text: equals('userId'), value: viewer.userId };
+  // IDs of users and projects have different prefixes.
+  return { name: 'shared', text: isOneOf, value: [viewer.userId, ...shared] };
+}
+
+const equals = (column: string) => (project: string, parameter: string) => `${project}."${column}" = ${parameter}`;
+const isOneOf = (project: string, parameter: string) =>
+  `(${project}."userId" = ANY(${parameter}::text[]) OR ${project}."id" = ANY(${parameter}::text[]))`;
+
+/** Other accounts' projects that a person can see. */
+function sharedProjectIds({ memberships = {} }: Extract<Viewer, { kind: 'user' }>): string[] {
+  return Object.keys(memberships);
 }
 
 /**
  * The filter for one project.
  *
- * @throws AppError `NOT_FOUND` for impossible IDs.
+ * @throws AppError `NOT_FOUND` for invalid IDs.
  */
 export function visibleProject(viewer: Viewer, id: string) {
   return { id: requireId('Project', id), ...visibleProjects(viewer) };
 }
 
 /** The filter for resources that belong to any visible project. */
-export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } {
-  return { project: visibleProjects(viewer) };
+export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhereInput } & TenantFilter {
+  return marked({ project: visibleProjects(viewer) });
 }
 
 /**
@@ -40,23 +103,63 @@ export function inVisibleProject(viewer: Viewer): { project: Prisma.ProjectWhere
  * condition in the list's query, the planner would expect almost no rows and sort all of them. If the project isn't
  * visible, the filter is an empty list, which matches nothing.
  */
-export async function inProject(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
-  return { projectId: (await isVisible(prisma, viewer, projectId)) ? projectId : { in: [] as string[] } };
+export async function inProject(prisma: Projects, viewer: Viewer, projectId: string) {
+  return marked({ projectId: (await isVisible(prisma, viewer, projectId)) ? projectId : { in: [] as string[] } });
+}
+
+/** If a search covers more projects than this, only the newest ones are searched. */
+const MAX_SEARCHED_PROJECTS = 500;
+
+/**
+ * The IDs of the projects to search in: the given one, or all that the viewer can see.
+ *
+ * @throws AppError `NOT_FOUND` if the viewer can't see the given project.
+ */
+export async function searchableProjects(
+  prisma: Projects,
+  viewer: Viewer,
+  projectId?: string | null,
+): Promise<VisibleProjectId[]> {
+  if (projectId != null) return [await requireVisible(prisma, viewer, projectId)];
+  if (viewer.kind === 'apiKey') return [viewer.projectId as VisibleProjectId];
+  const where = visibleProjects(viewer);
+  const projects = await prisma.project.findMany({
+    ...{ where, select: { id: true }, orderBy: { id: 'desc' }, take: MAX_SEARCHED_PROJECTS },
+  });
+  return projects.map(({ id }) => id as VisibleProjectId);
+}
+
+/**
+ * The project's ID if the viewer can see the project. Code that reads an entire project accepts only this type of ID.
+ */
+export async function visibleProjectId(
+  prisma: Projects,
+  viewer: Viewer,
+  projectId: string,
+): Promise<VisibleProjectId | undefined> {
+  return (await isVisible(prisma, viewer, projectId)) ? (projectId as VisibleProjectId) : undefined;
+}
+
+/** Like `visibleProjectId`, but throws AppError `NOT_FOUND` if the viewer can't see the project. */
+export async function requireVisible(prisma: Projects, viewer: Viewer, projectId: string): Promise<VisibleProjectId> {
+  const visible = await visibleProjectId(prisma, viewer, requireId('Project', projectId));
+  if (!visible) throw notFound();
+  return visible;
 }
 
 /** Whether the viewer can see the project. */
-export async function isVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string) {
+export async function isVisible(prisma: Projects, viewer: Viewer, projectId: string) {
   if (viewer.kind === 'apiKey') return viewer.projectId === projectId;
   if (wasJustShown(viewer, projectId)) return true;
   return (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId);
 }
 
 /**
- * How long a project counts as visible after it was shown. This must be short, because a subscription can have the same
- * viewer for hours.
+ * How long a project counts as visible after a query has found it. This must be short, because a subscription can keep
+ * the same viewer for hours.
  */
 const SHOWN_MILLISECONDS = 1_000;
-/** When each viewer was last shown each project, by a monotonic clock. */
+/** When each viewer's queries last found each project, on a monotonic clock. */
 const shown = new WeakMap<Viewer, Map<string, number>>();
 
 /**
@@ -79,7 +182,7 @@ type Visible = { ids: Set<string>; found: Promise<ReadonlySet<string>> };
 const lookups = new WeakMap<Viewer, Visible>();
 
 /** Looks up whether a project is visible. Lookups in the same turn of the event loop share one statement. */
-function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, projectId: string): Visible['found'] {
+function findVisible(prisma: Projects, viewer: Viewer, projectId: string): Visible['found'] {
   let lookup = lookups.get(viewer);
   if (!lookup) {
     const ids = new Set<string>();
@@ -101,40 +204,89 @@ function findVisible(prisma: Pick<PrismaClient, 'project'>, viewer: Viewer, proj
 /**
  * The filter for one resource, in any visible project or only in the given one.
  *
- * @throws AppError `NOT_FOUND` for impossible IDs.
+ * @throws AppError `NOT_FOUND` for invalid IDs.
  */
 export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
   const isShown = projectId != null && wasJustShown(viewer, projectId);
-  return {
+  return marked({
     id: requireId(type, id),
     ...(projectId != null && { projectId: requireId('Project', projectId) }),
     ...(isShown ? {} : inVisibleProject(viewer)),
-  };
+  });
 }
 
 /**
- * Only people can create and delete projects and API keys. Otherwise, someone with a leaked key could redirect
- * payments, or create another key that still works after the leaked one is revoked.
- *
- * @param detail what is forbidden, and who may do it. Set this if only part of the request is forbidden.
- * @throws AppError `FORBIDDEN` for API keys.
- */
-export function requireUser(viewer: Viewer, detail?: string): asserts viewer is Extract<Viewer, { kind: 'user' }> {
-  if (viewer.kind !== 'user') throw new AppError('FORBIDDEN', detail === undefined ? {} : { detail });
-}
-
-/**
- * Rejects impossible IDs before they reach the database, which fails on NUL bytes.
+ * Rejects invalid IDs before they reach the database, which fails on NUL bytes.
  *
  * @throws AppError `NOT_FOUND`
  */
 export function requireId(type: IdType, id: string): string {
-  if (!isId(type, id)) throw notFound();
-  return id;
+  if (isId(type, id)) return id;
+  const other = typeOfId(id);
+  throw other
+    ? new AppError('NOT_FOUND', {
+        detail: `Not found. ${id} is the ID of ${nameOfType(other)}, not of ${nameOfType(type)}.`,
+      })
+    : notFound();
 }
 
-/** The filter for records that outlive the project they name. */
-export function visibleRecords(viewer: Viewer): { userId: string; AND: { projectId?: string }[] } {
+/** The filter for records that are kept after their project is deleted. */
+export function visibleRecords(viewer: Viewer): { AND: Prisma.AuditEntryWhereInput[] } & TenantFilter {
   // Inside `AND`, this condition narrows a query's `projectId` instead of replacing it.
-  return { userId: viewer.userId, AND: viewer.kind === 'apiKey' ? [{ projectId: viewer.projectId }] : [] };
+  return marked({ AND: [recordsOf(viewer)] });
+}
+
+/** Like `visibleRecords`, but without the projects that others share with the person. */
+export function ownRecords(viewer: Viewer): { AND: Prisma.AuditEntryWhereInput[] } & TenantFilter {
+  const { userId } = viewer;
+  return marked({ AND: [viewer.kind === 'apiKey' ? { userId, projectId: viewer.projectId } : { userId }] });
+}
+
+/** The filter for the viewer's own records in a project, regardless of who owns the project. */
+export function madeBy(viewer: Viewer, projectId: string): { projectId: string; actorId: string } & TenantFilter {
+  return marked({ projectId, actorId: viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId });
+}
+
+function recordsOf(viewer: Viewer): Prisma.AuditEntryWhereInput {
+  const own = ownRecords(viewer);
+  const shared = viewer.kind === 'apiKey' ? [] : sharedProjectIds(viewer);
+  return shared.length === 0 ? own : { OR: [own, { projectId: { in: shared } }] };
+}
+
+/**
+ * The filter for users' accounts, which only operators can see. For everyone else, including an operator's API keys,
+ * it matches no accounts.
+ */
+export function visibleUsers(viewer: Viewer): { AND: Prisma.UserWhereInput[] } & TenantFilter {
+  // The reserved account that owns deleted resources has no issuer.
+  return marked({ AND: [isOperator(viewer) ? { NOT: { issuer: '' } } : { id: { in: [] } }] });
+}
+
+/** The filter for the account that a visible project belongs to. Throws AppError `NOT_FOUND` for invalid IDs. */
+export function ownerOf(viewer: Viewer, projectId: string) {
+  return marked({ projects: { some: visibleProject(viewer, projectId) } });
+}
+
+/** The filter for the contents of the projects that the viewer's account owns. */
+export function ofOwnProjects({ userId }: Viewer): { project: { userId: string } } & TenantFilter {
+  return marked({ project: { userId } });
+}
+
+/** The filter for the viewer's own account. */
+export function ownAccount({ userId }: Viewer): { id: string } & TenantFilter {
+  return marked({ id: userId });
+}
+
+/** Whether the viewer is an operator of this server. */
+export function isOperator(viewer: Viewer): boolean {
+  return viewer.kind === 'user' && viewer.isOperator === true;
+}
+
+/**
+ * Call this before you read or change anything in another user's account.
+ *
+ * @throws AppError `NOT_FOUND` for everyone except operators, as if the user didn't exist.
+ */
+export function requireOperator(viewer: Viewer): void {
+  if (!isOperator(viewer)) throw notFound();
 }

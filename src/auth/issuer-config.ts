@@ -16,9 +16,12 @@ const ALGORITHMS = [
   'Ed25519',
 ] as const;
 
+/** The local issuer. A host name under `.invalid` (RFC 2606) can't belong to a real issuer. */
+export const DEV_ISSUER = 'https://dev.tollgate.invalid';
+
 type ClaimValue = string | number | boolean;
 
-/** An identity provider that is trusted to issue tokens, and the conditions for accepting them. */
+/** An identity provider that is trusted to issue tokens, and the conditions for accepting its tokens. */
 export type IssuerConfig = {
   /** The exact `iss` of its tokens. */
   issuer: string;
@@ -43,6 +46,13 @@ export type IssuerConfig = {
   tierClaim?: string | undefined;
   /** The claim with an enterprise user's requests per minute, or null for unlimited. The same caution applies. */
   requestsPerMinuteClaim?: string | undefined;
+  /**
+   * The claim with the user's email address, which is matched against invitations. Set this only if you trust the provider
+   * to verify addresses. Without it, the provider's users can't accept invitations.
+   */
+  emailClaim?: string | undefined;
+  /** The claim that is `true` if the address is verified. Defaults to `email_verified`. */
+  emailVerifiedClaim?: string | undefined;
 };
 
 const text = z.string('Must be a string.').min(1, "Can't be empty.");
@@ -66,6 +76,8 @@ const issuerSchema = z
       .default(['RS256', 'ES256', 'EdDSA']),
     tierClaim: text.optional(),
     requestsPerMinuteClaim: text.optional(),
+    emailClaim: text.optional(),
+    emailVerifiedClaim: text.optional(),
   })
   .refine(
     ({ audience, requiredClaims = {} }) => audience !== undefined || Object.keys(requiredClaims).length > 0,
@@ -81,7 +93,7 @@ const issuersSchema = z
 
 /**
  * Reads `AUTH_ISSUERS`, a JSON list of issuers. Each has `issuer`, `jwksUri`, and either `audience` or
- * `requiredClaims`. Optional fields are `algorithms`, `tierClaim`, and `requestsPerMinuteClaim`. See `IssuerConfig`.
+ * `requiredClaims`. The other fields are optional. See `IssuerConfig`.
  *
  * @throws Error that names every invalid field.
  */

@@ -8,7 +8,10 @@ export type FetchJson = (url: string, options: { timeoutMilliseconds: number; ma
 export type KeySource = {
   /** The key that verifies a token. @throws the error from `jose` if no key or several keys match. */
   getKey: JWTVerifyGetKey;
-  /** All keys that are trusted now. This is the same function until the keys change. Undefined if there are none. */
+  /**
+   * Returns a function that looks up a key among the currently trusted ones, or undefined if there are none. It is the
+   * same function until the keys change.
+   */
   usable(): JWTVerifyGetKey | undefined;
   /**
    * Fetches the keys again, unless that was already tried within the last 5 s. Never throws. Returns whether the keys
@@ -47,7 +50,7 @@ export function createRemoteKeys(options: {
 
   async function refresh(): Promise<boolean> {
     if (running) return running;
-    // The absolute difference, so setting the clock back doesn't stop refreshes.
+    // Uses the absolute difference, so that setting the clock back doesn't stop refreshes.
     if (Math.abs(now() - lastAttemptAt) < BACK_OFF_MILLISECONDS) return keys?.fetchedAt === lastAttemptAt;
     lastAttemptAt = now();
     running = load(lastAttemptAt).finally(() => {

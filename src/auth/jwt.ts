@@ -1,23 +1,29 @@
 import { decodeJwt, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
+import { sharedNow } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { isRequestsPerMinute, parseTier, type Tier } from '../limits/tiers.ts';
+import { normalEmail } from './email.ts';
 import type { IssuerConfig } from './issuer-config.ts';
 import { createRemoteKeys, createStaticKeys, type FetchJson, type KeySource } from './jwks.ts';
 import { badCredential } from './unauthenticated.ts';
 import { createVerifiedTokens } from './verified-tokens.ts';
 
 /**
- * A verified token's claims. `tier` and `requestsPerMinute` are set only if the issuer sent them and is trusted to
- * set them.
+ * A verified token's claims. `tier`, `requestsPerMinute`, and `email` are set only if the issuer sent them and is trusted
+ * to set them.
  */
 export type TokenClaims = {
   issuer: string;
   subject: string;
   expiresAt: Date;
+  /** When the person signed in (`auth_time`) or, if the issuer doesn't say, when it issued the token. */
+  signedInAt: Date;
   tier?: Tier | undefined;
   /** Null means unlimited. */
   requestsPerMinute?: number | null | undefined;
+  /** An address that the issuer has verified, normalized by `normalEmail`. It never identifies the user. */
+  email?: string | undefined;
 };
 
 export type TokenVerifier = {
@@ -54,7 +60,7 @@ export function createTokenVerifier(options: {
   now?: () => number;
   refreshMilliseconds?: number;
 }): TokenVerifier {
-  const { fetchJson, log, now = Date.now, refreshMilliseconds = 5 * 60_000 } = options;
+  const { fetchJson, log, now = sharedNow, refreshMilliseconds = 5 * 60_000 } = options;
   const issuers = new Map(options.issuers.map((config) => [config.issuer, { config, keys: openKeys(config) }]));
   const verified = createVerifiedTokens<TokenClaims>({ now, toleranceMilliseconds: CLOCK_TOLERANCE_SECONDS * 1000 });
   const timers = new Map<KeySource, NodeJS.Timeout>();
@@ -79,7 +85,7 @@ export function createTokenVerifier(options: {
     const { config, keys } = issuer;
     const keyset = keys.usable();
     const claims = readClaims(await verifiedPayload(token, config, keys), config);
-    // If the keys changed in the meantime, the token may have been verified with one that is gone.
+    // If the keys changed in the meantime, the token may have been verified with a key that was removed.
     if (keyset && keyset === keys.usable()) verified.remember(token, claims, keys, keyset);
     return claims;
   }
@@ -95,6 +101,7 @@ export function createTokenVerifier(options: {
         currentDate: new Date(now()),
       });
       checkType(protectedHeader);
+      checkIssueTime(payload, now());
       checkRequiredClaims(payload, config);
       return payload;
     } catch (error) {
@@ -135,9 +142,17 @@ function unverifiedIssuer(token: string): string {
   }
 }
 
-function checkType({ typ }: JWTHeaderParameters): void {
+function checkType({ typ, b64 }: JWTHeaderParameters): void {
+  // RFC 7797 §7: a JWT's payload is always encoded.
+  if (b64 === false) throw badCredential('The token is malformed.');
   if (typ === undefined || (typeof typ === 'string' && TOKEN_TYPES.has(typ.toLowerCase()))) return;
   throw badCredential('The token is not an access token.');
+}
+
+/** `jose` checks this only if a maximum age is set. */
+function checkIssueTime({ iat }: JWTPayload, nowMilliseconds: number): void {
+  if (Number(iat) <= nowMilliseconds / 1000 + CLOCK_TOLERANCE_SECONDS) return;
+  throw badCredential('The token’s iat claim is in the future.');
 }
 
 function checkRequiredClaims(payload: JWTPayload, { requiredClaims = {} }: IssuerConfig): void {
@@ -149,18 +164,32 @@ function checkRequiredClaims(payload: JWTPayload, { requiredClaims = {} }: Issue
 }
 
 function readClaims(payload: JWTPayload, config: IssuerConfig): TokenClaims {
-  const { sub: subject, exp } = payload;
+  const { sub: subject, exp, iat, auth_time: authTime } = payload;
   const expiresAt = new Date(Number(exp) * 1000);
   if (Number.isNaN(expiresAt.getTime())) throw badCredential('The token’s exp claim is not a valid time.');
   if (typeof subject !== 'string' || !isSubject(subject)) {
     throw badCredential(`The token’s sub claim must be 1 to ${MAX_SUBJECT_LENGTH} printable characters.`);
   }
-  const claims: TokenClaims = { issuer: config.issuer, subject, expiresAt };
+  // RFC 9068 §2.2.1. A renewed token keeps its `auth_time`, which can't be later than `iat`.
+  const signedInAt = new Date(Math.min(isTime(authTime) ? authTime : Infinity, Number(iat)) * 1000);
+  const claims: TokenClaims = { issuer: config.issuer, subject, expiresAt, signedInAt };
   const tier = config.tierClaim === undefined ? undefined : payload[config.tierClaim];
   if (typeof tier === 'string') claims.tier = parseTier(tier);
   const rate = config.requestsPerMinuteClaim === undefined ? undefined : payload[config.requestsPerMinuteClaim];
   if (rate === null || isRequestsPerMinute(rate)) claims.requestsPerMinute = rate;
+  const email = verifiedEmail(payload, config);
+  if (email !== undefined) claims.email = email;
   return claims;
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** Only `true` counts as verified. Any other value, such as the text "true", may come from the user. */
+function verifiedEmail(payload: JWTPayload, config: IssuerConfig): string | undefined {
+  const { emailClaim, emailVerifiedClaim = 'email_verified' } = config;
+  if (emailClaim === undefined || payload[emailVerifiedClaim] !== true) return undefined;
+  const email = payload[emailClaim];
+  return typeof email === 'string' ? normalEmail(email) : undefined;
 }
 
 /**

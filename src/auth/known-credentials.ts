@@ -3,12 +3,14 @@ import { decodeJwt } from 'jose';
 import { sourceOf } from '../limits/failed-credentials.ts';
 
 /**
- * Remembers recently valid credentials so that they still work while other callers from the same address are blocked.
+ * Remembers recently used valid credentials, so that they keep working while other callers from the same address are
+ * blocked.
  */
 export type KnownCredentials = {
   isKnown(authorization: string): boolean;
   remember(authorization: string, address: string): void;
-  forget(authorization: string): void;
+  /** Returns false if it was already forgotten. */
+  forget(authorization: string): boolean;
   /**
    * The user that a token names, if that user has signed in from this address before. Tokens are renewed every few
    * minutes: a new one isn't known yet, but must not be blocked because of other callers.
@@ -19,7 +21,7 @@ export type KnownCredentials = {
 const HOUR_MILLISECONDS = 3_600_000;
 const MAX_REMEMBERED = 20_000;
 
-/** @param now milliseconds of a monotonic clock. */
+/** @param now returns the time of a monotonic clock, in milliseconds. */
 export function createKnownCredentials({ now = () => performance.now() } = {}): KnownCredentials {
   const credentials = createMemory(now);
   const people = createMemory(now);
@@ -49,7 +51,7 @@ function createMemory(now: () => number) {
   const untilByKey = new Map<string, number>();
   return {
     has: (key: string) => (untilByKey.get(key) ?? 0) > now(),
-    remove: (key: string) => void untilByKey.delete(key),
+    remove: (key: string) => untilByKey.delete(key),
     add(key: string) {
       untilByKey.delete(key);
       untilByKey.set(key, now() + HOUR_MILLISECONDS);

@@ -1,9 +1,13 @@
-import type { Database } from '../database/client.ts';
 import { isForeignKeyViolation } from '../database/errors.ts';
+import type { TenantClient } from '../database/tenant-client.ts';
+import { type VisibleProjectId, visibleIdOf } from '../database/tenant-filter.ts';
 import { notFound } from '../errors.ts';
 import type { Project } from '../generated/prisma/client.ts';
 import { visibleProject } from './access.ts';
 import type { Viewer } from './viewer.ts';
+
+/** A project that the viewer can see. */
+export type VisibleProject = Project & { id: VisibleProjectId };
 
 /**
  * The project that a change applies to. It may be deleted before the change is written; see `rethrowProjectGone`.
@@ -11,15 +15,15 @@ import type { Viewer } from './viewer.ts';
  * @throws AppError `NOT_FOUND` if the viewer can't see it.
  */
 export async function requireProject(
-  tx: Pick<Database['prisma'], 'project'>,
+  tx: Pick<TenantClient, 'project'>,
   viewer: Viewer,
   projectId: string,
-): Promise<Project> {
+): Promise<VisibleProject> {
   const project = await tx.project.findFirst({
     where: visibleProject(viewer, projectId),
   });
   if (!project) throw notFound();
-  return project;
+  return { ...project, id: visibleIdOf(project) };
 }
 
 /**

@@ -11,8 +11,8 @@ export function noCredential(): AppError {
 /**
  * The error for a rejected credential.
  *
- * @param detail one sentence for the caller that says what is wrong, without any part of the credential. There is no
- *   `cause`: errors from `jose` contain the payload, which doesn't belong in a log.
+ * @param detail one sentence that tells the caller what is wrong, without quoting any part of the credential. There is
+ *   no `cause`: errors from `jose` contain the payload, which doesn't belong in a log.
  */
 export function badCredential(detail: string): AppError {
   // RFC 6750 §3 allows printable ASCII except quotes and backslashes.

@@ -4,10 +4,10 @@ import type { KeySource } from './jwks.ts';
 
 /**
  * Remembers the claims of verified tokens, because checking a signature costs more than most requests. A token is
- * forgotten when it expires and when its issuer's keys change. Only hashes of tokens are kept.
+ * forgotten when it expires or its issuer's keys change. Only hashes of tokens are kept.
  */
 export type VerifiedTokens<Claims extends { expiresAt: Date }> = {
-  /** The claims of a token that is still as valid as when it was verified. */
+  /** The claims of a token that is still valid. */
   find(token: string): Claims | undefined;
   /** @param keyset the issuer's keys that the token was verified with. */
   remember(token: string, claims: Claims, keys: KeySource, keyset: JWTVerifyGetKey): void;
@@ -17,7 +17,7 @@ const MAX_REMEMBERED = 20_000;
 
 /**
  * @param now milliseconds since 1970.
- * @param toleranceMilliseconds how long tokens are valid after they expire.
+ * @param toleranceMilliseconds how long tokens are still accepted after they expire.
  */
 export function createVerifiedTokens<Claims extends { expiresAt: Date }>(options: {
   now: () => number;

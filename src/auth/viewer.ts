@@ -1,10 +1,14 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
+import { AppError } from '../errors.ts';
+import type { TierSetter } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
 import type { Tier } from '../limits/tiers.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import { apiKeyHashes, looksLikeApiKey, parseApiKey } from './api-keys.ts';
 import type { TokenClaims, TokenVerifier } from './jwt.ts';
+import { isListed, type Operator } from './operators.ts';
+import type { Role, Scope } from './permissions.ts';
 import { badCredential, noCredential } from './unauthenticated.ts';
 
 type Account = {
@@ -16,33 +20,83 @@ type Account = {
 
 /** The caller: a person with a token, or a program with an API key for one project. */
 export type Viewer =
-  | (Account & { kind: 'user'; expiresAt: Date })
-  | (Account & { kind: 'apiKey'; apiKeyId: string; projectId: string; expiresAt: null });
+  | (Account & {
+      kind: 'user';
+      expiresAt: Date;
+      /** When the person signed in, if their token says so. */
+      signedInAt?: Date;
+      /** The roles in other accounts' projects, by project ID. Undefined if there are none. */
+      memberships?: Readonly<Record<string, Role>>;
+      /**
+       * The projects that the person is a member of but can't use, because the owner's account is blocked. Maps each
+       * project's ID to the subject of the owner's token. Undefined if there are none.
+       */
+      blockedOwners?: Readonly<Record<string, string>>;
+      /** An address that the issuer has verified. It only determines which invitations the person sees. */
+      email?: string;
+      /** Whether this person is one of the server's operators. */
+      isOperator?: boolean;
+    })
+  | (Account & {
+      kind: 'apiKey';
+      apiKeyId: string;
+      projectId: string;
+      scopes: readonly Scope[];
+      /** Null if the key doesn't expire. */
+      expiresAt: Date | null;
+    });
 
 export type Authenticator = {
   /**
    * Identifies a request's caller.
    *
    * @param authorization the value of the `Authorization` header.
-   * @throws AppError `UNAUTHENTICATED`, or `UNAVAILABLE` like `TokenVerifier.verify`.
+   * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, or `UNAVAILABLE`, for the same reasons as `TokenVerifier.verify`.
    */
   authenticate(authorization: string | undefined): Promise<Viewer>;
   /** Waits until API keys' last-used times are stored. */
   close(): Promise<void>;
 };
 
-type UserRow = { id: string; tier: Tier; requestsPerMinute: number | null };
+type TierRow = { tier: Tier; requestsPerMinute: number | null };
+/** `blockedReason`: null if the account isn't blocked. */
+type UserRow = TierRow & {
+  id: string;
+  tierSetBy: TierSetter;
+  blockedReason: string | null;
+  memberships: Record<string, Role> | null;
+  blockedOwners: Record<string, string> | null;
+};
 
 type ApiKeyRow = {
   id: string;
   projectId: string;
   hash: string;
   isRevoked: boolean;
+  isExpired: boolean;
+  expiresAt: Date | null;
+  scopes: Scope[];
   isUseNoted: boolean;
   userId: string;
   tier: Tier;
   requestsPerMinute: number | null;
+  blockedReason: string | null;
 };
+
+// Without `coalesce`, an account that was blocked without a reason wouldn't count as blocked.
+const BLOCKED_REASON = `CASE WHEN u."blockedAt" IS NOT NULL THEN coalesce(u."blockedReason", '') END`;
+// Blocking an account also blocks its projects for their other members.
+const SHARED = `(
+  SELECT json_object_agg(m."projectId", m.role ORDER BY m."projectId") FILTER (WHERE owner."blockedAt" IS NULL)
+      AS memberships,
+    json_object_agg(m."projectId", owner.subject) FILTER (WHERE owner."blockedAt" IS NOT NULL) AS "blockedOwners"
+  FROM "ProjectMember" m
+  JOIN "Project" p ON p.id = m."projectId"
+  JOIN "User" owner ON owner.id = p."userId"
+  WHERE m."userId" = u.id
+) AS shared`;
+const USER_COLUMNS = `u.id, u.tier, u."requestsPerMinute", u."tierSetBy", ${BLOCKED_REASON} AS "blockedReason",
+  shared.memberships, shared."blockedOwners"`;
 
 // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
 const BEARER_PATTERN = /^bearer +([\w.~+/-]+=*)$/i;
@@ -60,17 +114,25 @@ export function idempotencyScope(viewer: Viewer): string {
   return viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId;
 }
 
+/** @throws AppError `ACCOUNT_BLOCKED` with the operator's reason. */
+function rejectBlocked({ blockedReason }: { blockedReason: string | null }): void {
+  if (blockedReason === null) return;
+  const detail = `The operator has blocked this account: ${blockedReason}`;
+  throw new AppError('ACCOUNT_BLOCKED', blockedReason === '' ? {} : { detail });
+}
+
 /**
- * Identifies callers by token or API key. Nothing is kept between requests: each request reads the account from the
- * database, so a revoked key or a changed tier takes effect on every node with the next request.
+ * Identifies callers by token or API key. Nothing is cached between requests: each request reads the account from the
+ * database, so a revoked key, a changed tier, or a blocked account takes effect on every node with the next request.
  */
 export function createAuthenticator(options: {
   db: Pick<Database, 'pool'>;
   verifier: Pick<TokenVerifier, 'verify'>;
   keyring: Keyring;
+  operators?: readonly Operator[];
   log: Logger;
 }): Authenticator {
-  const { db, verifier, keyring, log } = options;
+  const { db, verifier, keyring, operators = [], log } = options;
   const notes = new Map<string, Promise<void>>();
 
   async function authenticate(authorization: string | undefined): Promise<Viewer> {
@@ -83,21 +145,37 @@ export function createAuthenticator(options: {
   async function viewerOfToken(token: string): Promise<Viewer> {
     const claims = await verifier.verify(token);
     const user = (await findUser(claims)) ?? (await createUser(claims));
+    rejectBlocked(user);
+    const { tier, requestsPerMinute } = await withClaims(user, claims);
+    const isOperator = isListed(operators, claims);
+    return {
+      ...{ kind: 'user', userId: user.id, tier, requestsPerMinute, expiresAt: claims.expiresAt },
+      signedInAt: claims.signedInAt,
+      ...(user.memberships && { memberships: user.memberships }),
+      ...(user.blockedOwners && { blockedOwners: user.blockedOwners }),
+      ...(claims.email !== undefined && { email: claims.email }),
+      ...(isOperator && { isOperator }),
+    };
+  }
+
+  /** The user's tier and rate limit. A trusted issuer's claims override them, unless an operator has set them. */
+  async function withClaims(user: UserRow, claims: TokenClaims): Promise<TierRow> {
     const { tier = user.tier, requestsPerMinute = user.requestsPerMinute } = claims;
-    if (tier !== user.tier || requestsPerMinute !== user.requestsPerMinute) {
-      await db.pool.query('UPDATE "User" SET tier = $2::"Tier", "requestsPerMinute" = $3 WHERE id = $1', [
-        user.id,
-        tier,
-        requestsPerMinute,
-      ]);
-    }
-    return { kind: 'user', userId: user.id, tier, requestsPerMinute, expiresAt: claims.expiresAt };
+    const isSame = tier === user.tier && requestsPerMinute === user.requestsPerMinute;
+    if (isSame || user.tierSetBy === 'OPERATOR') return user;
+    const { rows } = await db.pool.query<TierRow>(
+      `UPDATE "User" SET tier = $2::"Tier", "requestsPerMinute" = $3 WHERE id = $1 AND "tierSetBy" = 'ISSUER'
+       RETURNING tier, "requestsPerMinute"`,
+      [user.id, tier, requestsPerMinute],
+    );
+    // If no row was changed, an operator has just set the tier and the rate limit.
+    return rows[0] ?? (await findUser(claims)) ?? user;
   }
 
   async function findUser({ issuer, subject }: TokenClaims): Promise<UserRow | undefined> {
     const { rows } = await db.pool.query<UserRow>({
       name: 'user-of-token',
-      text: 'SELECT id, tier, "requestsPerMinute" FROM "User" WHERE issuer = $1 AND subject = $2',
+      text: `SELECT ${USER_COLUMNS} FROM "User" u CROSS JOIN LATERAL ${SHARED} WHERE u.issuer = $1 AND u.subject = $2`,
       values: [issuer, subject],
     });
     return rows[0];
@@ -106,10 +184,12 @@ export function createAuthenticator(options: {
   async function createUser({ issuer, subject, tier, requestsPerMinute }: TokenClaims): Promise<UserRow> {
     // If another request inserts the row first, this returns it. DO NOTHING would return no row.
     const { rows } = await db.pool.query<UserRow>(
-      `INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
-       VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
-       ON CONFLICT (issuer, subject) DO UPDATE SET subject = excluded.subject
-       RETURNING id, tier, "requestsPerMinute"`,
+      `WITH u AS (
+         INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
+         VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
+         ON CONFLICT (issuer, subject) DO UPDATE SET subject = excluded.subject
+         RETURNING *
+       ) SELECT ${USER_COLUMNS} FROM u CROSS JOIN LATERAL ${SHARED}`,
       [newId('User'), issuer, subject, tier, requestsPerMinute],
     );
     return rows[0]!;
@@ -121,17 +201,20 @@ export function createAuthenticator(options: {
     const row = await findApiKey(hashes);
     if (!row) throw badCredential('The API key does not exist.');
     if (row.isRevoked) throw badCredential('The API key has been revoked.');
+    if (row.isExpired) throw badCredential('The API key has expired.');
+    rejectBlocked(row);
     noteUse(row, hashes[0]!);
-    const { id: apiKeyId, projectId, userId, tier, requestsPerMinute } = row;
-    return { kind: 'apiKey', apiKeyId, projectId, userId, tier, requestsPerMinute, expiresAt: null };
+    const { id: apiKeyId, projectId, scopes, expiresAt, userId, tier, requestsPerMinute } = row;
+    return { kind: 'apiKey', apiKeyId, projectId, scopes, expiresAt, userId, tier, requestsPerMinute };
   }
 
   async function findApiKey(hashes: string[]): Promise<ApiKeyRow | undefined> {
     const { rows } = await db.pool.query<ApiKeyRow>({
       name: 'api-key-by-hash',
       text: `SELECT k.id, k."projectId", k.hash, k."revokedAt" IS NOT NULL AS "isRevoked",
+                    k."expiresAt", coalesce(k."expiresAt" <= now(), false) AS "isExpired", k.scopes::text[],
                     coalesce(k."lastUsedAt" > now() - interval '1 minute', false) AS "isUseNoted",
-                    p."userId", u.tier, u."requestsPerMinute"
+                    p."userId", u.tier, u."requestsPerMinute", ${BLOCKED_REASON} AS "blockedReason"
                FROM "ApiKey" k
                JOIN "Project" p ON p.id = k."projectId"
                JOIN "User" u ON u.id = p."userId"
@@ -142,7 +225,7 @@ export function createAuthenticator(options: {
   }
 
   /**
-   * Stores the time of use at most once a minute, and replaces a hash made with an older key. Runs in the background.
+   * Records when the key was last used, at most once a minute, and replaces a hash made with an older key. Runs in the background.
    */
   function noteUse({ id, hash, isUseNoted }: ApiKeyRow, currentHash: string): void {
     if ((isUseNoted && hash === currentHash) || notes.has(id)) return;

@@ -1,12 +1,13 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { outsideOperation } from '../operation.ts';
 
 /**
  * Hints between a deployment's processes: "something changed in this topic". A hint carries no data and may be lost.
- * Listeners read the database, and also check it from time to time even without a hint.
+ * Listeners read the database, and also poll it in case a hint was lost.
  */
 export type Bus = {
-  /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are sent as one. */
+  /** Notifies all processes, including this one. Hints on the same topic within a few milliseconds are combined. */
   publish(topic: string): void;
   /**
    * Like `publish`, but calls this process's listeners before it returns, so that this process stops using outdated
@@ -35,8 +36,8 @@ const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const TURN_MARK = '#';
 
 /**
- * Opens the bus on PostgreSQL LISTEN/NOTIFY. It publishes through the shared pool. It listens on its own connection
- * straight to the server, because listening needs a session.
+ * Opens the bus on PostgreSQL LISTEN/NOTIFY. It publishes through the shared pool. It listens on a separate connection
+ * directly to the server, because listening needs a session.
  */
 export async function openBus(options: {
   /** Points to the PostgreSQL server itself, not to a pooler. */
@@ -51,8 +52,10 @@ export async function openBus(options: {
   let flushTimer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
   let client: pg.Client | undefined;
+  /** The connection that is being opened. */
+  let opening: pg.Client | undefined;
   let closed = false;
-  // Random, so that publishing processes don't all begin with the same listening process.
+  // Starts at random, so that publishing processes don't all start with the same listening process.
   let turn = Math.floor(Math.random() * 1_000_000);
 
   function wake(topic: string, ofTurn?: number): void {
@@ -71,16 +74,19 @@ export async function openBus(options: {
       application_name: 'tollgate-bus',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     });
+    opening = connection;
     connection.on('notification', onNotification);
     let heartbeat: NodeJS.Timeout | undefined;
     let lost = false;
     const onLost = () => {
       if (lost) return;
       lost = true;
-      client = undefined;
       clearTimeout(heartbeat);
       connection.end().catch(() => {});
       destroySocket(connection);
+      // If the connection was never open, the caller tries again.
+      if (client !== connection) return;
+      client = undefined;
       if (!closed) setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
     };
     connection.on('error', onLost);
@@ -94,10 +100,12 @@ export async function openBus(options: {
     try {
       await connection.connect();
       await connection.query(`LISTEN ${CHANNEL}`);
+      if (lost) throw new Error('The connection was closed.');
     } catch (error) {
-      lost = true;
-      connection.end().catch(() => {});
+      onLost();
       throw error;
+    } finally {
+      opening = undefined;
     }
     client = connection;
     heartbeat = setTimeout(beat, heartbeatMilliseconds).unref();
@@ -110,6 +118,7 @@ export async function openBus(options: {
       // Hints may have been lost, so every listener checks once.
       for (const topic of [...listeners.keys()]) wake(topic);
     } catch (error) {
+      if (closed) return;
       log.warn({ err: error }, 'bus: lost the database connection; reconnecting');
       setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
     }
@@ -130,17 +139,19 @@ export async function openBus(options: {
   function publish(topic: string): void {
     if (closed) return;
     pending.add(topic);
-    flushTimer ??= setTimeout(() => {
-      flushTimer = undefined;
-      flushing = flush().catch((error) => log.warn({ err: error }, 'bus: could not send a hint'));
-    }, FLUSH_MILLISECONDS);
+    flushTimer ??= outsideOperation(() => setTimeout(flushLater, FLUSH_MILLISECONDS));
+  }
+
+  function flushLater(): void {
+    flushTimer = undefined;
+    flushing = flush().catch((error) => log.warn({ err: error }, "bus: couldn't send a hint"));
   }
 
   await connect();
   return {
     publish,
     publishHereFirst(topic) {
-      wake(topic);
+      outsideOperation(() => wake(topic));
       publish(topic);
     },
     subscribe(topic, listener) {
@@ -157,14 +168,15 @@ export async function openBus(options: {
       await flush().catch(() => {});
       closed = true;
       listeners.clear();
+      if (opening) destroySocket(opening);
       await client?.end().catch(() => {});
     },
   };
 }
 
 /**
- * `end` waits for a goodbye, which never comes if the connection is silent. The driver has no public way to close the
- * socket.
+ * `end` waits until the server closes the connection, which never happens if the connection is dead. The driver has no
+ * public way to close the socket.
  */
 function destroySocket(client: pg.Client): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
@@ -173,7 +185,7 @@ function destroySocket(client: pg.Client): void {
 /** All topics in one place, so publishers and listeners can't disagree. */
 export const topics = {
   deliveriesDue: 'due',
-  /** A destination's rate limit has changed, or a request that others must not overlap has ended. */
+  /** A destination's rate limit has changed, or a request that must not overlap with others has ended. */
   paces: 'paces',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
   /** There is a replay to run. */
@@ -181,7 +193,7 @@ export const topics = {
   /** A deleted resource has history to clear. */
   deletions: 'deletions',
   replays: (projectId: string) => `replays:${projectId}`,
-  /** A trigger in the database sends this one. */
+  /** Sent by a database trigger. */
   notices: (projectId: string) => `notices:${projectId}`,
   events: (projectId: string) => `events:${projectId}`,
   payments: (projectId: string) => `payments:${projectId}`,
@@ -189,5 +201,8 @@ export const topics = {
   routes: (projectId: string) => `routes:${projectId}`,
   /** Projects' host names have changed. */
   gatewayHosts: 'hosts',
+  /** A person has gained or lost access to a shared project, or has a new role in one. */
+  membershipsChanged: (userId: string) => `memberships:${userId}`,
   apiKeyRevoked: (apiKeyId: string) => `revoked:${apiKeyId}`,
+  accountBlocked: (userId: string) => `blocked:${userId}`,
 };

@@ -3,14 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Hints = {
   /** Forgets earlier hints. Call it right before you check for changes. */
   clear(): void;
-  /** Waits for a hint, for at most this long. Returns immediately if there was one since `clear`, or when stopped. */
+  /** Waits up to this long for a hint. Returns immediately if there was one since `clear`, or when stopped. */
   next(timeoutMilliseconds: number): Promise<void>;
-  /** Waits regardless of hints. Returns early only when stopped. */
+  /** Waits this long, regardless of hints. Returns early only when stopped. */
   rest(milliseconds: number): Promise<void>;
   close(): void;
 };
 
-/** Collects hints for a loop that waits for them. `signal` ends all waiting and closes the collection. */
+/**
+ * Collects hints for a loop that waits for them. When `signal` aborts, every wait ends, and no more hints are
+ * collected.
+ */
 export function collectHints(subscribe: (wake: () => void) => () => void, signal: AbortSignal): Hints {
   let hint = Promise.withResolvers<void>();
   const unsubscribe = subscribe(() => hint.resolve());

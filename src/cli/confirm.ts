@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Failure } from './failure.ts';
+import { visible } from './output.ts';
 
 /**
- * Asks for confirmation on standard error. @throws Failure unless the user agrees; AbortError if the user interrupts.
+ * Asks for confirmation on standard error. @throws Failure unless the user confirms; AbortError if the user interrupts.
  */
 export async function confirm(question: string, signal: AbortSignal): Promise<void> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -11,7 +12,7 @@ export async function confirm(question: string, signal: AbortSignal): Promise<vo
     const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
     // readline handles Ctrl-C itself.
     lines.once('SIGINT', () => process.emit('SIGINT'));
-    const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
+    const answer = await Promise.race([lines.question(`${visible(question)} [y/N] `, { signal }), ended]);
     if (/^y(es)?$/i.test(answer.trim())) return;
   } finally {
     lines.close();

@@ -1,15 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EventKind } from '../events/kinds.ts';
 import { CliDeliveriesDocument, type CliDeliveryFragment } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 import { clock, kindOf } from './output.ts';
 import { foundProject, type Session } from './session.ts';
 
+/** A delivery as it is printed: event types are spelled as in REST. */
+export type ShownDelivery = Omit<CliDeliveryFragment, 'eventType'> & { eventType: EventKind };
+
 const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
 
-/** Whether there is a result to show: the delivery is finished, or it was attempted and is waiting for a retry. */
+/** Whether the delivery has a result to show: it is finished, or an attempt failed and it is waiting for a retry. */
 function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore: number): boolean {
   if (status === 'PENDING') return attemptCount > attemptsBefore;
   return status !== 'RUNNING';
+}
+
+/** A delivery from GraphQL as it is printed. */
+export function shownDelivery<Delivery extends CliDeliveryFragment>(delivery: Delivery) {
+  return { ...delivery, eventType: kindOf(delivery.eventType) };
 }
 
 /**
@@ -21,12 +30,12 @@ export async function waitForResults(
   { client, signal }: Session,
   deliveries: CliDeliveryFragment[],
   timeoutSeconds: number,
-): Promise<CliDeliveryFragment[]> {
+): Promise<ShownDelivery[]> {
   const [first] = deliveries;
   if (!first) return [];
   const since = deliveries.map(({ createdAt }) => createdAt).sort()[0]!;
   const waiting = new Map(deliveries.map((delivery) => [delivery.id, delivery]));
-  const results = new Map<string, CliDeliveryFragment>();
+  const results = new Map<string, ShownDelivery>();
   const deadline = performance.now() + timeoutSeconds * 1000;
 
   for (let round = 0; waiting.size > 0; round += 1) {
@@ -45,20 +54,20 @@ export async function waitForResults(
       const handedOver = waiting.get(delivery.id);
       if (!handedOver || !hasResult(delivery, handedOver.attemptCount)) continue;
       waiting.delete(delivery.id);
-      results.set(delivery.id, delivery);
+      results.set(delivery.id, shownDelivery(delivery));
     }
   }
   return deliveries.map(({ id }) => results.get(id)!);
 }
 
 /** One line about a delivery: time, event type, ID, destination, and outcome. */
-export function deliveryLine(delivery: CliDeliveryFragment): string {
+export function deliveryLine(delivery: ShownDelivery): string {
   const { id, eventType, webhookId, connectorId, updatedAt } = delivery;
   const destination = webhookId ?? connectorId ?? 'deleted destination';
-  return `${clock(new Date(updatedAt))}  ${kindOf(eventType).padEnd(24)}  ${id}  → ${destination}  ${outcomeOf(delivery)}`;
+  return `${clock(new Date(updatedAt))}  ${eventType.padEnd(24)}  ${id}  → ${destination}  ${outcomeOf(delivery)}`;
 }
 
-function outcomeOf(delivery: CliDeliveryFragment): string {
+function outcomeOf(delivery: ShownDelivery): string {
   const { status, statusCode, responseTimeMs, errorClass, reason, attemptCount, nextAttemptAt } = delivery;
   const why = reason ?? errorClass;
   const words = [

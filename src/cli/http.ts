@@ -1,3 +1,4 @@
+import { VERSION } from '../version.ts';
 import { Failure } from './failure.ts';
 
 /** Plain-English descriptions of network error codes. */
@@ -11,15 +12,27 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * The only place where the command line opens connections: to the service, and to the port that `listen` forwards to.
+ * It takes the same parameters as `fetch`, so a client that wraps `fetch` can use it.
  *
  * @throws Failure `unreachable` if there is no response. An abort by `init.signal` is thrown unchanged.
  */
-export async function request(url: string, init: RequestInit): Promise<Response> {
+export async function request(target: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   try {
-    return await fetch(url, { redirect: 'manual', ...init });
+    return await fetch(target, { redirect: 'manual', ...init });
   } catch (error) {
+    const url = target instanceof Request ? target.url : String(target);
     throw connectionFailure(error, url, init.signal);
   }
+}
+
+/** Like `request`, but names the client in every request, so that the audit log shows which program made a change. */
+export function requestAs({ client, userAgent }: { client: string; userAgent: string }): typeof request {
+  return (target, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set('tollgate-client', client);
+    headers.set('user-agent', `${userAgent}/${VERSION}`);
+    return request(target, { ...init, headers });
+  };
 }
 
 /** Explains why a connection failed, without the path and query, which may contain secrets. */

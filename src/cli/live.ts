@@ -1,94 +1,57 @@
-import {
-  CliDeliveriesDocument,
-  type CliDeliveryFragment,
-  CliDeliveryUpdatedDocument,
-  type CliEventFragment,
-  CliEventRecordedDocument,
-  CliEventsDocument,
-  type DeliveryFilter,
-  type EventType,
-} from '../generated/cli-documents.ts';
-import { follow, type LiveItem } from './follow.ts';
+import type { Delivery, Event, FollowOptions, ListDeliveriesQuery } from '../../packages/sdk/src/index.ts';
+import type { EventKind } from '../events/kinds.ts';
+import { Failure } from './failure.ts';
 import { note } from './output.ts';
-import { foundProject, type Session } from './session.ts';
+import { failureOf } from './sdk-failure.ts';
+import type { Session } from './session.ts';
 
-type Page<Item> = { nodes: Item[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
+type DeliveryFilter = Pick<ListDeliveriesQuery, 'status' | 'eventType' | 'from'>;
 
-/** A project's events, starting now. */
+/** A project's events, starting now. @throws Failure for a problem that persists. */
 export function followEvents(
-  { client, signal }: Session,
+  session: Session,
   projectId: string,
-  types: EventType[] | undefined,
+  types: EventKind[] | undefined,
   onReady: () => void,
-): AsyncGenerator<CliEventFragment> {
-  const variables = { projectId, types: types ?? null };
-  return follow({
-    async open(after) {
-      const results = await client.subscribe(CliEventRecordedDocument, { ...variables, after: after ?? null }, signal);
-      return itemsOf(results, ({ eventRecorded }) => eventRecorded && [eventRecorded.cursor, eventRecorded.event]);
-    },
-    history: () =>
-      pages(async (after) => {
-        const { project } = await client.run(CliEventsDocument, { ...variables, after }, signal);
-        return foundProject(project, projectId).events;
-      }),
-    keyOf: ({ id }) => id,
-    fromHistory: false,
-    onReady,
-    onLost,
-    signal,
-  });
+): AsyncGenerator<Event> {
+  const query = types ? { eventType: types } : {};
+  return live(projectId, session.tollgate.events.follow(query, optionsOf(session, projectId, onReady)));
 }
 
-/** A project's deliveries as they change. With `filter.since`, the deliveries created since then come first. */
+/**
+ * A project's deliveries as they change. With `filter.from`, the deliveries created since then come first.
+ *
+ * @throws Failure for a problem that persists, such as a revoked credential.
+ */
 export function followDeliveries(
-  { client, signal }: Session,
+  session: Session,
   projectId: string,
   filter: DeliveryFilter,
   onReady: () => void,
-): AsyncGenerator<CliDeliveryFragment> {
-  const variables = { projectId, filter };
-  return follow({
-    async open(after) {
-      const results = await client.subscribe(
-        CliDeliveryUpdatedDocument,
-        { ...variables, after: after ?? null },
-        signal,
-      );
-      return itemsOf(results, ({ deliveryUpdated: update }) => update && [update.cursor, update.delivery]);
+): AsyncGenerator<Delivery> {
+  const options = { ...optionsOf(session, projectId, onReady), includeExisting: filter.from !== undefined };
+  return live(projectId, session.tollgate.deliveries.follow(filter, options));
+}
+
+function optionsOf({ signal }: Session, projectId: string, onReady: () => void): FollowOptions {
+  return {
+    ...{ projectId, signal, onReady },
+    onReconnect(error) {
+      const { message } = failureOf(error) as Error;
+      note(`Connection lost: ${message.replace(/\.$/, '')}. Reconnecting; no updates will be lost.`);
     },
-    history: () =>
-      pages(async (after) => {
-        const { project } = await client.run(CliDeliveriesDocument, { ...variables, after }, signal);
-        return foundProject(project, projectId).deliveries;
-      }),
-    keyOf: ({ id, updatedAt }) => `${id} ${updatedAt}`,
-    fromHistory: filter.since != null,
-    onReady,
-    onLost,
-    signal,
-  });
+  };
 }
 
-async function* pages<Item>(read: (after: string | null) => Promise<Page<Item>>): AsyncGenerator<Item[]> {
-  let after: string | null = null;
-  do {
-    const { nodes, pageInfo }: Page<Item> = await read(after);
-    yield nodes;
-    after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
-  } while (after !== null);
-}
-
-async function* itemsOf<Result, Item>(
-  results: AsyncIterable<Result>,
-  read: (result: Result) => [cursor: string, item: Item] | null,
-): AsyncGenerator<LiveItem<Item>> {
-  for await (const result of results) {
-    const found = read(result);
-    if (found) yield { cursor: found[0], item: found[1] };
+async function* live<Item>(projectId: string, feed: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* feed;
+  } catch (error) {
+    const failure = failureOf(error);
+    // The error names the feed's path, not a path that the user entered.
+    if (failure instanceof Failure && failure.exitReason === 'notFound') {
+      throw new Failure('notFound', `Project ${projectId} not found.`, { code: 'NOT_FOUND' });
+    }
+    throw failure;
   }
-}
-
-function onLost(reason: string): void {
-  note(`Connection lost: ${reason.replace(/\.$/, '')}. Reconnecting; no updates will be lost.`);
 }

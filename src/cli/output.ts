@@ -1,19 +1,32 @@
+import { didYouMean } from '../did-you-mean.ts';
 import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
 import type { EventType } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 
+/**
+ * Text with each control character as an escape, such as `\u001b`, except in line breaks and tabs. Otherwise, text from
+ * outside could move the cursor, hide text, or reconfigure the terminal. JSON stays equivalent, because its strings use
+ * the same escapes.
+ */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /(?!\r\n)[^\n\t\P{Cc}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** Prints a result. Only results go to standard output. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
 }
 
 export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** Prints a message for people to standard error. */
+/** Prints a human-readable message to standard error. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${visible(text)}\n`);
 }
 
 /** An event type's public name: `payment.settled` for `PAYMENT_SETTLED`. */
@@ -21,19 +34,24 @@ export function kindOf(type: EventType): EventKind {
   return EVENT_KINDS.find((kind) => enumNameOf(kind) === type)!;
 }
 
-/** @throws Failure that lists the event types. */
-export function eventTypeOf(kind: string): EventType {
-  if (!(EVENT_KINDS as string[]).includes(kind)) {
-    throw new Failure('usage', `Unknown event type "${kind}". Use one of ${EVENT_KINDS.join(', ')}.`);
-  }
-  return enumNameOf(kind) as EventType;
+/** @throws Failure that suggests a similar event type or lists all of them. */
+export function eventKindOf(text: string): EventKind {
+  const kind = EVENT_KINDS.find((known) => known === text);
+  if (kind) return kind;
+  const advice = didYouMean(text, EVENT_KINDS) || ` Use one of ${EVENT_KINDS.join(', ')}.`;
+  throw new Failure('usage', `Unknown event type "${text}".${advice}`);
+}
+
+/** @throws Failure that suggests a similar event type or lists all of them. */
+export function eventTypeOf(text: string): EventType {
+  return enumNameOf(eventKindOf(text)) as EventType;
 }
 
 function enumNameOf(kind: string): string {
   return kind.toUpperCase().replaceAll('.', '_');
 }
 
-/** Splits `a,b,c` into its items. */
+/** Splits `a,b,c` into items. */
 export function listOf(text: string): string[] {
   return text
     .split(',')
@@ -56,6 +74,17 @@ export function timeOf(text: string, option: string): string {
   return new Date(milliseconds).toISOString();
 }
 
+/** The time in an option that may have been passed by its former name. @throws Failure like `timeOf`. */
+export function givenTime<Name extends string>(
+  options: Readonly<Partial<Record<Name, string>>>,
+  name: Name,
+  olderName: Name,
+): string | undefined {
+  const used = options[name] === undefined ? olderName : name;
+  const text = options[used];
+  return text === undefined ? undefined : timeOf(text, `--${used}`);
+}
+
 /** Parses a positive number of seconds. @throws Failure for anything else. */
 export function secondsOf(text: string, option: string): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) === 0) {
@@ -64,7 +93,7 @@ export function secondsOf(text: string, option: string): number {
   return Number(text);
 }
 
-/** The local time of day, for output that people watch. */
+/** The local time of day, for live output. */
 export function clock(time: Date = new Date()): string {
   return time.toTimeString().slice(0, 8);
 }

@@ -1,13 +1,11 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { print } from 'graphql';
 import { VERSION } from '../version.ts';
-import { Failure } from './failure.ts';
+import { adviceFor, Failure, type FieldError, otherErrors } from './failure.ts';
 import { connectionFailure, request } from './http.ts';
-import { serverSentEvents } from './server-sent-events.ts';
 
 export type ServiceClient = ReturnType<typeof createServiceClient>;
 
-type FieldError = { pointer: string; message: string };
 type GraphQLError = {
   message: string;
   extensions?: { code?: string; retryable?: boolean; field?: string; errors?: FieldError[] };
@@ -16,17 +14,19 @@ type GraphQLResult<Result> = { data?: Result | null; errors?: GraphQLError[] };
 
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 
-/** A client for the service's GraphQL API: queries and mutations over HTTP, subscriptions over server-sent events. */
+/** A client for the service's GraphQL API, and for REST API paths that the SDK doesn't cover. */
 export function createServiceClient({ url, credential }: { url: string; credential: string }) {
-  const endpoint = `${url.replace(/\/+$/, '')}/graphql`;
+  const origin = url.replace(/\/+$/, '');
+  const endpoint = `${origin}/graphql`;
 
-  function post(document: unknown, variables: unknown, accept: string, signal: AbortSignal): Promise<Response> {
+  function post(document: string, variables: unknown, signal: AbortSignal): Promise<Response> {
     return request(endpoint, {
       method: 'POST',
       headers: {
-        accept,
+        accept: 'application/graphql-response+json',
         authorization: `Bearer ${credential}`,
         'content-type': 'application/json',
+        'tollgate-client': 'cli',
         'user-agent': `tollgate-cli/${VERSION}`,
       },
       body: JSON.stringify({ query: document, variables }),
@@ -35,6 +35,17 @@ export function createServiceClient({ url, credential }: { url: string; credenti
   }
 
   return {
+    /** Reads a path from the REST API. @throws Failure for the same reasons as `run`. */
+    async get<Result>(path: string, signal: AbortSignal): Promise<Result> {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS)]);
+      const headers = { authorization: `Bearer ${credential}`, 'user-agent': `tollgate-cli/${VERSION}` };
+      const response = await request(url.replace(/\/+$/, '') + path, { headers, signal: limited });
+      const text = await response.text().catch((error) => {
+        throw connectionFailure(error, url, signal);
+      });
+      return resultOf<Result>(text, response.status, url);
+    },
+
     /** @throws Failure that says what the service rejected, or that the service isn't responding. */
     async run<Result, Variables>(
       document: TypedDocumentNode<Result, Variables>,
@@ -42,7 +53,7 @@ export function createServiceClient({ url, credential }: { url: string; credenti
       signal: AbortSignal,
     ): Promise<Result> {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS)]);
-      const response = await post(print(document), variables, 'application/graphql-response+json', limited);
+      const response = await post(print(document), variables, limited);
       const text = await response.text().catch((error) => {
         throw connectionFailure(error, url, signal);
       });
@@ -50,39 +61,41 @@ export function createServiceClient({ url, credential }: { url: string; credenti
     },
 
     /**
-     * Opens a subscription. The results end when the service closes the subscription.
+     * Downloads a file from the REST API.
      *
-     * @throws Failure for the same reasons as `run`, before the first result or later.
+     * @throws Failure for the same reasons as `run`.
      */
-    async subscribe<Result, Variables>(
-      document: TypedDocumentNode<Result, Variables>,
-      variables: Variables,
-      signal: AbortSignal,
-    ): Promise<AsyncGenerator<Result>> {
-      const response = await post(print(document), variables, 'text/event-stream', signal);
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
-      if (!response.ok || !response.body || !isStream) {
-        dataOf(parse(await response.text(), response.status, url));
-        throw notTollgate(url, response.status);
-      }
-      return results<Result>(response.body, url, signal);
+    async download(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+      const late = new AbortController();
+      const timer = setTimeout(
+        () => late.abort(new DOMException('', 'TimeoutError')),
+        REQUEST_TIMEOUT_MILLISECONDS,
+      ).unref();
+      const headers = { authorization: `Bearer ${credential}`, 'user-agent': `tollgate-cli/${VERSION}` };
+      const response = await request(origin + path, { headers, signal: AbortSignal.any([signal, late.signal]) });
+      clearTimeout(timer);
+      if (response.ok && response.body && response.headers.has('content-disposition')) return response.body;
+      throw failureOf(await response.text(), response.status, url);
     },
   };
 }
 
-async function* results<Result>(
-  body: ReadableStream<Uint8Array>,
-  url: string,
-  signal: AbortSignal,
-): AsyncGenerator<Result> {
+type Problem = { detail?: string; code?: string; errors?: FieldError[] };
+
+/** Reads a REST response. Problems become the errors that GraphQL would have returned. */
+function resultOf<Result>(text: string, status: number, url: string): Result {
+  let body: unknown;
   try {
-    for await (const { event, data } of serverSentEvents(body)) {
-      if (event === 'complete') return;
-      if (event === 'next') yield dataOf(JSON.parse(data) as GraphQLResult<Result>);
-    }
-  } catch (error) {
-    throw error instanceof Failure ? error : connectionFailure(error, url, signal);
+    body = JSON.parse(text);
+  } catch {
+    throw notTollgate(url, status);
   }
+  if (status < 300) return body as Result;
+  const { detail, code, errors = [] } = body as Problem;
+  if (!detail || !code) throw notTollgate(url, status);
+  const retryable = status === 429 || status >= 500;
+  const extensions = { code, retryable, ...(errors.length > 0 && { errors }) };
+  return dataOf<Result>({ errors: [{ message: detail, extensions }] });
 }
 
 function parse<Result>(text: string, status: number, url: string): GraphQLResult<Result> {
@@ -95,6 +108,19 @@ function parse<Result>(text: string, status: number, url: string): GraphQLResult
   throw notTollgate(url, status);
 }
 
+/** The failure for an error response from the REST API (RFC 9457). */
+function failureOf(text: string, status: number, url: string): Failure {
+  try {
+    const { detail, code, errors = [] } = JSON.parse(text) as { detail: string; code: string; errors?: FieldError[] };
+    const isTransient = status === 429 || status >= 500;
+    if (!code) return notTollgate(url, status);
+    const message = `${detail}${otherErrors(errors)}${adviceFor(code)}`;
+    return new Failure(isTransient ? 'unreachable' : 'refused', message, { isTransient, code });
+  } catch {
+    return notTollgate(url, status);
+  }
+}
+
 function notTollgate(url: string, status: number): Failure {
   const message = `${url} returned a response that isn't from Tollgate (status ${status}). Check --url or TOLLGATE_URL.`;
   return new Failure('unreachable', message, { isTransient: status >= 500 });
@@ -105,15 +131,11 @@ function dataOf<Result>({ data, errors }: GraphQLResult<Result>): Result {
   if (!error) return data!;
   const { code, retryable = false, field, errors: values } = error.extensions ?? {};
   const place = field ? ` (${field})` : '';
-  const where = values?.map(({ pointer, message }) => `\n  ${pointer}: ${message}`).join('') ?? place;
+  const where = values ? otherErrors(values) : place;
   const isTransient = retryable;
-  throw new Failure(isTransient ? 'unreachable' : 'refused', `${error.message}${where}${ADVICE[code ?? ''] ?? ''}`, {
+  throw new Failure(isTransient ? 'unreachable' : 'refused', `${error.message}${where}${adviceFor(code)}`, {
     isTransient,
     ...(code && { code }),
+    ...(values && { errors: values }),
   });
 }
-
-/** Advice for people at a terminal, added to the service's message. */
-const ADVICE: Readonly<Record<string, string>> = {
-  UNAUTHENTICATED: ' Set TOLLGATE_API_KEY to an API key, or TOLLGATE_TOKEN to a token that has not expired.',
-};

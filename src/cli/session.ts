@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import { CliProjectsDocument } from '../generated/cli-documents.ts';
+import { Tollgate } from '../../packages/sdk/src/index.ts';
+import { CliProjectsDocument, CliViewerDocument } from '../generated/cli-documents.ts';
+import { nameOfType, typeOfId } from '../ids.ts';
 import { Failure } from './failure.ts';
+import { requestAs } from './http.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
 
 type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
@@ -8,18 +11,27 @@ type GlobalOptions = { url: string; key?: string; token?: string; project?: stri
 /** Shared by all commands that talk to the service. */
 export type Session = {
   client: ServiceClient;
+  /** The SDK. Its errors have to go through `failureOf`. */
+  tollgate: Tollgate;
   credential: string;
   url: string;
   /** Aborted by Ctrl-C or SIGTERM. */
   signal: AbortSignal;
   isJson: boolean;
-  /** The given project, or else the only one. @throws Failure if there is no project or more than one. */
+  /** The given project or, by default, the user's only one. @throws Failure if there is no project or more than one. */
   projectId(): Promise<string>;
 };
 
-/** Adds the options shared by all commands that talk to the service. */
-export function addServiceOptions(command: Command): Command {
-  return command
+/**
+ * Adds the options shared by all commands that talk to the service.
+ *
+ * @param json what --json prints, or false for a command with its own format
+ */
+export function addServiceOptions(
+  command: Command,
+  { json = 'print one JSON document' }: { json?: string | false } = {},
+): Command {
+  command
     .addOption(
       command.createOption('--url <url>', 'URL of the service').env('TOLLGATE_URL').default('http://localhost:4000'),
     )
@@ -27,8 +39,8 @@ export function addServiceOptions(command: Command): Command {
     .addOption(command.createOption('--token <token>', 'user token, instead of an API key').env('TOLLGATE_TOKEN'))
     .addOption(
       command.createOption('--project <id>', 'project ID (default: your only project)').env('TOLLGATE_PROJECT'),
-    )
-    .option('--json', 'print one JSON value per line');
+    );
+  return json === false ? command : command.option('--json', json);
 }
 
 /** @throws Failure if there is no credential or the URL is invalid. */
@@ -48,16 +60,24 @@ export function openSession(command: Command): Session {
     throw new Failure('usage', `--url must be an http(s) URL such as https://pay.example.com, not ${options.url}.`);
   }
   const client = createServiceClient({ url: options.url, credential });
+  const tollgate = new Tollgate({
+    ...{ baseUrl: options.url, token: credential, maxRetries: 0 },
+    fetch: requestAs({ client: 'cli', userAgent: 'tollgate-cli' }),
+  });
   const signal = interruption();
 
   return {
     client,
+    tollgate,
     credential,
     url: options.url,
     signal,
     isJson: options.json === true,
     async projectId() {
       if (options.project) return options.project;
+      const { viewer } = await client.run(CliViewerDocument, {}, signal);
+      // An API key might lack permission to read the project itself.
+      if (viewer?.projectId) return viewer.projectId;
       const { projects } = await client.run(CliProjectsDocument, {}, signal);
       const { nodes, pageInfo } = projects!;
       if (nodes.length === 1) return nodes[0]!.id;
@@ -74,8 +94,16 @@ export function openSession(command: Command): Session {
 
 /** @throws Failure if the project doesn't exist or the credential can't access it. */
 export function foundProject<Project>(project: Project | null, projectId: string): Project {
-  if (project === null) throw new Failure('refused', `Project ${projectId} not found.`);
+  if (project === null) throw new Failure('notFound', `Project ${projectId} not found.`);
   return project;
+}
+
+/** The failure for an unknown ID. If the ID has another type's prefix, the message says so. */
+export function itemNotFound(type: 'Delivery' | 'Webhook', id: string): Failure {
+  const other = typeOfId(id);
+  const what =
+    other && other !== type ? `${id} is the ID of ${nameOfType(other)}, not of ${nameOfType(type)}.` : undefined;
+  return new Failure('notFound', what ?? `${type} ${id} not found.`);
 }
 
 /** Aborted by the first Ctrl-C or SIGTERM. The second one ends the process immediately. */

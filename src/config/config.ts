@@ -1,25 +1,29 @@
-import { type IssuerConfig, parseAuthIssuers } from '../auth/issuer-config.ts';
+import { DEV_ISSUER, type IssuerConfig, parseAuthIssuers } from '../auth/issuer-config.ts';
+import { type Operator, parseOperators } from '../auth/operators.ts';
 import { type EgressAllow, parseEgressAllow } from '../egress/allow-list.ts';
-import { checkTargetUrl } from '../egress/url.ts';
+import { type EgressProxy, parseEgressProxy } from '../egress/proxy.ts';
 import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/facilitator-auth.ts';
-import { findNetwork, type Network } from '../gateway/chain/networks.ts';
-import { parseKeyring } from '../secrets/keyring.ts';
+import { checkSecretKeys } from '../secrets/keyring.ts';
 import { sentenceOf } from '../validation.ts';
+import { isSameOrUnder } from './domains.ts';
+import {
+  areTestNetworks,
+  networkProblems,
+  PUBLIC_TEST_FACILITATOR,
+  readNetworks,
+  type ServedNetwork,
+} from './networks.ts';
 import { OAUTH_VENDORS, type OauthApps, readOauthApp } from './oauth-apps.ts';
-import { type Role, TEST_NETWORK, VARIABLES, type VariableValues } from './variables.ts';
-
-/** The ports of `npm run receiver`, the sandbox's demo API, and the receiver of `npm run demo`. */
-const DEVELOPMENT_ADDRESSES = [4010, 4011, 4012].map((port) => `127.0.0.1/32:${port}`).join(',');
-
-/** Free, for test networks only: https://docs.x402.org */
-const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
+import { developmentAddresses, isSafeUrl, isTooWide, TOO_WIDE, UNSAFE_URL } from './openings.ts';
+import { parseUpstreamAllow, type UpstreamAllow } from './upstream-allow.ts';
+import { type Role, VARIABLES, type VariableValues } from './variables.ts';
 
 export type ConsoleClient = {
   issuer: string;
   clientId: string;
   scopes: string;
   audience: string | null;
-  /** The identity provider's origins other than the issuer's. */
+  /** The identity provider's origins, in addition to the issuer's. */
   origins: string[];
 };
 
@@ -36,26 +40,41 @@ export type Config = {
   databasePoolSize: number;
   roles: ReadonlySet<Role>;
   publicUrl: string | undefined;
+  /** Each project has a name under this domain. Undefined if the operator hasn't set one. */
+  gatewayDomain: string | undefined;
   /** How notices are sent by email. Undefined if that isn't set up. */
   mail: MailConfig | undefined;
   /** If empty, the service uses the local dev issuer. */
   issuers: IssuerConfig[];
+  /** The people who run this server. */
+  operators: readonly Operator[];
   secretKeys: string | undefined;
   egressAllow: EgressAllow;
-  network: Network;
+  /** The addresses that upstreams can have. Includes `egressAllow`. */
+  upstreamAllow: UpstreamAllow;
+  /** The addresses that the URLs in this configuration can have, in addition to `egressAllow`. */
+  serviceAllow: EgressAllow;
+  egressProxy: EgressProxy | undefined;
+  /** Preferred first. Empty if they aren't known, which is possible in production without the `gateway` role. */
+  networks: readonly ServedNetwork[];
+  /** The facilitator that the credential is for. Networks can have their own facilitators. */
   facilitatorUrl: string;
   facilitatorCredential: FacilitatorCredential;
-  rpcUrl: string;
-  /** Whether to run the sandbox. It replaces the three settings above. */
+  /** Whether to run the sandbox. It replaces the facilitators and nodes above. */
   sandbox: boolean;
+  /** Whether browsers that open `/graphql` get the GraphQL explorer. */
+  graphqlExplorer: boolean;
   /** How people sign in to the web console. Undefined if no client is registered. */
   consoleClient: ConsoleClient | undefined;
   /** The OAuth apps that sellers connect their accounts with. */
   oauthApps: OauthApps;
+  /** The maximum age of a sign-in, in seconds, for changing who is paid. Undefined means no maximum. */
+  recentSignInSeconds: number | undefined;
   retentionDays: number;
   corsOrigins: string[];
   trustedProxies: string[];
   logLevel: string;
+  logFormat: 'json' | 'text';
 };
 
 /** The service can't start with this configuration. Each problem names its variable. */
@@ -94,12 +113,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
   };
   const nothing = parseEgressAllow('');
-  const network = findNetwork(variables.NETWORK ?? TEST_NETWORK)!;
-  const allowText = variables.EGRESS_ALLOW ?? (variables.NODE_ENV === 'development' ? DEVELOPMENT_ADDRESSES : '');
+  problems.push(...networkProblems(variables));
+  const networks = readNetworks(variables);
+  const { UPSTREAM_ALLOW = '', SERVICE_ALLOW = '', EGRESS_PROXY } = variables;
+  const host = variables.HOST ?? (production ? '0.0.0.0' : '127.0.0.1');
+  const allowText = variables.EGRESS_ALLOW ?? developmentAddresses(variables, host);
+  const egressAllow = attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing);
   const config: Config = {
     production,
     port: variables.PORT,
-    host: variables.HOST ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    host,
     dataDir: variables.DATA_DIR,
     databaseUrl: variables.DATABASE_URL,
     databaseDirectUrl: variables.DATABASE_DIRECT_URL,
@@ -107,33 +130,45 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     databasePoolSize: variables.DATABASE_POOL_SIZE,
     roles: new Set(variables.ROLES),
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
+    gatewayDomain: attempt('GATEWAY_DOMAIN', () => gatewayDomain(variables), undefined),
     mail: attempt('NOTIFY_FROM', () => mailConfig(variables), undefined),
     issuers: attempt(
       'AUTH_ISSUERS',
       () => (variables.AUTH_ISSUERS ? parseAuthIssuers(variables.AUTH_ISSUERS) : []),
       [],
     ),
+    operators: [],
     secretKeys: variables.SECRET_KEYS,
-    egressAllow: attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing),
-    network,
+    egressAllow,
+    upstreamAllow: attempt(
+      'UPSTREAM_ALLOW',
+      () => parseUpstreamAllow(UPSTREAM_ALLOW, egressAllow),
+      parseUpstreamAllow('', egressAllow),
+    ),
+    serviceAllow: attempt('SERVICE_ALLOW', () => parseEgressAllow(SERVICE_ALLOW), nothing),
+    egressProxy: attempt('EGRESS_PROXY', () => (EGRESS_PROXY ? parseEgressProxy(EGRESS_PROXY) : undefined), undefined),
+    networks,
     facilitatorUrl: variables.FACILITATOR_URL ?? PUBLIC_TEST_FACILITATOR,
     facilitatorCredential: attempt('FACILITATOR_KEY_SECRET', () => facilitatorCredential(variables), { kind: 'none' }),
-    rpcUrl: variables.RPC_URL ?? network.rpcUrl,
-    sandbox: isSandboxed(variables),
+    sandbox: isSandboxed(variables, networks),
+    graphqlExplorer: (variables.GRAPHQL_EXPLORER ?? (production ? 'off' : 'on')) === 'on',
     consoleClient: undefined,
     oauthApps: {},
+    recentSignInSeconds: variables.RECENT_SIGN_IN_SECONDS,
     retentionDays: variables.RETENTION_DAYS,
     corsOrigins: variables.CORS_ORIGINS,
     trustedProxies: variables.TRUSTED_PROXIES,
     logLevel: variables.LOG_LEVEL,
+    logFormat: variables.LOG_FORMAT ?? (!production && process.stdout.isTTY ? 'text' : 'json'),
   };
+  config.operators = attempt('OPERATORS', () => operators(variables, config), []);
   config.consoleClient = attempt('CONSOLE_ISSUER', () => consoleClient(variables, config.issuers), undefined);
   for (const vendor of OAUTH_VENDORS) {
     const name = `CONNECT_${vendor.toUpperCase()}_CLIENT_ID`;
     const app = attempt(name, () => readOauthApp(vendor, variables), undefined);
     if (app) config.oauthApps = { ...config.oauthApps, [vendor]: app };
   }
-  if (config.secretKeys) attempt('SECRET_KEYS', () => parseKeyring(config.secretKeys!), undefined);
+  if (config.secretKeys) attempt('SECRET_KEYS', () => checkSecretKeys(config.secretKeys!), undefined);
   for (const name of ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const)
     if (variables[name] && !env.DATABASE_URL) problems.push(`${name}: must be set together with DATABASE_URL`);
   const named = new Set(problems.map(variableOf));
@@ -146,6 +181,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 
 const variableOf = (problem: string) => problem.split(':', 1)[0];
 
+/**
+ * In production, the dev issuer's users can't be operators, because anyone who can read its key file can sign its
+ * tokens.
+ */
+function operators({ OPERATORS }: VariableValues, { issuers, production }: Config): readonly Operator[] {
+  const trusted = issuers.length > 0 || production ? issuers.map(({ issuer }) => issuer) : [DEV_ISSUER];
+  return OPERATORS === undefined ? [] : parseOperators(OPERATORS, trusted);
+}
+
 function consoleClient(variables: VariableValues, issuers: IssuerConfig[]): ConsoleClient | undefined {
   const { CONSOLE_CLIENT_ID: clientId, CONSOLE_SCOPES: scopes, CONSOLE_AUDIENCE: audience = null } = variables;
   if (clientId === undefined) return undefined;
@@ -153,6 +197,16 @@ function consoleClient(variables: VariableValues, issuers: IssuerConfig[]): Cons
   if (!issuers.some((trusted) => trusted.issuer === issuer))
     throw new Error('must be one of the issuers in AUTH_ISSUERS');
   return { issuer: issuer!, clientId, scopes, audience, origins: variables.CONSOLE_ISSUER_ORIGINS };
+}
+
+/** Sellers' responses must not be served from a domain that people and browsers associate with the service itself. */
+function gatewayDomain({ GATEWAY_DOMAIN: domain, PUBLIC_URL: publicUrl, NODE_ENV }: VariableValues) {
+  if (domain === undefined) return undefined;
+  if (publicUrl === undefined && NODE_ENV === 'production') throw new Error('requires PUBLIC_URL in production');
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl).hostname;
+  if (own !== undefined && (isSameOrUnder(own, domain) || isSameOrUnder(domain, own)))
+    throw new Error('must not be the host of PUBLIC_URL, one of its subdomains, or one of its parent domains');
+  return domain;
 }
 
 function mailConfig(variables: VariableValues): MailConfig | undefined {
@@ -172,42 +226,58 @@ function facilitatorCredential(variables: VariableValues): FacilitatorCredential
   return token === undefined ? { kind: 'none' } : { kind: 'token', token };
 }
 
-/** By default, the sandbox runs in development on a test network if no other facilitator is set. */
-function isSandboxed({ SANDBOX, NODE_ENV, FACILITATOR_URL, NETWORK, ROLES: roles }: VariableValues): boolean {
+/** By default, the sandbox runs in development on test networks if no other facilitator is set. */
+function isSandboxed(variables: VariableValues, networks: readonly ServedNetwork[]): boolean {
+  const { SANDBOX, NODE_ENV, FACILITATOR_URL, FACILITATOR_URLS, ROLES: roles } = variables;
   if (!roles.includes('gateway')) return false;
   if (SANDBOX !== undefined) return SANDBOX === 'on';
-  const isTestNetwork = NETWORK === undefined || findNetwork(NETWORK)?.isTestnet === true;
-  return NODE_ENV === 'development' && FACILITATOR_URL === undefined && isTestNetwork;
+  const hasFacilitator = FACILITATOR_URL !== undefined || FACILITATOR_URLS !== undefined;
+  return NODE_ENV === 'development' && !hasFacilitator && areTestNetworks(networks);
 }
 
 function unsafeInProduction(config: Config, variables: VariableValues): string[] {
+  const { serviceAllow, upstreamAllow } = config;
   const problems: string[] = [];
   if (config.sandbox) problems.push('SANDBOX: must be off in production');
   if (config.roles.has('gateway')) {
-    for (const name of ['FACILITATOR_URL', 'NETWORK'] as const)
-      if (variables[name] === undefined)
-        problems.push(`${name}: required in production for processes with the gateway role`);
-    for (const [name, address] of [
-      ['FACILITATOR_URL', config.facilitatorUrl],
-      ['RPC_URL', config.rpcUrl],
-    ] as const)
-      if (!isSafeUrl(address)) problems.push(`${name}: ${address} must be a public https URL`);
+    problems.push(...unsafeNetworks(config, variables));
   }
   if (config.issuers.length === 0) problems.push('AUTH_ISSUERS: production requires at least one issuer');
   for (const { issuer, jwksUri } of config.issuers) {
     // For some providers, the issuer is a name, not a URL. Their keys still come over HTTPS.
     const addresses = [...(URL.canParse(issuer) ? [issuer] : []), ...(jwksUri ? [jwksUri] : [])];
     for (const address of addresses)
-      if (!isSafeUrl(address)) problems.push(`AUTH_ISSUERS: ${address} must be a public https URL`);
+      if (!isSafeUrl(address, serviceAllow)) problems.push(`AUTH_ISSUERS: ${address} ${UNSAFE_URL}`);
   }
   if (!config.secretKeys) problems.push('SECRET_KEYS: production requires at least one key');
   if (config.egressAllow.privateEntries.length > 0)
-    problems.push('EGRESS_ALLOW: must not list loopback or private addresses in production');
+    problems.push(
+      'EGRESS_ALLOW: must not list loopback or private addresses in production. Use UPSTREAM_ALLOW for upstreams, and SERVICE_ALLOW for the URLs in the configuration',
+    );
+  for (const [name, entries] of [
+    ['UPSTREAM_ALLOW', upstreamAllow.openings.map(({ entry }) => entry)],
+    ['SERVICE_ALLOW', serviceAllow.entries],
+  ] as const)
+    for (const entry of entries.filter(isTooWide)) problems.push(`${name}: ${entry} ${TOO_WIDE}`);
   return problems;
 }
 
-/** Whether it is an https URL with a public host. Nobody can own a name under the domains that RFC 6761 reserves. */
-function isSafeUrl(text: string): boolean {
-  const target = checkTargetUrl(text, parseEgressAllow(''));
-  return target.ok && target.url.protocol === 'https:' && !/\.(invalid|test|example)$/.test(target.url.hostname);
+function unsafeNetworks({ networks, serviceAllow }: Config, variables: VariableValues): string[] {
+  const problems: string[] = [];
+  if (networks.length === 0)
+    problems.push('NETWORK: required in production for processes with the gateway role, or set NETWORKS');
+  const hasFacilitators =
+    networks.length > 0 && networks.every(({ network }) => variables.FACILITATOR_URLS?.[network.id]);
+  if (variables.FACILITATOR_URL === undefined && !hasFacilitators)
+    problems.push('FACILITATOR_URL: required in production for processes with the gateway role');
+  for (const { network, facilitatorUrl, rpcUrl } of networks)
+    for (const [name, address] of [
+      ['FACILITATOR_URL', facilitatorUrl],
+      ['RPC_URL', rpcUrl],
+    ] as const)
+      if (!isSafeUrl(address, serviceAllow)) {
+        const variable = variables[`${name}S`]?.[network.id] === undefined ? name : `${name}S`;
+        problems.push(`${variable}: ${address} ${UNSAFE_URL}`);
+      }
+  return problems;
 }

@@ -1,17 +1,19 @@
 import type { VariableValues } from './variables.ts';
 
-/** Vendors with whom the operator can register an OAuth app, so that sellers connect their accounts with a button. */
+/**
+ * Vendors that the operator can register an OAuth app with, so that sellers can connect their accounts with a button.
+ */
 export const OAUTH_VENDORS = ['google', 'salesforce', 'xero', 'quickbooks'] as const;
 export type OauthVendor = (typeof OAUTH_VENDORS)[number];
 
-/** An OAuth app of the operator. */
+/** One of the operator's OAuth apps. */
 export type OauthApp = { clientId: string; clientSecret: string };
 export type OauthApps = Readonly<Partial<Record<OauthVendor, OauthApp>>>;
 
 /**
- * Reads the app that is registered with a vendor, if there is one.
+ * Reads the app registered with a vendor, if any.
  *
- * @throws Error if only one of its variables is set, or if the vendor couldn't return sellers to this service.
+ * @throws Error if only one of its variables is set, or if the vendor couldn't redirect sellers back to this service.
  */
 export function readOauthApp(vendor: OauthVendor, variables: VariableValues): OauthApp | undefined {
   const name = `CONNECT_${vendor.toUpperCase() as Uppercase<OauthVendor>}` as const;

@@ -1,4 +1,5 @@
 import type { Config } from './config.ts';
+import { isSameOrUnder } from './domains.ts';
 
 /** The host names that belong to the service itself. */
 export type OwnHosts = {
@@ -10,24 +11,20 @@ export type OwnHosts = {
 };
 
 /**
- * The service's own names are the host of `PUBLIC_URL` and the address it listens on. Their subdomains and
- * parent domains belong to the service too, because people trust those just as much, and cookies and certificates are
- * often valid for them.
+ * The service's own names are the host of `PUBLIC_URL`, `GATEWAY_DOMAIN`, and the address it listens on. Their
+ * subdomains and parent domains belong to the service too, because people trust them just as much, and cookies and
+ * certificates are often valid for them.
  *
  * @returns undefined in production without `PUBLIC_URL`, because then the service's name is unknown.
  */
 export function ownHostsOf({
   host,
   publicUrl,
+  gatewayDomain,
   production,
-}: Pick<Config, 'host' | 'publicUrl' | 'production'>): OwnHosts | undefined {
+}: Pick<Config, 'host' | 'publicUrl' | 'production'> & Partial<Pick<Config, 'gatewayDomain'>>): OwnHosts | undefined {
   if (production && !publicUrl) return undefined;
-  const names = [host, ...(publicUrl ? [new URL(publicUrl).hostname] : [])].map((name) =>
-    name.toLowerCase().replace(/\.$/, ''),
-  );
+  const known = [...(publicUrl ? [new URL(publicUrl).hostname] : []), ...(gatewayDomain ? [gatewayDomain] : [])];
+  const names = [host, ...known].map((name) => name.toLowerCase().replace(/\.$/, ''));
   return { includes: (asked) => names.some((own) => isSameOrUnder(asked, own) || isSameOrUnder(own, asked)) };
-}
-
-function isSameOrUnder(name: string, domain: string): boolean {
-  return name === domain || name.endsWith(`.${domain}`);
 }

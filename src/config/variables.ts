@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { findNetwork, NETWORK_IDS } from '../gateway/chain/networks.ts';
+import { urlsByNetwork } from './urls-by-network.ts';
 
 const ROLES = ['api', 'gateway', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
@@ -29,17 +30,15 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
 
-export const TEST_NETWORK = 'eip155:84532';
-
 const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional();
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
-/** The environment variables: how to read each one, and its description in `docs/configuration.md`. */
+/** The environment variables: how to parse each one, and its description in `docs/configuration.md`. */
 export const VARIABLES = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, or no facilitator.',
+    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, a very wide `UPSTREAM_ALLOW` or `SERVICE_ALLOW`, or no facilitator.',
   },
   PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to listen on.' },
   HOST: {
@@ -56,7 +55,7 @@ export const VARIABLES = {
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,
-    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, and the queue use this URL. Default: `DATABASE_URL`.',
+    help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, the queue, and payment steps use this URL. Default: `DATABASE_URL`.',
   },
   DATABASE_READ_URL: {
     schema: databaseUrl,
@@ -76,31 +75,57 @@ export const VARIABLES = {
   },
   PUBLIC_URL: {
     schema: url.optional(),
-    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s host name.',
+    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s domain.',
+  },
+  GATEWAY_DOMAIN: {
+    schema: z
+      .string()
+      .max(200)
+      .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/, {
+        error: 'must be a domain in lowercase, such as pay.example',
+      })
+      .optional(),
+    help: 'Domain under which [each project gets a default domain](custom-domains.md#the-default-domain), for example, `shop.GATEWAY_DOMAIN`. Set it for all processes. Requires [wildcard DNS and TLS](deployment.md#a-domain-for-each-project), and the domain must not overlap with the host of `PUBLIC_URL`. Not set by default.',
   },
   NOTIFY_FROM: {
     schema: z.string().optional(),
-    help: 'Sender of the emails with [notices](notices.md), for example, `Tollgate <notices@example.com>`. Set it for all processes, together with one of the next two settings. Without them, this server sends no email.',
+    help: 'Sender of [notice](notices.md) emails, for example, `Tollgate <notices@example.com>`. Set it for all processes, together with `NOTIFY_SMTP_URL` or `NOTIFY_RESEND_API_KEY`. Otherwise, this server sends no email.',
   },
   NOTIFY_SMTP_URL: {
     schema: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
-    help: 'SMTP server for those emails, for example, `smtps://user:password@mail.example.com`.',
+    help: 'SMTP server for notice emails, for example, `smtps://user:password@mail.example.com`.',
   },
   NOTIFY_RESEND_API_KEY: {
     schema: z.string().optional(),
-    help: 'API key of a [Resend](https://resend.com) account that sends those emails, instead of an SMTP server.',
+    help: 'API key of a [Resend](https://resend.com) account that sends notice emails, instead of an SMTP server.',
   },
   AUTH_ISSUERS: {
     schema: z.string().optional(),
     help: 'JSON list of trusted token issuers; see [authentication](authentication.md). Default in development: the local dev issuer.',
   },
+  OPERATORS: {
+    schema: z.string().optional(),
+    help: 'JSON list of the people who may use the [operator API](operators.md), each with the `iss` and `sub` of their tokens, for example, `[{"issuer": "https://login.example/", "subject": "auth0|1234"}]`. Set it for all processes with the `api` role. Default: nobody.',
+  },
   SECRET_KEYS: {
     schema: z.string().optional(),
-    help: 'Keys that encrypt stored secrets, newest first, separated by commas. Each is `id:base64`, with 32 bytes in base64. In development, a key is generated on first start.',
+    help: 'Keys that encrypt stored secrets, newest first, separated by commas. Each is `id:base64`, with 32 random bytes in base64. In development, a key is generated on first start.',
   },
   EGRESS_ALLOW: {
     schema: z.string().optional(),
-    help: 'Non-public addresses that the service may call, as `CIDR:port`, separated by commas. Default: ports 4010 to 4012 on `127.0.0.1` in development, and none in production.',
+    help: 'Non-public addresses that the service may call, as `CIDR:port`, separated by commas. Default in development: all ports on `127.0.0.1` and `::1`. If `HOST` or `PUBLIC_URL` isn’t a loopback address, only ports 4010 to 4012 on `127.0.0.1`. Default in production: none.',
+  },
+  UPSTREAM_ALLOW: {
+    schema: z.string().optional(),
+    help: 'Private addresses that endpoints can use as [upstreams](deployment.md#sell-an-api-in-your-private-network), as `CIDR:port`, or as `CIDR:port@project+project` to allow them only for some projects. Separate entries with commas. Webhooks and connectors can’t use these addresses. Set it for processes with the `api` or `gateway` role.',
+  },
+  SERVICE_ALLOW: {
+    schema: z.string().optional(),
+    help: 'Private addresses that you can use in `FACILITATOR_URL`, `RPC_URL`, and `AUTH_ISSUERS`, as `CIDR:port`, separated by commas.',
+  },
+  EGRESS_PROXY: {
+    schema: z.string().optional(),
+    help: '[Proxy](deployment.md#use-an-outgoing-proxy) for all outgoing requests except emails and traces, as `http://user:password@host:port`. The user name and password are optional.',
   },
   NETWORK: {
     schema: z
@@ -109,11 +134,19 @@ export const VARIABLES = {
       .refine((name) => name === undefined || findNetwork(name) !== undefined, {
         error: `must be one of ${NETWORK_IDS.join(', ')}`,
       }),
-    help: 'Blockchain network for payments: `eip155:8453` (Base) or `eip155:84532` (Base Sepolia, the default outside production).',
+    help: 'Blockchain network for payments, for example, `eip155:8453` (Base) or `eip155:84532` (Base Sepolia, the default outside production). Set it for all processes.',
+  },
+  NETWORKS: {
+    schema: checkedList((name) => findNetwork(name) !== undefined, `one of ${NETWORK_IDS.join(', ')}`),
+    help: 'All [networks that buyers can pay on](networks.md), preferred first, separated by commas. Set it for all processes, instead of `NETWORK`.',
   },
   FACILITATOR_URL: {
     schema: url.optional(),
     help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside production: the sandbox, or `https://x402.org/facilitator` if the sandbox is off.',
+  },
+  FACILITATOR_URLS: {
+    schema: urlsByNetwork.optional(),
+    help: 'JSON object with the facilitators of individual networks, for example, `{"eip155:137": "https://facilitator.example.com"}`. The other networks use `FACILITATOR_URL`. `FACILITATOR_TOKEN` and `FACILITATOR_KEY_ID` are sent only to the host of `FACILITATOR_URL`.',
   },
   FACILITATOR_TOKEN: {
     schema: z.string().optional(),
@@ -129,11 +162,19 @@ export const VARIABLES = {
   },
   RPC_URL: {
     schema: url.optional(),
-    help: 'URL of a JSON-RPC node for the network. Used to look up settlements with an unclear outcome. Default: a public node.',
+    help: 'URL of a JSON-RPC node, if you use only one network. Used to look up settlements with an unclear outcome. Default: a public node.',
+  },
+  RPC_URLS: {
+    schema: urlsByNetwork.optional(),
+    help: 'JSON object with the nodes of individual networks, for example, `{"eip155:8453": "https://node.example.com"}`. Default: `RPC_URL` if there is only one network, and public nodes otherwise.',
   },
   SANDBOX: {
     schema: z.enum(['on', 'off']).optional(),
-    help: 'Whether to run a local chain, token, facilitator, demo API, and funded wallet alongside the service. Default: `on` in development, unless `FACILITATOR_URL` is set or `NETWORK` uses real money.',
+    help: 'Whether to run a local chain, token, facilitator, demo API, and funded wallet alongside the service. Default: `on` in development, unless `FACILITATOR_URL` is set or a network uses real money.',
+  },
+  GRAPHQL_EXPLORER: {
+    schema: z.enum(['on', 'off']).optional(),
+    help: 'Whether to serve GraphiQL, a GraphQL explorer, to browsers that open `/graphql`. The console has its own explorer. Default: `on` in development, `off` in production.',
   },
   CONSOLE_CLIENT_ID: {
     schema: z.string().optional(),
@@ -187,13 +228,17 @@ export const VARIABLES = {
     schema: z.string().optional(),
     help: 'Client secret for `CONNECT_QUICKBOOKS_CLIENT_ID`.',
   },
+  RECENT_SIGN_IN_SECONDS: {
+    schema: wholeNumber(60, 604_800).optional(),
+    help: 'The maximum age of a sign-in, in seconds (60 to 604800), for changing a wallet, the networks, a domain, a project’s owner, or an upstream URL, for example, 900. Set it for all processes with the `api` role. [Your issuer](authentication.md#recent-sign-in) should put `auth_time` in its access tokens. Default: no limit.',
+  },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),
     help: 'How many days to keep events, deliveries, and their attempts (at least 7). They are deleted a week at a time. Payments, customers, and revenue are always kept.',
   },
   CORS_ORIGINS: {
     schema: checkedList((item) => item === '*' || isOrigin(item), 'an origin such as https://console.example'),
-    help: 'Origins of web pages that may call the API from a browser, separated by commas.',
+    help: 'Origins of web pages that may call the API from a browser, separated by commas. In development, pages from other servers on the same machine may call it, too.',
   },
   TRUSTED_PROXIES: {
     schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
@@ -201,7 +246,11 @@ export const VARIABLES = {
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    help: 'Lowest log level to write.',
+    help: 'Minimum log level.',
+  },
+  LOG_FORMAT: {
+    schema: z.enum(['json', 'text']).optional(),
+    help: 'The log format: `json` (one object per line) or `text` (human-readable). Default: `text` in a terminal in development; otherwise, `json`.',
   },
 } as const;
 

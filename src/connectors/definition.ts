@@ -53,8 +53,8 @@ export type ConnectorEvent = {
     timestamp: string;
     projectId: string;
     /**
-     * True for a test event, which someone sent manually. It must be recognizable as a test, and no money may be booked
-     * for it.
+     * True for a test event that someone sent manually. The result must be recognizable as a test and must not be
+     * booked as revenue.
      */
     test: boolean;
     data: EventPayload<K>;
@@ -75,7 +75,7 @@ export type HistoryQuestion = { endpointId: string; minutes: number };
 export type EndpointHistory = {
   /** The times when the endpoint's upstream failed, including the time of the event itself. */
   upstreamFaults: readonly string[];
-  /** The latest time since the event when a payment to the endpoint settled, or null if there was none. */
+  /** When the latest payment to the endpoint settled, or null if none has settled since the event. */
   settledAt: string | null;
 };
 
@@ -88,14 +88,14 @@ export type BuildContext = {
   memory: ConnectorMemory;
   /** This attempt's number, starting at 1. */
   attemptNumber: number;
-  /** Whether the previous attempt's request may have arrived: it was sent, but no response came back. */
+  /** Whether the previous attempt's request may have arrived: it was sent, but there was no response. */
   previousAttemptAmbiguous: boolean;
   now: Date;
   /** The result of `lookBack`, read again before a response is classified. */
   history?: EndpointHistory;
   /** The event's URL in the console, if known. */
   consoleUrl?: string;
-  /** Whether payments are settled on a local chain, whose transactions no block explorer shows. */
+  /** Whether payments are settled on a local chain. Block explorers don't show its transactions. */
   isLocalChain?: boolean;
 };
 
@@ -123,11 +123,11 @@ export type ConnectorResponse = {
 /** What a vendor's response means for the delivery. `reason` is shown to the seller and must not contain secrets. */
 export type Outcome =
   | { kind: 'delivered'; note?: string; remember?: Record<string, string> }
-  /** A temporary problem: retried on the usual schedule, but not before `afterSeconds`. */
+  /** A temporary problem: retried on the normal schedule, but not before `afterSeconds`. */
   | { kind: 'retry'; reason: string; afterSeconds?: number; remember?: Record<string, string> }
   /** This event can never be accepted. The connector continues with the next one. */
   | { kind: 'drop'; reason: string }
-  /** The seller must fix something, such as the credentials. The connector pauses and its deliveries are held. */
+  /** The seller must fix something, such as the credentials. The connector is paused, and its deliveries are held. */
   | { kind: 'pause'; reason: string }
   /** The channel, table, or workflow no longer exists. The connector is disabled. */
   | { kind: 'disable'; reason: string }
@@ -149,7 +149,7 @@ export type ClassifyContext<Config> = BuildContext & {
 export type VendorLimit = {
   count: number;
   perSeconds: number;
-  /** How many requests may start at once after a pause, if the vendor counts over a longer period. Defaults to 1. */
+  /** How many requests can start in a burst after a pause, if the vendor counts over a longer period. Defaults to 1. */
   burst?: number;
   /** How many requests a delivery usually takes. Defaults to 1. */
   requestsPerDelivery?: number;
@@ -165,17 +165,19 @@ export type VendorLimit = {
 /** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
 export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
 
-/** How sellers connect an account with the operator's app (RFC 6749 §4.1). The config's `grant` is the refresh token. */
+/**
+ * How sellers connect an account with the operator's app (RFC 6749 §4.1). The config's `grant` is the refresh token.
+ */
 export type GrantDefinition<Config> = {
   vendor: OauthVendor;
   /** The vendor's name on the button. */
   title: string;
-  /** Whether tokens come from the grant. A credential of the seller's own comes first. */
+  /** Whether to get tokens with the grant. The seller's own credential takes precedence. */
   isUsed(config: Config): boolean;
-  /** Where the seller agrees, with the scope and the vendor's own parameters. */
+  /** The URL where the seller authorizes access, including the scope and any vendor-specific parameters. */
   authorizationUrl(config: Config): string;
   /**
-   * Builds the request that exchanges the code for a refresh token. Its response is a token endpoint's.
+   * Builds the request that exchanges the code for a refresh token at the vendor's token endpoint.
    *
    * @param exchange `verifier` is for PKCE (RFC 7636).
    */
@@ -185,13 +187,15 @@ export type GrantDefinition<Config> = {
   ): ConnectorRequest;
 };
 
-/** What a vendor's token endpoint responded. `reason` is shown to the seller and must not contain secrets. */
+/**
+ * The result of a request to a vendor's token endpoint. `reason` is shown to the seller and must not contain secrets.
+ */
 export type TokenOutcome =
   | {
       kind: 'token';
       accessToken: string;
       lifetimeSeconds: number;
-      /** Set if the vendor replaces the refresh token. The one before may stop working. */
+      /** Set if the vendor replaces the refresh token. The previous one may stop working. */
       refreshToken?: string;
       /** After this time, the vendor issues no more tokens until the seller connects again. */
       credentialLifetimeSeconds?: number;
@@ -201,19 +205,19 @@ export type TokenOutcome =
   | { kind: 'pause'; reason: string };
 
 /**
- * How a connector type gets access tokens from a credential in its config that lasts longer. Like the rest of a
+ * How a connector type gets access tokens from a longer-lived credential in its config. Like the rest of a
  * definition, it is pure. Requests are then built with a config whose `accessToken` is the current token.
  */
 export type CredentialDefinition<Config> = {
-  /** The fields that tokens come from. A new value of any of them ends the tokens that came from the old one. */
+  /** The config fields with the credential. Changing any of them invalidates the tokens issued for the old values. */
   fields: readonly string[];
-  /** Whether the config has such a credential. Otherwise, it has only an access token. */
+  /** Whether the config has a longer-lived credential. Otherwise, it has only an access token. */
   isIn(config: Config): boolean;
   /**
    * Builds the request for a token.
    *
-   * @param context `refreshToken` is the latest one that the vendor issued, if it replaced the one in the config. `app` is
-   *   the operator's, if the config has a grant that is used.
+   * @param context `refreshToken` is the latest one that the vendor issued, if it replaced the one in the config. `app`
+   *   is the operator's app, if the config's grant is used.
    */
   build(
     config: Config,
@@ -225,8 +229,8 @@ export type CredentialDefinition<Config> = {
 };
 
 /**
- * A connector type. It is pure: it turns events into requests, and responses into outcomes, so both halves can be
- * tested without a network. The delivery engine takes care of sending, retrying, recording, and redacting.
+ * A connector type. It is pure: it turns events into requests, and responses into outcomes, so both can be tested
+ * without a network. The delivery engine takes care of sending, retrying, recording, and redacting.
  */
 export type ConnectorDefinition<Config = Record<string, unknown>> = {
   type: ConnectorType;
@@ -236,37 +240,40 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   description: string;
   /** The vendor's page that explains how to get the credentials. */
   documentationUrl: string;
-  /** Set this if the vendor has announced the end of the service. `on` is its last day (YYYY-MM-DD). */
+  /** Set this if the vendor has announced that it will shut down the service. `on` is its last day (YYYY-MM-DD). */
   shutdown?: { on: string; advice: string };
   /** A strict zod object. Build its fields with `fields.ts`, which marks secrets and hosts. */
   config: z.ZodType<Config>;
-  /** Set this if the config can have a credential that access tokens come from. */
+  /** Set this if the config can have a credential that is exchanged for access tokens. */
   credential?: CredentialDefinition<Config>;
-  /** Whether events of this type are sent. With `selected`, accounting connectors avoid booking a payment twice. */
+  /** Whether events of this type are sent. Accounting connectors use `selected` to avoid booking a payment twice. */
   carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
-  /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events go out in one request. */
+  /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events are sent in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
-  /** Deliveries are paced to stay within this limit. Omitted if the vendor documents none that one connector can reach. */
+  /**
+   * Deliveries are paced to stay within this limit. Omitted if the vendor documents no limit that a single connector
+   * can reach.
+   */
   vendorLimit?: VendorLimit;
   /**
-   * When a failed delivery is retried, in seconds after each failure. Set this if each attempt may take effect even if
-   * it fails: then a failed attempt isn't retried within moments either. Defaults to the schedule of webhooks.
+   * When a failed delivery is retried, in seconds after each failure. Set this if an attempt may take effect even if it
+   * fails. This also turns off quick retries. Defaults to the schedule of webhooks.
    */
   retryDelaysSeconds?: readonly number[];
   /** After this many attempts, an event whose workflow failed (status 500) is dropped. */
   maxFailedRuns?: number;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
-  /** What to do after a response with a status, or after an error of a class, if the usual advice doesn't fit. */
+  /** Advice for specific response statuses and error classes, if the default advice doesn't fit. */
   advice?: Readonly<Partial<Record<string, string>>>;
-  /** What to look up for `context.history`, if anything. */
+  /** The query for `context.history`, if one is needed. */
   lookBack?(event: ConnectorEvent, config: Config): HistoryQuestion | undefined;
   /** Builds a delivery's first request. `events` has one member unless `batch` is set. */
   build(events: readonly [ConnectorEvent, ...ConnectorEvent[]], config: Config, context: BuildContext): Built;
   classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome;
   /**
-   * Checks the credentials without side effects. Also sent regularly while the connector is paused. Omitted if the vendor
-   * has no such call.
+   * Checks the credentials without side effects. Also sent regularly while the connector is paused. Omitted if the
+   * vendor has no such call.
    */
   probe?: {
     build(config: Config): ConnectorRequest;

@@ -18,7 +18,7 @@ export type ConnectorField = Required<Pick<FieldMeta, 'title' | 'description'>> 
   example: string | null;
 };
 
-/** Describes a connector type's config fields for a form, in the order in which they are declared. */
+/** Describes a connector type's config fields for a form, in the order of their declaration. */
 export function describeFields(definition: ConnectorDefinition): ConnectorField[] {
   if (!(definition.config instanceof z.ZodObject))
     throw new Error(`${definition.type}: config must be an object schema`);
@@ -56,7 +56,7 @@ export function describeLimit({ vendorLimit }: ConnectorDefinition): string | un
   return `${count.toLocaleString('en-US')} request${count === 1 ? '' : 's'} per ${time}`;
 }
 
-/** A type's own retry schedule as text, such as `5 s, 5 min, and 2 h`; undefined if it uses the usual one. */
+/** A type's own retry schedule as text, such as `5 s, 5 min, and 2 h`; undefined if it uses the default one. */
 export function describeDelays({ retryDelaysSeconds }: ConnectorDefinition): string | undefined {
   if (!retryDelaysSeconds) return undefined;
   const inWords = (seconds: number) =>
@@ -64,7 +64,7 @@ export function describeDelays({ retryDelaysSeconds }: ConnectorDefinition): str
   return new Intl.ListFormat('en-US').format(retryDelaysSeconds.map(inWords));
 }
 
-/** The config, with each secret shown as `••••` and at most its last four characters. */
+/** The config, with each secret shown as `••••` followed by at most its last four characters. */
 export function redactConfig(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
   const secrets = new Set(
     describeFields(definition)
@@ -76,7 +76,7 @@ export function redactConfig(definition: ConnectorDefinition, config: ConnectorC
   );
 }
 
-/** The end of a document would show nothing but punctuation. */
+/** The last characters of a JSON document are just punctuation. */
 const redact = (secret: string) => (secret.trimStart().startsWith('{') ? MASK : redactSecret(secret));
 
 /** The fields that contain URLs this service will call. */
@@ -85,7 +85,7 @@ export function urlFields({ config }: ConnectorDefinition): string[] {
   return Object.keys(shape).filter((name) => findMeta(shape[name]!)?.url);
 }
 
-/** The fields that decide which host is called. */
+/** The fields that determine which host is called. */
 export function addressFields(definition: ConnectorDefinition): ConnectorField[] {
   return describeFields(definition).filter(({ decidesAddress }) => decidesAddress);
 }

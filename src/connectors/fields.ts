@@ -8,7 +8,7 @@ export type FieldMeta = {
   secret?: boolean;
   /** A URL that this service will call. It must pass the same checks as a webhook's URL. */
   url?: boolean;
-  /** This field decides which host gets the secrets, so whoever changes it must enter all of them again. */
+  /** This field determines which host gets the secrets, so anyone who changes it must enter all secrets again. */
   decidesAddress?: boolean;
   example?: string;
   choices?: readonly string[];
@@ -38,7 +38,7 @@ export function textField(meta: TextMeta): z.ZodString {
 /** A text field for an ID that may be sent as a JSON number. It is stored as text. */
 export function textOrNumberField(meta: TextMeta) {
   const { pattern, hint, maxLength, ...rest } = meta;
-  // Larger integers have already lost digits.
+  // Larger integers have already lost precision.
   const toText = (value: unknown) => (Number.isSafeInteger(value) ? String(value) : value);
   return z.preprocess(toText, textField(meta)).register(fieldMeta, rest);
 }
@@ -96,7 +96,7 @@ export function vendorUrlField(
     .register(fieldMeta, { ...rest, url: true, decidesAddress: true });
 }
 
-/** One of a few values. */
+/** A field that accepts one of a fixed set of values. */
 export function choiceField<const T extends readonly [string, ...string[]]>(choices: T, meta: FieldMeta) {
   return z.enum(choices).register(fieldMeta, { ...meta, choices });
 }

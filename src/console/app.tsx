@@ -1,20 +1,27 @@
 import { Center, Loader, MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { Provider } from 'urql';
 import { Router } from 'wouter';
 import { ApiContext, createApi } from './api/client.ts';
 import { Shell } from './layout/shell.tsx';
-import { SignInFailed, SignInPage } from './layout/sign-in.tsx';
+import { lazyPart } from './parts/lazy-part.ts';
 import { type OpenSession, openSession } from './session/open-session.ts';
 import { cssVariables, theme } from './theme.ts';
+
+const Toaster = lazyPart(() => import('./layout/toaster.tsx'), 'Toaster');
+const SignInPage = lazyPart(() => import('./layout/sign-in.tsx'), 'SignInPage');
+const SignInFailed = lazyPart<'SignInFailed', { failure: Error }>(() => import('./layout/sign-in.tsx'), 'SignInFailed');
 
 export function App() {
   return (
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-      <Notifications position="bottom-right" />
+      <Suspense>
+        <Toaster />
+      </Suspense>
       <Router base="/console">
-        <Start />
+        <Suspense fallback={<Waiting />}>
+          <Start />
+        </Suspense>
       </Router>
     </MantineProvider>
   );

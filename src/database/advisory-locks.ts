@@ -14,4 +14,6 @@ export const ADVISORY_LOCKS = {
   payer: 403,
   /** The second number is 0. */
   hosts: 404,
+  /** The second number is the hash of an account's ID. */
+  projects: 405,
 } as const;

@@ -1,15 +1,15 @@
 import type pg from 'pg';
 
-/** A statement. The server plans it once per connection, so a name must always stand for the same text. */
+/** A statement. The server plans it once per connection, so a name must always refer to the same text. */
 export type Statement = { name: string; text: string; values: readonly unknown[] };
 
 /** Runs statements in a transaction. */
 export type Writer = { query<Row>(statement: Statement): Promise<Row[]> };
 
 /**
- * The connection of a batch. Statements run in the order in which they are sent. Each one sees what the earlier ones
- * did, as well as what other transactions committed while the earlier ones waited for locks. On a connection in
- * pipeline mode, statements that are sent without waiting for each other share a round trip.
+ * The connection of a batch. Statements run in the order they are sent. Each statement sees the changes made by earlier
+ * statements, as well as changes that other transactions committed while earlier statements waited for locks. On a
+ * connection in pipeline mode, statements that are sent without waiting for each other share a round trip.
  */
 export type BatchClient = Writer & {
   /** Sends a statement together with the commit. If the statement fails, nothing is committed. */
@@ -28,7 +28,7 @@ export async function runBatch<T>(
   let previous: Promise<unknown> = Promise.resolve();
   function send(query: string | pg.QueryConfig): Promise<pg.QueryResult> {
     const result = client.pipeline ? client.query(query) : previous.then(() => client.query(query));
-    // The batch fails with the first of its errors. The others follow from it.
+    // The batch fails with its first error, because that error caused the later ones.
     result.catch(() => {});
     previous = result;
     return result;

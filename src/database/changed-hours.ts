@@ -2,9 +2,10 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Queryable } from './client.ts';
 
 /**
- * Notes the hours in which a partition's deliveries finished, because dropping a partition runs no triggers. Call this
- * in the transaction that drops the partition. Until that transaction ends, nothing is counted, not even deliveries
- * that finish in the meantime. Goes from hour to hour by index, so it reads only one delivery per hour.
+ * Records the hours when a partition's deliveries finished, because no triggers run when a partition is dropped. Call
+ * this in the transaction that drops the partition. Until that transaction ends, no deliveries are added to the
+ * rollups, not even those that finish in the meantime. Uses an index to skip from hour to hour, so it reads only one
+ * delivery per hour.
  */
 export async function noteDroppedHours(client: Queryable, partition: string): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.deliveryRollups]);
@@ -21,7 +22,7 @@ export async function noteDroppedHours(client: Queryable, partition: string): Pr
     INSERT INTO "ChangedDeliveryHour" ("projectId", "hour") SELECT "projectId", "hour" FROM found`);
 }
 
-/** Deletes from one partition and also notes the hours, because the partitioned table's triggers don't run for it. */
+/** Deletes from one partition and records the hours, because the partitioned table's triggers don't run for it. */
 export const notingHours = (deletion: string) => `
   WITH deleted AS (${deletion} RETURNING "projectId", "updatedAt", "outcome")
   INSERT INTO "ChangedDeliveryHour" ("projectId", "hour")

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import { beginChange } from '../operation.ts';
+import { beginChange, inTurn } from '../operation.ts';
 
 /** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
 const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
@@ -8,8 +8,8 @@ const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|
 type Statement = string | { text?: string };
 
 /**
- * Makes all changes obey their operation's deadline: no change is committed after the deadline, and the operation knows
- * whether a change was committed before it.
+ * Enforces an operation's deadline and turns. After the deadline, no statement starts and no change is committed, and
+ * the operation knows whether a change was committed before then. Every statement or transaction waits for its turn.
  */
 export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
   heedInTransactions(prisma);
@@ -19,7 +19,8 @@ export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
 /** Rolls back a transaction if the deadline passes before its commit. */
 function heedInTransactions(prisma: PrismaClient): void {
   const transact = prisma.$transaction.bind(prisma) as (work: unknown, options?: unknown) => Promise<unknown>;
-  const heeding = async (work: unknown, options?: unknown): Promise<unknown> => {
+  const heeding = (work: unknown, options?: unknown) => inTurn(() => commitInTime(work, options));
+  const commitInTime = async (work: unknown, options: unknown): Promise<unknown> => {
     if (typeof work !== 'function') return transact(work, options);
     let change: ReturnType<typeof beginChange>;
     const outcome = transact(async (tx: unknown) => {
@@ -38,7 +39,8 @@ function heedInTransactions(prisma: PrismaClient): void {
 /** A statement outside a transaction is a separate change. Prisma's statements also pass through here. */
 function heedInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
-  const heeding = async (...args: unknown[]): Promise<pg.QueryResult> => {
+  const heeding = (...args: unknown[]) => inTurn(() => changeInTime(args));
+  const changeInTime = async (args: unknown[]): Promise<pg.QueryResult> => {
     const change = CHANGES.test(textOf(args[0] as Statement)) ? beginChange() : undefined;
     if (!change) return query(...args);
     try {

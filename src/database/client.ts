@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -6,9 +5,11 @@ import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { heedDeadlines } from './changes.ts';
 import { forgetNames, requireSameDatabase, requireSessionDefaults } from './pooler.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
+import { replaceStaleConnections } from './stale-plans.ts';
+import { boundedStatementNames } from './statement-names.ts';
 
 export type Database = {
-  /** Frequent statements use the pool directly, and Prisma uses its connections too. */
+  /** Frequent statements use the pool directly. Prisma uses the same connections. */
   pool: pg.Pool;
   prisma: PrismaClient;
   /** Points to the PostgreSQL server itself, not to a pooler, for work that needs its own session. */
@@ -19,7 +20,7 @@ export type Database = {
 /** Where to send statements: the pool, or one of its clients. */
 export type Queryable = Pick<pg.Pool, 'query'>;
 
-/** What `prisma.$transaction(async (tx) => …)` passes to its callback. */
+/** The client that `prisma.$transaction(async (tx) => …)` passes to its callback. */
 export type Transaction = Prisma.TransactionClient;
 
 export type OpenDatabaseOptions = {
@@ -39,7 +40,7 @@ export type OpenDatabaseOptions = {
 // use indexes no matter what the statistics say, because a plan may have been made while a partition was still empty.
 //
 // Deleting a project locks its rows until the deletion is done. The queue retries instead of waiting for that. The
-// timeout is shorter than `deadlock_timeout`: if the two wait for each other, the queue gives way.
+// timeout is shorter than `deadlock_timeout`: if the queue and a deletion wait for each other, the queue backs off.
 /** For statements that never change. They are planned once, use indexes, and don't wait long for a lock. */
 export const QUEUE_SETTINGS = {
   ...SESSION_SETTINGS,
@@ -48,8 +49,8 @@ export const QUEUE_SETTINGS = {
   enable_seqscan: 'off',
 };
 /**
- * A connection without a response for this long is closed, because its server may have lost power, which the network
- * reports only after 15 minutes. This is longer than any statement may take.
+ * If a response takes longer than this, the connection is closed, because the server may have lost power, which the
+ * network reports only after 15 minutes. Every statement must finish sooner.
  */
 const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 /** For the worker: one connection to claim, one to record, one to extend leases, and one spare. */
@@ -58,7 +59,6 @@ const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 const TRANSACTION_MAX_WAIT_MILLISECONDS = 5_000;
 const TRANSACTION_TIMEOUT_MILLISECONDS = 10_000;
-const MAX_STATEMENT_NAMES = 500;
 
 /**
  * Opens the database: a pool, and Prisma on top of it. Connects once, so an invalid URL fails here and not on the first
@@ -107,7 +107,10 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
   };
 }
 
-/** Opens connections for the queue, which runs a few fixed statements all the time. Their settings need sessions. */
+/**
+ * Opens connections for the queue, which runs a few fixed statements all the time. Their settings require dedicated
+ * sessions.
+ */
 export function openQueuePool(options: {
   /** Points to the PostgreSQL server itself, not to a pooler. */
   url: string;
@@ -146,6 +149,7 @@ export function openPool({ url, poolSize, log, applicationName, onConnect, ...op
     onConnect,
   });
   surviveLostConnections(pool, log);
+  replaceStaleConnections(pool);
   return pool;
 }
 
@@ -166,24 +170,4 @@ export function applySettings(settings: Readonly<Record<string, string>>): (clie
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', (error) => log.warn({ error: error.message }, 'lost a database connection'));
-}
-
-/** Reads from partitioned tables. The best index, and the partitions that can be skipped, depend on the values. */
-const READS_HISTORY = /^SELECT .* FROM "public"\."(Event|Delivery|Attempt)"/s;
-
-/**
- * Names Prisma's statements, so that the server plans each of them once per connection. Statements whose plan depends
- * on the values stay unnamed. The number of names is limited, because a statement's text varies with the length of its
- * lists, and every name takes up memory on every connection. `''` means unnamed.
- */
-function boundedStatementNames(): (query: { sql: string }) => string {
-  const names = new Map<string, string>();
-  return ({ sql }) => {
-    const known = names.get(sql);
-    if (known !== undefined) return known;
-    if (names.size >= MAX_STATEMENT_NAMES || READS_HISTORY.test(sql)) return '';
-    const name = `prisma_${createHash('sha256').update(sql).digest('base64url').slice(0, 22)}`;
-    names.set(sql, name);
-    return name;
-  };
 }

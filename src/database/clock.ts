@@ -2,7 +2,11 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 
 const SAMPLES = 5;
-const MEASURE_EVERY_MILLISECONDS = 60_000;
+/**
+ * After a failover, the new server's clock may differ. Until every process has measured it again, their times differ
+ * too.
+ */
+const MEASURE_EVERY_MILLISECONDS = 5_000;
 
 /**
  * The database's time without a query for each call: its last known time plus the time that has passed since then on
@@ -12,13 +16,19 @@ const MEASURE_EVERY_MILLISECONDS = 60_000;
  */
 export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logger) {
   let zero = await measure();
-  const timer = setInterval(async () => {
-    try {
-      zero = await measure();
-    } catch (error) {
-      log.debug({ err: error }, 'could not read the database time; retrying');
-    }
-  }, MEASURE_EVERY_MILLISECONDS).unref();
+  let isClosed = false;
+  let timer = measureLater();
+
+  function measureLater(): NodeJS.Timeout {
+    return setTimeout(async () => {
+      try {
+        zero = await measure();
+      } catch (error) {
+        log.debug({ err: error }, 'could not read the database time; retrying');
+      }
+      if (!isClosed) timer = measureLater();
+    }, MEASURE_EVERY_MILLISECONDS).unref();
+  }
 
   /** The database's time when our monotonic clock was 0. */
   async function measure(): Promise<number> {
@@ -38,6 +48,9 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
   return {
     /** Whole milliseconds since 1970. */
     now: () => Math.floor(zero + performance.now()),
-    close: () => clearInterval(timer),
+    close(): void {
+      isClosed = true;
+      clearTimeout(timer);
+    },
   };
 }

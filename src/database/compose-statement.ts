@@ -6,12 +6,12 @@ export type Step = { text: string; values: readonly unknown[] };
 const texts = new Map<string, string>();
 
 /**
- * Combines several writes into one statement, which saves round trips and a transaction. No step sees what the others
- * write, but `result` can read what a step returns.
+ * Combines several writes into one statement, which saves round trips and a transaction. Steps don't see each other's
+ * writes, but `result` can read the rows that a step returns.
  *
- * @param name must stand for the same SQL in every call.
- * @param result what the statement returns, for example, `SELECT * FROM endpoint`, where `endpoint` is the name of a step
- *   with a `RETURNING` clause.
+ * @param name must refer to the same SQL in every call.
+ * @param result what the statement returns, for example, `SELECT * FROM endpoint`, where `endpoint` is the name of a
+ *   step with a `RETURNING` clause.
  */
 export function composeStatement(name: string, steps: Readonly<Record<string, Step>>, result: string): Statement {
   let text = texts.get(name);

@@ -5,7 +5,7 @@ const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 /**
  * Runs work on its own connection, and then closes the connection.
  *
- * @throws the driver's error if the server can't be reached, and whatever the work throws
+ * @throws the driver's error if the server can't be reached, or any error from the work
  */
 export async function withConnection<T>(
   url: string,
@@ -18,7 +18,7 @@ export async function withConnection<T>(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     keepAlive: true,
   });
-  // The statement that is running fails too. Without a listener, the event would end the process.
+  // The statement that is running reports the error. Without a listener, this event would crash the process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -28,7 +28,17 @@ export async function withConnection<T>(
   }
 }
 
-/** Where a URL points, without its user and password. */
+/**
+ * The service can't start, because it can't use its database. The message is for operators, and contains no password.
+ */
+export class UnusableDatabaseError extends Error {
+  override readonly name = 'UnusableDatabaseError';
+  constructor(url: string, cause: Error) {
+    super(`The database at DATABASE_URL (${placeOf(url)}) can't be used: ${reasonOf(cause)}.`, { cause });
+  }
+}
+
+/** A URL's target, without the user name and password. */
 export function placeOf(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `${hostname}:${port || 5432}${pathname}`;

@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import { type BatchClient, runBatch } from './batch-client.ts';
 import { applySettings, openPool, QUEUE_SETTINGS } from './client.ts';
 
-/** A write that callers wait for, and that can be made for many items at once. */
+/** A write that callers wait for, and that can handle many items at once. */
 export type BatchStep<Item, Result> = {
   /**
    * Writes the items in one transaction.
    *
-   * @returns a result for each item, in the same order. An error undoes the writes of all items.
+   * @returns a result for each item, in the same order. If it throws, none of the items are written.
    */
   run(batch: BatchClient, items: readonly Item[]): Promise<readonly Result[]>;
   /** Whether `run` is a single statement, which needs no transaction around it. */
@@ -20,26 +20,27 @@ export type BatchStep<Item, Result> = {
 
 export type Lane = ReturnType<typeof openLane>;
 
-// Each step has its own types, which its function restores.
+// Steps have different types, so the queue holds untyped items. Each step's own function casts them back.
 type Entry = { item: unknown; waitsSince: number; outcome: PromiseWithResolvers<unknown> };
 type Queue = BatchStep<unknown, unknown> & { waiting: Entry[] };
 
 const MAX_ITEMS = 64;
-/** A larger item would hold up all the others. */
+/** Items larger than this are written alone, because they would hold up the others. */
 const LARGE_BYTES = 128 * 1024;
 const MAX_BYTES = 1024 * 1024;
 const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 
 /**
- * Writes for concurrent callers together: while one batch is being written, the next one fills up, so batches grow with the
- * load, and a lone item never waits for others to arrive. All steps share one connection, because fewer, larger batches
- * cost the least. The connection is in pipeline mode, because a lone item spends most of its time on round trips.
+ * Writes the items of concurrent callers together. While one batch is being written, the next one fills up, so batches
+ * grow with the load, and a lone item never waits for others to arrive. All steps share one connection, because fewer,
+ * larger batches cost the least. The connection is in pipeline mode, because a lone item spends most of its time on
+ * round trips.
  *
- * If a batch fails, each of its items is retried alone on a connection from `pool`. So an item fails only for its own
- * reasons, and an item that waits for a lock holds up the others only briefly. If a connection is lost, an item can be
- * tried twice, so steps must tolerate that.
+ * If a batch fails, each of its items is retried alone on a connection from `pool`. As a result, an item fails only for
+ * its own reasons, and an item that waits for a lock holds up the others only briefly. If a connection is lost, an item
+ * can be tried twice, so steps must tolerate that.
  *
- * @param options `url` points to the server itself, because the connection's settings must last.
+ * @param options `url` points to the server itself, because the connection's settings must persist.
  */
 export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: Logger }) {
   const own = openPool({
@@ -55,7 +56,7 @@ export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: 
     // Requests that arrived at the same time share the first batch.
     await new Promise(setImmediate);
     for (let queue = longestWaiting(queues); queue; queue = longestWaiting(queues)) await writeTogether(queue);
-    // In the same tick as the last check, so no item is left behind.
+    // Runs in the same tick as the last check, so no item is left behind.
     working = undefined;
   }
 
@@ -92,7 +93,7 @@ export function openLane({ url, pool, log }: { url: string; pool: pg.Pool; log: 
       };
     },
 
-    /** Finishes what was started. */
+    /** Finishes the writes in progress. */
     async close(): Promise<void> {
       await working;
       await Promise.all(alone);
@@ -106,7 +107,7 @@ function longestWaiting(queues: readonly Queue[]): Queue | undefined {
   return waiting.sort((a, b) => a.waiting[0]!.waitsSince - b.waiting[0]!.waitsSince)[0];
 }
 
-/** Takes as many items as fit into a batch. The others keep their order. */
+/** Takes as many items as fit into a batch. The rest keep their order. */
 function takeBatch(queue: Queue): Entry[] {
   const { keyOf, bytesOf } = queue;
   const taken: Entry[] = [];

@@ -1,22 +1,37 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pRetry from 'p-retry';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { closeOlderConnections } from './close-older-connections.ts';
 import { withConnection } from './connection.ts';
+import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 /** This version's migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
-/** A migration takes as long as it needs. */
+/** A migration runs for as long as it needs, but doesn't wait long for a lock. */
 const SETTINGS = {
   ...SESSION_SETTINGS,
   statement_timeout: '0',
-  lock_timeout: '0',
+  lock_timeout: GIVE_WAY_LOCK_TIMEOUT,
   idle_in_transaction_session_timeout: '0',
 };
+
+/** Processes that run the previous release keep working between attempts. A backup can hold its locks for hours. */
+const LOCK_RETRIES = {
+  retries: Number.POSITIVE_INFINITY,
+  minTimeout: 500,
+  maxTimeout: 30_000,
+  factor: 2,
+  randomize: true,
+};
+
+/** How long to wait for other processes' transactions before leaving their connections alone. */
+const MAX_BUSY_MILLISECONDS = 5_000;
 
 type Migration = { name: string; sql: string; checksum: string };
 type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
@@ -48,8 +63,8 @@ const CREATE_HISTORY = `
 
 /**
  * Updates the database: applies the missing migrations in `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
- * order of their names, each in its own transaction. Several processes can call it at once: one does the work, and the
- * others wait and find nothing left to do.
+ * order of their names, each in its own transaction. If other transactions are in the way, it tries again until it gets
+ * the locks. Several processes can call it at once: one does the work, and the others wait and find nothing left to do.
  *
  * @param directUrl points to the server itself, because the lock lasts as long as the session
  * @returns the names of the migrations that this call applied
@@ -64,17 +79,24 @@ export async function applyMigrations(
   // Closing the connection releases the lock.
   return withConnection(directUrl, 'tollgate-migrations', async (client) => {
     await client.query(setForSession(SETTINGS));
-    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
+    await waitForOtherRuns(client);
     await client.query(CREATE_HISTORY);
     const recorded = await readHistory(client);
     const state = compare(migrations, recorded);
     refuseDivergence(state, log);
 
     const applied: string[] = [];
+    const isUpgrade = recorded.size > 0;
     for (const migration of migrations.filter(({ name }) => state.pending.includes(name))) {
-      await applyMigration(client, migration);
-      log.info({ migration: migration.name }, 'migration applied');
+      await applyOnceUnlocked(client, migration, log);
+      log.debug({ migration: migration.name }, 'migration applied');
       applied.push(migration.name);
+      // The next migration may have to wait for hours.
+      if (isUpgrade) await replaceOlderConnections(client, 0, log);
+    }
+    if (applied.length > 0) {
+      log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
+      if (isUpgrade) await replaceOlderConnections(client, MAX_BUSY_MILLISECONDS, log);
     }
     return { applied };
   });
@@ -128,13 +150,41 @@ function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logg
   }
   if (edited[0]) {
     throw new Error(
-      `The migration ${edited[0]} was edited after this database applied it. Restore the original file and put the ` +
-        'change into a new migration.',
+      `The migration ${edited[0]} was edited after this database applied it. Restore the original file, and put the ` +
+        'change in a new migration.',
     );
   }
   if (unknown.length > 0) {
     log.warn({ migrations: unknown }, 'the database was upgraded by a newer version and has unknown migrations');
   }
+}
+
+/** Another process's migrations can take a long time, so this lock has no time limit. */
+async function waitForOtherRuns(client: pg.Client): Promise<void> {
+  await client.query(`SET lock_timeout = 0`);
+  await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
+  await client.query(`SET lock_timeout = '${SETTINGS.lock_timeout}'`);
+}
+
+/** Prevents errors in the other processes. If this fails, the migrations have still been applied. */
+async function replaceOlderConnections(client: pg.Client, waitMilliseconds: number, log: Logger): Promise<void> {
+  await closeOlderConnections(client, waitMilliseconds).catch((error) =>
+    log.warn({ err: error }, 'could not close connections from before the migrations'),
+  );
+}
+
+async function applyOnceUnlocked(client: pg.Client, migration: Migration, log: Logger): Promise<void> {
+  await pRetry(() => applyMigration(client, migration), {
+    ...LOCK_RETRIES,
+    shouldRetry: ({ error }) => isLockConflict(error.cause),
+    onFailedAttempt: ({ error }) => {
+      if (!isLockConflict(error.cause)) return;
+      log.warn(
+        { migration: migration.name },
+        'a migration is waiting for locks that other transactions hold; retrying',
+      );
+    },
+  });
 }
 
 async function applyMigration(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {

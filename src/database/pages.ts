@@ -1,14 +1,22 @@
 import type { Queryable } from './client.ts';
-
-/** A window into a project's list, newest first, and how Prisma loads its items. A negative `take` counts from the end. */
-export type PageQuery = { where?: { id?: { lt?: string; gt?: string } }; take: number };
-
-type Batch<Row> = { projectIds: Set<string>; pages: Promise<ReadonlyMap<string, Row[]>> };
+import { COUNT_AT_MOST, exactCount } from './count-limit.ts';
+import { marked, type TenantFilter, type VisibleProjectId } from './tenant-filter.ts';
 
 /**
- * Loads pages of projects' lists. Pages that are requested for the same caller in the same turn of the event loop (for
- * example, a list under each of several projects) take two statements together: one finds the IDs on each page, because
- * Prisma can't limit the items of each project, and one loads the items.
+ * A window into a project's list, newest first, and how Prisma loads its items. A negative `take` counts from the end.
+ */
+export type PageQuery = { where?: { id?: { lt?: string; gt?: string } }; take: number };
+
+/** The contents of a page. */
+type PageFilter = TenantFilter & { AND?: object[]; id?: { in: string[] } };
+
+type CountBatch = { projectIds: Set<VisibleProjectId>; counts: Promise<ReadonlyMap<string, number>> };
+type Batch<Row> = { projectIds: Set<VisibleProjectId>; pages: Promise<ReadonlyMap<string, Row[]>> };
+
+/**
+ * Loads pages of projects' lists. Pages requested for the same caller in the same turn of the event loop (for example,
+ * a list under each of several projects) share two statements: one finds the IDs on each page, because Prisma can't
+ * limit the items of each project, and one loads the items.
  *
  * @param table the table that has the columns `projectId` and `id`.
  * @param condition an SQL condition for its rows. `find` must apply it too.
@@ -18,19 +26,26 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
   db: Queryable;
   table: string;
   condition?: string;
-  find: (query: Omit<Query, 'where' | 'take'>, which: { where: object; take?: number }) => Promise<Row[]>;
+  find: (query: Omit<Query, 'where' | 'take'>, which: { where: PageFilter; take?: number }) => Promise<Row[]>;
 }) {
   const { db, table, condition = 'true', find } = options;
   const batches = new WeakMap<object, Map<string, Batch<Row>>>();
 
-  /** @param caller pages are loaded together only if this is the same object. */
-  async function load(caller: object, projectId: string, query: Query): Promise<Row[]> {
+  /**
+   * @param caller pages are loaded together only if this is the same object.
+   * @param filter a Prisma filter. Filtered pages are loaded one by one.
+   */
+  async function load(caller: object, projectId: VisibleProjectId, query: Query, filter: object = {}): Promise<Row[]> {
+    if (Object.keys(filter).length > 0) {
+      const { where = {}, take, ...rest } = query;
+      return find(rest, { where: marked({ AND: [{ projectId }, where, filter] }), take });
+    }
     const ofCaller = batches.get(caller) ?? new Map<string, Batch<Row>>();
     batches.set(caller, ofCaller);
     const key = JSON.stringify(query);
     let batch = ofCaller.get(key);
     if (!batch) {
-      const projectIds = new Set<string>();
+      const projectIds = new Set<VisibleProjectId>();
       const isFull = new Promise((resolve) => process.nextTick(resolve)).then(() => ofCaller.delete(key));
       batch = { projectIds, pages: isFull.then(() => loadAll([...projectIds], query)) };
       ofCaller.set(key, batch);
@@ -39,17 +54,20 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
     return (await batch.pages).get(projectId) ?? [];
   }
 
-  async function loadAll(projectIds: readonly string[], query: Query): Promise<ReadonlyMap<string, Row[]>> {
+  async function loadAll(projectIds: readonly VisibleProjectId[], query: Query): Promise<ReadonlyMap<string, Row[]>> {
     const { where = {}, take, ...rest } = query;
     const [only, ...others] = projectIds;
     if (others.length === 0) {
-      return new Map([[only!, await find(rest, { where: { AND: [where, { projectId: only }] }, take })]]);
+      return new Map([[only!, await find(rest, { where: marked({ AND: [{ projectId: only }, where] }), take })]]);
     }
     const ids = await idsOnPages(projectIds, query);
-    return Map.groupBy(await find(rest, { where: { id: { in: ids } } }), ({ projectId }) => projectId);
+    return Map.groupBy(await find(rest, { where: marked({ id: { in: ids } }) }), ({ projectId }) => projectId);
   }
 
-  async function idsOnPages(projectIds: readonly string[], { where: { id } = {}, take }: Query): Promise<string[]> {
+  async function idsOnPages(
+    projectIds: readonly VisibleProjectId[],
+    { where: { id } = {}, take }: Query,
+  ): Promise<string[]> {
     const values: unknown[] = [projectIds, Math.abs(take)];
     const bounds = [
       ...(id?.lt === undefined ? [] : [`AND "id" < $${values.push(id.lt)}`]),
@@ -63,5 +81,41 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
     return (await db.query<{ id: string }>(text, values)).rows.map((row) => row.id);
   }
 
-  return { load };
+  const counts = new WeakMap<object, CountBatch>();
+
+  /**
+   * The number of items in a project's list. Null above `COUNT_LIMIT`. Counts requested for the same caller in the same
+   * turn of the event loop share one statement.
+   *
+   * @param filter a Prisma filter. Filtered lists are counted one by one.
+   */
+  async function count(caller: object, projectId: VisibleProjectId, filter: object = {}): Promise<number | null> {
+    if (Object.keys(filter).length > 0) {
+      const query = { select: { id: true } } as unknown as Omit<Query, 'where' | 'take'>;
+      const found = await find(query, { where: marked({ AND: [{ projectId }, filter] }), take: COUNT_AT_MOST });
+      return exactCount(found.length);
+    }
+    let batch = counts.get(caller);
+    if (!batch) {
+      const projectIds = new Set<VisibleProjectId>();
+      const isFull = new Promise((resolve) => process.nextTick(resolve)).then(() => counts.delete(caller));
+      batch = { projectIds, counts: isFull.then(() => countEach([...projectIds])) };
+      counts.set(caller, batch);
+    }
+    batch.projectIds.add(projectId);
+    return exactCount((await batch.counts).get(projectId) ?? 0);
+  }
+
+  async function countEach(projectIds: readonly VisibleProjectId[]): Promise<ReadonlyMap<string, number>> {
+    const text = `
+      SELECT project."id", item."count" FROM unnest($1::text[]) AS project("id") CROSS JOIN LATERAL (
+        SELECT count(*)::int AS "count" FROM (
+          SELECT 1 FROM "${table}" WHERE "projectId" = project."id" AND ${condition} LIMIT $2
+        ) AS counted
+      ) AS item`;
+    const { rows } = await db.query<{ id: string; count: number }>(text, [projectIds, COUNT_AT_MOST]);
+    return new Map(rows.map((row) => [row.id, row.count]));
+  }
+
+  return { load, count };
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { noteDroppedHours, notingHours } from './changed-hours.ts';
+import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
 
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
@@ -18,8 +19,8 @@ export type PartitionKeeperOptions = {
 export type PartitionRound = { created: string[]; dropped: string[] };
 
 /**
- * The tables that are partitioned by the time at the start of an ID, in the order of deletion: children before their
- * parents.
+ * The tables that are partitioned by the time at the start of their IDs, in the order of deletion: children before
+ * their parents.
  */
 const TABLES = [
   { name: 'Attempt', key: 'deliveryId', type: 'Delivery', fillPercent: 100 },
@@ -31,22 +32,15 @@ type Table = (typeof TABLES)[number];
 
 const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
-/** How far in advance partitions are created. Rows that fit into none of them go to the default partition. */
+/** How far in advance partitions are created. Rows that don't fit any partition go to the default one. */
 const AHEAD_MILLISECONDS = 3 * WIDTH_MILLISECONDS;
 /** A delivery may be created up to a day later than its event. That day is searched one hour at a time. */
 const STRAY_STEPS = 24;
 const STRAY_STEP_MILLISECONDS = DAY_MILLISECONDS / STRAY_STEPS;
 const ROUND_MILLISECONDS = 60 * 60_000;
-/**
- * Other statements queue up behind a statement that is waiting for its lock, so it must not wait long. The timeout is
- * shorter than `deadlock_timeout`, so in a deadlock, this side gives way.
- */
-const LOCK_TIMEOUT_MILLISECONDS = 200;
 const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
 const MAX_TRIES = 20;
 const PAUSE_MILLISECONDS = 500;
-/** lock_not_available, deadlock_detected: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const LOCK_CODES: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 
 /** Creates upcoming partitions and drops expired ones, in one process at a time. */
 export function createPartitionKeeper(options: PartitionKeeperOptions) {
@@ -132,7 +126,7 @@ export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<n
 
 type Partition = {
   name: string;
-  /** The smallest ID in it, or null for the very first partition. */
+  /** The partition's smallest possible ID, or null for the very first partition. */
   from: string | null;
   /** Milliseconds since 1970. */
   ends: number;
@@ -141,7 +135,7 @@ type Partition = {
 /** Matches `FOR VALUES FROM ('evt_…') TO ('evt_…')` and `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, not `DEFAULT`. */
 const BOUNDS = /^FOR VALUES FROM \((?:'(\w+)'|MINVALUE)\) TO \('(\w+)'\)$/;
 
-/** All partitions except the default one, with the time at which each ends. */
+/** All partitions except the default one, with their end times. */
 async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Promise<Partition[]> {
   const { rows } = await db.query<{ name: string; bounds: string }>(
     `SELECT c.relname AS "name", pg_get_expr(c.relpartbound, c.oid) AS "bounds"
@@ -157,7 +151,10 @@ async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Prom
 const lastEnd = (partitions: readonly Partition[]) => Math.max(...partitions.map(({ ends }) => ends));
 const weekOf = (milliseconds: number) => Math.floor(milliseconds / WIDTH_MILLISECONDS) * WIDTH_MILLISECONDS;
 
-/** At this time, everything created before the returned time has been dropped. Both are milliseconds since 1970. */
+/**
+ * The creation time of the oldest items that are still kept at the given time. Everything older has been dropped by
+ * then. Both times are in milliseconds since 1970.
+ */
 export const firstKeptAt = (milliseconds: number, retentionDays: number): number =>
   weekOf(milliseconds - retentionDays * DAY_MILLISECONDS);
 
@@ -216,8 +213,8 @@ async function dropPartition(client: pg.PoolClient, table: Table, { name, ends }
 
 /**
  * Deletes deliveries that would outlive their event because they were created after the end of its partition. Both are
- * created in one transaction, so such deliveries are always right after the partition boundary. Works in steps, so that
- * each one is short.
+ * created in one transaction, so these deliveries are always right after the partition boundary. Works in steps, so
+ * that each one is short.
  */
 async function deleteOrphans(
   inTurn: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,
@@ -243,7 +240,7 @@ async function inShortTransaction<T>(
     try {
       await client.query(`
         BEGIN;
-        SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MILLISECONDS};
+        SET LOCAL lock_timeout = '${GIVE_WAY_LOCK_TIMEOUT}';
         SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS}`);
       const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
         ADVISORY_LOCKS.partitions,
@@ -253,8 +250,7 @@ async function inShortTransaction<T>(
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      const isLocked = error instanceof Error && 'code' in error && LOCK_CODES.has(error.code);
-      if (!isLocked || tries === MAX_TRIES) throw error;
+      if (!isLockConflict(error) || tries === MAX_TRIES) throw error;
     } finally {
       client.release();
     }

@@ -3,7 +3,10 @@ import { placeOf, reasonOf, withConnection } from './connection.ts';
 import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
 
-/** The service can't use a pooler as it is set up. `setting` is the one to check, and `advice` says how to fix it. */
+/**
+ * The service can't use a pooler as currently configured. `setting` is the variable to check, and `advice` says how to
+ * fix it.
+ */
 export class PoolerSettingsError extends Error {
   override readonly name = 'PoolerSettingsError';
   readonly setting: 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
@@ -53,7 +56,7 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
   const found = missing.map(({ name, value }) => `${name} is ${value}`).join(', ');
   throw new PoolerSettingsError(
     'DATABASE_URL',
-    `The pooler at DATABASE_URL does not give its sessions the required settings: ${found}.`,
+    `Sessions from the pooler at DATABASE_URL do not have the required settings. Currently, ${found}.`,
     `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
   );
 }

@@ -3,13 +3,13 @@ import type pg from 'pg';
 
 /** Results are reused for this long, so frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
-/** Almost a whole PostgreSQL page (8 KiB), so two rows don't fit into one. */
+/** Almost a whole PostgreSQL page (8 KiB), so two rows don't fit on one page. */
 const ROW_BYTES = 7_000;
 
 /**
  * Checks that the database accepts writes. When a disk is full, reads still work, and so do writes that fit into
- * existing pages. So this writes a row that needs a new page, rolls it back, and waits until the commit is on disk. No
- * other transaction waits for this one, and the next vacuum cleans up.
+ * existing pages. To detect a full disk, the check writes a row that needs a new page, rolls it back, and waits until
+ * the commit is on disk. No other transaction waits for this one, and the next vacuum cleans up.
  *
  * @returns a function that rejects with the driver's error while the database doesn't accept writes.
  */
@@ -33,7 +33,7 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
 async function writeAndTakeBack(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // One message, so poolers and slow networks see one short transaction. The savepoint's row is dead
+    // Sent as one message, so poolers and slow networks see one short transaction. The savepoint's row is dead
     // immediately, but the commit is written to disk like any other.
     await client.query(`BEGIN; SET LOCAL synchronous_commit = on; SAVEPOINT written;
       INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${randomUUID()}', repeat('x', ${ROW_BYTES}));

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { beforeTimeIsUp } from '../operation.ts';
+import { type AccountTurns, beforeTimeIsUp, inTurnOf } from '../operation.ts';
 import { applySettings, type Database, openPool, type Queryable } from './client.ts';
 import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
@@ -9,7 +9,7 @@ import { SESSION_SETTINGS } from './session-settings.ts';
 /** Where statistics are read: the primary server, or a replica that may be a few seconds behind it. */
 export type StatisticsSource = {
   $queryRaw<T>(query: TemplateStringsArray | Prisma.Sql, ...values: unknown[]): Promise<T>;
-  /** For constant statements. */
+  /** Runs statements whose text never changes. */
   $queryRawUnsafe<T>(statement: string, ...values: unknown[]): Promise<T>;
 };
 
@@ -18,22 +18,31 @@ export const MAX_LAG_MILLISECONDS = 10_000;
 const MEASURE_EVERY_MILLISECONDS = 1_000;
 /** A replica that doesn't respond must not hold up requests. */
 const PROBE_TIMEOUT_MILLISECONDS = 2_000;
-/** A connection without a response for this long is closed. This is longer than any statement may take. */
+/** If a response takes longer than this, the connection is closed. Every statement must finish sooner. */
 const ANSWER_TIMEOUT_MILLISECONDS = 20_000;
 const REPLICA_POOL_SIZE = 4;
+/** A quarter of the connections, because everyone else has to share the rest. */
+export const REPLICA_CONNECTIONS_PER_ACCOUNT = Math.max(1, Math.floor(REPLICA_POOL_SIZE / 4));
 
 /** A moment on this process's monotonic clock, and how much the primary server had written by then. */
 type Mark = { at: number; written: bigint };
 
 /**
  * Opens a replica for statistics. While it is unreachable, further behind than `MAX_LAG_MILLISECONDS`, or not a standby
- * of this database, statistics are read from the primary server. If the replica fails to return some statistics, these
- * come from the primary server too.
+ * of this database, statistics are read from the primary server. If a read on the replica fails, it is repeated on the
+ * primary server.
  */
-export function openReplica({ db, url, log }: { db: Database; url: string; log: Logger }) {
+export function openReplica(options: {
+  db: Database;
+  url: string;
+  log: Logger;
+  /** Decides when an account may use a connection to the replica. */
+  turns: AccountTurns;
+}) {
+  const { db, url, log, turns } = options;
   const shared = { url, log, applicationName: 'tollgate-statistics', onConnect: applySettings(SESSION_SETTINGS) };
   const pool = openPool({ ...shared, poolSize: REPLICA_POOL_SIZE, query_timeout: ANSWER_TIMEOUT_MILLISECONDS });
-  // Measurements don't wait for statistics: a busy replica must not be mistaken for one that is down.
+  // Measurements use their own connection, so that a busy replica isn't mistaken for one that is down.
   const probe = openPool({
     ...{ ...shared, poolSize: 1 },
     ...{ connectionTimeoutMillis: PROBE_TIMEOUT_MILLISECONDS, query_timeout: PROBE_TIMEOUT_MILLISECONDS },
@@ -57,8 +66,8 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
   }
 
   /**
-   * Compares positions in the log of changes. Times can't tell a replica that has lost its connection from one whose
-   * primary server has nothing to do.
+   * Compares positions in the write-ahead log. Times can't distinguish a replica that has lost its connection from one
+   * whose primary server is idle.
    */
   async function measure(): Promise<void> {
     const at = performance.now();
@@ -72,7 +81,7 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
 
   const isFresh = () => performance.now() - freshAt <= MAX_LAG_MILLISECONDS;
 
-  /** Uses the replica again only after the next good measurement. */
+  /** Uses the replica again only after the next successful measurement. */
   function distrust({ message }: Error): void {
     freshAt = Number.NEGATIVE_INFINITY;
     report(message);
@@ -87,12 +96,12 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
   async function read<T>(run: (source: PrismaClient) => Promise<T>): Promise<T> {
     if (isFresh()) {
       try {
-        return await run(prisma);
+        return await inTurnOf(turns, () => run(prisma));
       } catch (error) {
         log.debug({ err: error }, 'the replica failed to return statistics');
       }
     }
-    // Not after the deadline: a read that takes the replica too long must not end up on the primary server too.
+    // Not retried after the deadline: a read that takes too long on the replica must not run on the primary server too.
     return beforeTimeIsUp(() => run(db.prisma));
   }
 
@@ -113,7 +122,7 @@ export function openReplica({ db, url, log }: { db: Database; url: string; log: 
   };
 }
 
-/** The primary server's identity, and its position in the log of changes in bytes. */
+/** The primary server's identity, and its position in the write-ahead log in bytes. */
 export async function readPrimary(db: Queryable): Promise<{ identity: string; written: bigint }> {
   const { rows } = await db.query<{ identity: string; written: string }>(
     `SELECT ${IDENTITY} AS "identity", (pg_current_wal_lsn() - '0/0')::text AS "written"`,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * Claims a round of periodic work that only one process at a time does.
+ * Claims a round of periodic work that only one process does at a time.
  *
  * @returns whether a period has passed since any process last started a round with this name.
  */

@@ -1,6 +1,6 @@
 /**
- * The settings of every session. Prisma's adapter reads and writes times without their offset, so sessions must use UTC.
- * A session that exceeds a timeout no longer has a caller, because requests end within 15 s.
+ * The settings of every session. Prisma's adapter reads and writes times without an offset, so sessions must use UTC.
+ * By the time a timeout ends a statement, its caller is no longer waiting, because requests end within 15 s.
  */
 export const SESSION_SETTINGS = {
   TimeZone: 'UTC',

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { isStalePlan } from './stale-plans.ts';
 
 /**
  * Codes for temporary PostgreSQL errors, or their classes (the first two characters):
@@ -46,8 +47,8 @@ const RETRY_AFTER_SECONDS = 1;
 const MAX_CAUSES = 8;
 
 /**
- * The `UNAVAILABLE` error for a database that is temporarily unreachable, shutting down, out of space, or read-only.
- * Undefined for all other errors, which are bugs in this service.
+ * The `UNAVAILABLE` error for a database that is temporarily unreachable, shutting down, out of space, read-only, or
+ * just migrated. Undefined for all other errors, which are bugs in this service.
  */
 export function unavailability(error: unknown): AppError | undefined {
   if (!causesOf(error).some(isPassing)) return undefined;
@@ -59,6 +60,7 @@ type Fault = {
   originalCode?: unknown;
   kind?: unknown;
   message?: unknown;
+  routine?: unknown;
   cause?: unknown;
   errors?: unknown;
   meta?: { driverAdapterError?: unknown };
@@ -81,11 +83,12 @@ function causesOf(error: unknown): Fault[] {
   return found;
 }
 
-function isPassing({ code, originalCode, kind, message }: Fault): boolean {
+function isPassing({ code, originalCode, kind, message, routine }: Fault): boolean {
   return (
     [code, originalCode].some((each) => typeof each === 'string' && isPassingCode(each)) ||
     (typeof kind === 'string' && KINDS.has(kind)) ||
-    (typeof message === 'string' && DRIVER.test(message))
+    (typeof message === 'string' && DRIVER.test(message)) ||
+    isStalePlan({ message, routine })
   );
 }
 

@@ -6,11 +6,11 @@ export type DeliverySettings = {
   version: string;
   /** The maximum number of deliveries that this process holds at once. */
   maxInFlight: number;
-  /** The number of deliveries that each destination may always have in flight. */
+  /** The guaranteed number of deliveries in flight for each destination. */
   perDestination: number;
-  /** The maximum number of deliveries that a destination may have in flight while there is room. */
+  /** The maximum number of deliveries in flight for a destination while there is room. */
   maxPerDestination: number;
-  /** The number of extra deliveries that may be claimed for a destination and wait in this process. */
+  /** The maximum number of extra deliveries per destination that this process may claim and hold. */
   claimedAhead: number;
   /** The maximum number of deliveries in flight to one origin (scheme, host, and port), across all accounts. */
   maxPerOrigin: number;

@@ -48,7 +48,7 @@ export type DeliveryWorkerOptions = {
 
 export type DeliveryWorker = {
   start(): void;
-  /** Stops claiming, lets deliveries in flight finish, and releases the leases of those that don't finish in time. */
+  /** Stops claiming, waits for deliveries in flight, and releases the leases of those that don't finish in time. */
   stop(): Promise<void>;
   stats(): { inFlight: number; failingDestinations: number; attempts: number; delivered: number; failed: number };
 };

@@ -10,7 +10,7 @@ export type Cidr = [Address, number];
 // it also excludes other addresses that ipaddr.js calls unicast, such as the IPv4-compatible `::127.0.0.1`.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// In a public range, but the host of every Azure machine responds at this address:
+// This address is in a public range, but on every Azure machine, it reaches the machine's host:
 // https://learn.microsoft.com/en-us/azure/virtual-network/what-is-ip-address-168-63-129-16
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
@@ -23,8 +23,8 @@ const AZURE_WIRE_SERVER = '168.63.129.16';
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return ipaddr.parse(text);
   if (!isIPv6(text) || text.includes('%')) return undefined;
-  // ipaddr.js confuses the IPv4-compatible `::8.8.8.8`, as resolvers print it, with the IPv4-mapped `::ffff:8.8.8.8`. URL
-  // writes every address in hexadecimal, which is unambiguous.
+  // ipaddr.js confuses the IPv4-compatible `::8.8.8.8`, as resolvers print it, with the IPv4-mapped `::ffff:8.8.8.8`.
+  // URL writes every address in hexadecimal, which is unambiguous.
   return ipaddr.process(new URL(`http://[${text}]`).hostname.slice(1, -1));
 }
 
@@ -34,6 +34,11 @@ export function isPublicAddress(text: string): boolean {
   if (address?.range() !== 'unicast') return false;
   if (address.kind() === 'ipv6') return address.match(GLOBAL_UNICAST);
   return address.toString() !== AZURE_WIRE_SERVER;
+}
+
+/** Whether a server that listens on `host` can be reached only from its own machine. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** Whether two ranges overlap. */

@@ -6,10 +6,14 @@ export type EgressAllow = {
   /** Whether an entry covers this address and port. */
   permits: (address: string, port: number) => boolean;
   /**
-   * Whether any entry covers this port. If so, a host name on this port may be permitted, depending on the address it
-   * resolves to.
+   * Whether a host name on this port may be permitted, depending on the address it resolves to. `isLocal` names belong
+   * to this machine or the local network. Entries that allow every port on this machine cover only local names.
    */
-  coversPort: (port: number) => boolean;
+  coversPort: (port: number, isLocal: boolean) => boolean;
+  /** Whether any entry is for this port alone, rather than for every port. */
+  namesPort: (port: number) => boolean;
+  /** All entries, as written. */
+  entries: string[];
   /** The entries that include this machine, as written. */
   loopbackEntries: string[];
   /** The entries that include private networks (and loopback), as written. */
@@ -22,8 +26,8 @@ const ENTRY_PATTERN = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))\/(\d{1,3}):(\*|\d{1,5})$
 
 const cidrs = (...texts: string[]): Cidr[] => texts.map((text) => ipaddr.parseCIDR(text));
 
-// Cloud metadata services give credentials to any caller, and the translated ranges are other spellings of all IPv4
-// addresses, including those of metadata services.
+// Cloud metadata services give credentials to any caller, and the translation ranges can express every IPv4 address,
+// including those of metadata services.
 const NEVER_ALLOWED = cidrs(
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
   ...['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
@@ -32,8 +36,8 @@ const LOOPBACK = cidrs('0.0.0.0/8', '127.0.0.0/8', '::/127');
 const PRIVATE = [...LOOPBACK, ...cidrs('10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7')];
 
 /**
- * Parses a comma-separated list of `<network>/<prefix length>:<port>`. The port is a number or `*`, and IPv6 networks are in
- * brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty list allows nothing.
+ * Parses a comma-separated list of `<network>/<prefix length>:<port>`. The port is a number or `*`, and IPv6 networks
+ * are in brackets: `127.0.0.1/32:4010, 10.0.0.0/8:*, [::1]/128:4010`. An empty list allows nothing.
  *
  * @throws Error that names the entry and the problem. Link-local and metadata addresses are never accepted.
  */
@@ -42,16 +46,39 @@ export function parseEgressAllow(text: string): EgressAllow {
   const within = (ranges: Cidr[]) =>
     entries.filter((entry) => ranges.some((range) => rangesOverlap(range, entry.range))).map((entry) => entry.text);
   const coversPort = (entry: Entry, port: number) => entry.port === undefined || entry.port === port;
+  const isThisMachine = ({ range }: Entry) => LOOPBACK.some((loopback) => contains(loopback, range));
   return {
     permits(addressText, port) {
       const address = parseAddress(addressText);
       if (!address) return false;
       return entries.some((entry) => coversPort(entry, port) && rangesOverlap([address, 128], entry.range));
     },
-    coversPort: (port) => entries.some((entry) => coversPort(entry, port)),
+    coversPort: (port, isLocal) =>
+      entries.some(
+        (entry) => coversPort(entry, port) && (isLocal || entry.port !== undefined || !isThisMachine(entry)),
+      ),
+    namesPort: (port) => entries.some((entry) => entry.port === port),
+    entries: entries.map(({ text }) => text),
     loopbackEntries: within(LOOPBACK),
     privateEntries: within(PRIVATE),
   };
+}
+
+/** Combines allow-lists: permits everything that at least one of them permits. */
+export function anyOf(...lists: EgressAllow[]): EgressAllow {
+  return {
+    permits: (address, port) => lists.some((list) => list.permits(address, port)),
+    coversPort: (port, isLocal) => lists.some((list) => list.coversPort(port, isLocal)),
+    namesPort: (port) => lists.some((list) => list.namesPort(port)),
+    entries: lists.flatMap(({ entries }) => entries),
+    loopbackEntries: lists.flatMap(({ loopbackEntries }) => loopbackEntries),
+    privateEntries: lists.flatMap(({ privateEntries }) => privateEntries),
+  };
+}
+
+/** The prefix length of an entry's network, in bits. */
+export function prefixBitsOf(entry: string): number {
+  return Number(/\/(\d+):/.exec(entry)![1]);
 }
 
 function parseEntry(text: string): Entry {
@@ -75,6 +102,11 @@ function parseEntry(text: string): Entry {
     return fail('it includes link-local, cloud metadata, or translated addresses, which are never allowed.');
   }
   return { text, range, port };
+}
+
+/** Whether one range lies entirely within another. */
+function contains(outer: Cidr, inner: Cidr): boolean {
+  return inner[1] >= outer[1] && rangesOverlap(outer, inner);
 }
 
 /** Whether an address is IPv6 or four plain decimal octets. ipaddr.js would also accept `127.1` and octal octets. */

@@ -2,7 +2,7 @@ import { errors } from 'undici';
 import { NO_PHASES, type Phases, phasesOf } from './phases.ts';
 
 /**
- * The reasons why a request got no response, each with a message that is safe to show to customers. Messages contain no
+ * The reasons a request got no response, each with a message that is safe to show to customers. Messages contain no
  * addresses, and all rejected targets get the same message, so that nobody can use messages to map a private network.
  */
 export const ERROR_MESSAGES = {
@@ -14,6 +14,7 @@ export const ERROR_MESSAGES = {
   timeout: "The response didn't finish in time.",
   tls_error: "Couldn't establish a secure connection.",
   protocol_error: "The response isn't valid HTTP.",
+  proxy_error: "Our proxy for outgoing requests didn't open a connection.",
   aborted: 'The request was aborted.',
   unknown: "The request couldn't be sent.",
 } as const;
@@ -26,6 +27,7 @@ const UNSENT: ReadonlySet<string> = new Set<EgressErrorClass>([
   'connection_refused',
   'connect_timeout',
   'tls_error',
+  'proxy_error',
 ]);
 
 /** Whether a request that failed with this class was never sent. After any other failure, it may have arrived. */
@@ -57,7 +59,7 @@ const CLASSES_BY_CODE: Record<string, EgressErrorClass> = {
   EPROTO: 'tls_error',
 };
 
-// Error codes for TLS: Node's own, OpenSSL's, and those for certificates
+// Error codes for TLS: from Node, from OpenSSL, and for certificates
 // (https://nodejs.org/api/tls.html#x509-certificate-error-codes).
 const TLS_CODES =
   /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|ERROR_IN_C)/;

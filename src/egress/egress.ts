@@ -6,13 +6,15 @@ import { createGuardedConnect, type EgressLog } from './guarded-connect.ts';
 import { keptConnections, MAX_KEPT_CONNECTIONS } from './kept-connections.ts';
 import { boundLookup, createLookup, type Lookup } from './lookup.ts';
 import { OriginPools } from './origin-pools.ts';
+import { createTunnels, type EgressProxy } from './proxy.ts';
 import { checkTargetUrl } from './url.ts';
 
 export type EgressResponse = ReceivedResponse & { durationMilliseconds: number };
 
 type FetchJsonOptions = { timeoutMilliseconds: number; maxBytes: number };
 
-export type Egress = {
+/** Sends requests for callers with the same permissions. */
+export type EgressDoor = {
   /**
    * Sends a request and reads the response, regardless of its status. Redirects aren't followed.
    *
@@ -27,10 +29,21 @@ export type Egress = {
    */
   fetchJson: (url: string, options: FetchJsonOptions) => Promise<unknown>;
   /**
-   * The same guarded pools for callers that stream. Callers must check the URL (`checkTargetUrl`), enforce deadlines
+   * The same guarded pools for callers that stream. Each owner has its own connections, so no owner can use up the
+   * connections to an origin that others also call. Callers must check the URL (`checkTargetUrl`), enforce deadlines
    * and size limits, and turn errors into an EgressError with `toEgressError`.
    */
-  dispatcher: Dispatcher;
+  dispatcherFor: (owner: string) => Dispatcher;
+};
+
+export type Egress = EgressDoor & {
+  /**
+   * The same functions for callers with another allow-list. Each allow-list has its own connections, but all of them
+   * share the limits.
+   *
+   * @param allow must come from the configuration, because its connections stay open until the egress closes.
+   */
+  within: (allow: EgressAllow) => EgressDoor;
   /** Waits for requests in flight, then closes all connections. */
   close: () => Promise<void>;
 };
@@ -43,15 +56,17 @@ export type EgressOptions = {
   /** Host name → the loopback origin that replaces it, which the allow-list must cover. For tests. */
   hostOverrides?: Record<string, string>;
   connectionsPerOrigin?: number;
-  /** How many connections to keep open, to all origins together. */
+  /** How many connections to keep open, across all origins. */
   maxConnections?: number;
   /** The timeout for each name resolution and each connection attempt. */
   connectTimeoutMilliseconds?: number;
+  /** The proxy for all connections. */
+  proxy?: EgressProxy | undefined;
 };
 
 const MAX_HEADER_BYTES = 16_384;
-// Many servers close idle connections after 5 s. Because this time is shorter, requests rarely go out on a connection
-// that the server has closed.
+// Many servers close idle connections after 5 s. Because this time is shorter, requests are rarely sent on a
+// connection that the server has already closed.
 const IDLE_CONNECTION_MILLISECONDS = 4_000;
 const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
 // To pick up DNS changes, busy connections are renewed after this many requests. (undici's `clientTtl` limits their age
@@ -60,10 +75,13 @@ const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
 /** Creates the egress. Every outgoing request from every feature must go through it. */
 export function createEgress(options: EgressOptions): Egress {
-  const { allow, log, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
+  const { log, proxy, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
   const lookup = boundLookup(options.lookup ?? createLookup(), connectTimeoutMilliseconds);
+  const openTunnel = proxy && createTunnels(proxy, { log, timeoutMilliseconds: connectTimeoutMilliseconds });
+  const connectWithin = (allow: EgressAllow) =>
+    createGuardedConnect({ allow, log, lookup, hostOverrides, connectTimeoutMilliseconds, openTunnel });
   const poolOptions = {
-    connect: createGuardedConnect({ allow, log, lookup, hostOverrides, connectTimeoutMilliseconds }),
+    connect: connectWithin(options.allow),
     connections: options.connectionsPerOrigin ?? 128,
     pipelining: 1,
     allowH2: false,
@@ -72,8 +90,23 @@ export function createEgress(options: EgressOptions): Egress {
     keepAliveMaxTimeout: MAX_IDLE_CONNECTION_MILLISECONDS,
     maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
   };
-  const dispatcher = new OriginPools(poolOptions, options.maxConnections ?? keptConnections());
+  const pools = new OriginPools(poolOptions, options.maxConnections ?? keptConnections());
+  const own = openDoor(options.allow, pools.owned(), log);
+  const doors = new Map([[options.allow, own]]);
 
+  function within(allow: EgressAllow): EgressDoor {
+    const known = doors.get(allow);
+    if (known) return known;
+    const door = openDoor(allow, pools.owned(connectWithin(allow)), log);
+    doors.set(allow, door);
+    return door;
+  }
+
+  return { ...own, within, close: () => pools.close() };
+}
+
+function openDoor(allow: EgressAllow, dispatcherFor: EgressDoor['dispatcherFor'], log: EgressLog): EgressDoor {
+  const dispatcher = dispatcherFor('');
   // The check depends only on the URL's text and the allow-list, so its result never changes.
   const permitted = new Map<string, URL>();
 
@@ -118,5 +151,5 @@ export function createEgress(options: EgressOptions): Egress {
     }
   }
 
-  return { send, fetchJson, dispatcher, close: () => dispatcher.close() };
+  return { send, fetchJson, dispatcherFor };
 }

@@ -6,9 +6,12 @@ import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
+import type { OpenTunnel } from './proxy.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
-export type EgressLog = { debug: (fields: object, message: string) => void };
+type Write = (fields: object, message: string) => void;
+
+export type EgressLog = { debug: Write; warn: Write };
 
 export type GuardedConnectOptions = {
   allow: EgressAllow;
@@ -17,23 +20,27 @@ export type GuardedConnectOptions = {
   /** Host name → the origin (`http://127.0.0.1:4010`) that replaces it. The replacement is checked like any other target. */
   hostOverrides: Record<string, string>;
   connectTimeoutMilliseconds: number;
+  /** If set, all connections go through a proxy. It gets the checked address. */
+  openTunnel: OpenTunnel | undefined;
 };
 
 type Target = { protocol: string; hostname: string; port: number };
 
 type Opening = ReturnType<typeof watchOpening>;
 
-// Trying more of a name's addresses than this gains nothing.
+// How many of a name's addresses to try. Trying more wouldn't help.
 const MAX_ATTEMPTS = 3;
+// After these failures, another address wouldn't help.
+const HOPELESS: ReadonlySet<string> = new Set(['tls_error', 'proxy_error']);
 
 /**
  * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all
- * its addresses are checked, and the socket connects to one of exactly those addresses. Neither a second DNS response
- * nor a literal address (which undici never passes to a `lookup` option) can bypass the check. The TLS server name and
- * the Host header still come from the URL.
+ * its addresses are checked, and the socket connects to one of those addresses and no other. Neither a second DNS
+ * response nor a literal address (which undici never passes to a `lookup` option) can bypass the check. The TLS server
+ * name and the Host header still come from the URL.
  */
 export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
-  const { allow, log, lookup } = options;
+  const { allow, log, lookup, openTunnel } = options;
   const connectTo = buildConnector({ allowH2: false, timeout: options.connectTimeoutMilliseconds });
   const overrides = new Map(
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
@@ -66,14 +73,13 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
     for (const address of addresses.slice(0, MAX_ATTEMPTS)) {
       try {
         const { protocol, port } = target;
-        return await connectOnce(
-          connectTo,
-          { protocol, hostname: address, port: String(port), ...servername },
-          opening,
-        );
+        const place = { protocol, hostname: address, port: String(port), ...servername };
+        if (!openTunnel) return await connectOnce(connectTo, place, opening);
+        const tunnel = await openTunnel(address, port).finally(() => opening.end('connectMs'));
+        return protocol === 'https:' ? await secure(connectTo, place, tunnel, opening) : tunnel;
       } catch (error) {
         failures.push(error);
-        if (toEgressError(error).errorClass === 'tls_error') break;
+        if (HOPELESS.has(toEgressError(error).errorClass)) break;
       }
     }
     throw failures.at(-1);
@@ -117,7 +123,7 @@ function connectOnce(
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let phase: 'connectMs' | 'tlsMs' = 'connectMs';
-    // undici returns the socket while the socket is still connecting, but undici's types don't say so.
+    // undici returns the socket while it is still connecting, but undici's types don't say so.
     const socket = connectTo(options, (error, connected) => {
       opening.end(phase);
       if (error) reject(error);
@@ -129,4 +135,23 @@ function connectOnce(
       phase = 'tlsMs';
     });
   });
+}
+
+/** Establishes TLS through a tunnel. */
+async function secure(
+  connectTo: buildConnector.connector,
+  options: buildConnector.Options,
+  tunnel: Socket,
+  opening: Opening,
+): Promise<Socket> {
+  try {
+    return await new Promise<Socket>((resolve, reject) => {
+      connectTo({ ...options, httpSocket: tunnel }, (error, connected) => (error ? reject(error) : resolve(connected)));
+    });
+  } catch (error) {
+    tunnel.destroy();
+    throw error;
+  } finally {
+    opening.end('tlsMs');
+  }
 }

@@ -2,7 +2,7 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { EgressError } from './egress-error.ts';
 import { isLocalHostname } from './url.ts';
 
-/** Resolves a name to all its IPv4 and IPv6 addresses, in the order in which to try them. */
+/** Resolves a name to all its IPv4 and IPv6 addresses, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
 /**

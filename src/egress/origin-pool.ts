@@ -4,13 +4,13 @@ type Options = {
   pool: Pool.Options;
   onOpened(): void;
   onClosed(): void;
-  /** Called when there is neither a connection nor a request left. */
+  /** Called when no connections or requests are left. */
   onUnused(): void;
 };
 
 /**
  * The connections to one origin. Most origins need a single connection, so the first one is a client on its own. A pool
- * is created for requests that arrive while it is busy, because a pool takes four times as much memory as a client.
+ * takes four times as much memory as a client, so it is created only when a request arrives while the client is busy.
  */
 export class OriginPool {
   readonly #origin: string;

@@ -18,7 +18,7 @@ let opened: Phases | undefined;
 
 /**
  * Hands a new connection to undici, which sends the first request on it before this function returns. That request
- * waited for the connection, so `takeOpened` gives it the time that opening the connection took.
+ * waited for the connection, so `takeOpened` attributes the time spent opening the connection to it.
  */
 export function handOver(phases: Phases, give: () => void): void {
   opened = phases;
@@ -27,7 +27,7 @@ export function handOver(phases: Phases, give: () => void): void {
 }
 
 /**
- * How long it took to open the connection for the request that starts now. Undefined if the connection was already
+ * How long it took to open the connection for the request that is now starting. Undefined if the connection was already
  * open.
  */
 export function takeOpened(): Phases | undefined {

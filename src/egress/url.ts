@@ -3,7 +3,8 @@ import { isPublicAddress } from './address.ts';
 import type { EgressAllow } from './allow-list.ts';
 import { ERROR_MESSAGES } from './egress-error.ts';
 
-export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string };
+/** `isClosed` means that an allow-list could permit the target. */
+export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string; isClosed?: true };
 
 const MAX_URL_BYTES = 2_048;
 
@@ -12,8 +13,8 @@ const MAX_URL_BYTES = 2_048;
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
 const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
 
-// Names for this machine or the local network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa), ICANN's
-// reservation of .internal, and what home and office routers commonly use.
+// Names for this machine or the local network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa),
+// ICANN's reservation of .internal, and what home and office routers commonly use.
 const LOCAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
 
 /**
@@ -37,12 +38,15 @@ export function checkTargetUrl(text: string, allow: EgressAllow): TargetCheck {
   const port = portOf(url);
   const isLiteral = isIP(hostname) !== 0;
   const isLocal = isLocalHostname(hostname);
-  if (isLiteral ? allow.permits(hostname, port) : (isLocal || url.protocol === 'http:') && allow.coversPort(port)) {
+  if (
+    isLiteral ? allow.permits(hostname, port) : (isLocal || url.protocol === 'http:') && allow.coversPort(port, isLocal)
+  ) {
     return { ok: true, url };
   }
-  if (isLiteral ? !isPublicAddress(hostname) : isLocal) return refused(ERROR_MESSAGES.target_not_allowed);
-  if (url.protocol !== 'https:') return refused('The URL must start with https://.');
-  if (!isPublicPort(port)) return refused('The port must be 443, or at least 1024.');
+  if (isLiteral ? !isPublicAddress(hostname) : isLocal) return closed(ERROR_MESSAGES.target_not_allowed);
+  if (url.protocol !== 'https:') return closed('The URL must start with https://.');
+  const isOpenPort = isPublicPort(port) || (!isLiteral && allow.namesPort(port));
+  if (!isOpenPort) return closed('The port must be 443, or at least 1024.');
   return { ok: true, url };
 }
 
@@ -75,4 +79,8 @@ function authorityOf(text: string): string {
 
 function refused(message: string): TargetCheck {
   return { ok: false, message };
+}
+
+function closed(message: string): TargetCheck {
+  return { ok: false, message, isClosed: true };
 }

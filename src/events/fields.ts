@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
 
-/** How a field's values are compared. `choices` are all the possible values. */
+/** How a field's values are compared. `choices` lists all possible values. */
 export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
 
 /** Every field that a filter can use: `type`, and the `data.…` fields of every event type, except lists. */
@@ -18,7 +18,7 @@ export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
 function fieldOf(name: string, schema: z.core.$ZodType): EventField | undefined {
   if (schema instanceof z.ZodEnum) return { type: 'text', choices: schema.options.map(String) };
   if (schema instanceof z.ZodNumber) return { type: 'integer' };
-  // Amounts are strings. Their names end in the unit.
+  // Amounts are strings whose names end with the unit.
   if (schema instanceof z.ZodString) return { type: /(Usd|Atomic)$/.test(name) ? 'decimal' : 'text' };
   return undefined;
 }

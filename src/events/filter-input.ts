@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mustBeOneOf } from '../did-you-mean.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { EVENT_FIELDS, type EventField } from './fields.ts';
 import { type FilterNode, OPERATORS, type Operator } from './filter.ts';
@@ -24,7 +25,7 @@ export const eventFilterInput = z
       isFine = false;
       context.addIssue({ code: 'custom', path: [...path], message });
     });
-    // Checked last, because writing out a filter with unchecked nesting could overflow the stack.
+    // Checked last, because serializing a filter with unchecked nesting could overflow the stack.
     if (isFine && Buffer.byteLength(JSON.stringify(value)) > FILTER_LIMITS.bytes) {
       context.addIssue({ code: 'custom', message: `Must be at most ${FILTER_LIMITS.bytes} bytes.` });
     }
@@ -46,7 +47,7 @@ export function readFilter(value: unknown, report: Report = () => {}): FilterNod
   function readAll(filter: unknown, path: Path, depth: number): FilterNode {
     if (depth > FILTER_LIMITS.depth)
       return refuse(path, `Must not be nested more than ${FILTER_LIMITS.depth} levels deep.`);
-    if (!isObject(filter)) return refuse(path, 'Must be an object of conditions.');
+    if (!isObject(filter)) return refuse(path, 'Must be an object that contains conditions.');
     const entries = Object.entries(filter);
     if (entries.length === 0) return refuse(path, 'Must have at least one condition.');
     const nodes = entries.map(([key, item]): FilterNode => {
@@ -119,14 +120,14 @@ function valueFault({ type, choices }: EventField, operator: Operator, value: un
     return type === 'decimal' ? 'Must be a decimal string, for example, "1.00".' : 'Must be a string.';
   }
   if (type === 'decimal') return DECIMAL.test(value) ? undefined : 'Must be a decimal string, for example, "1.00".';
-  if (choices) return choices.includes(value) ? undefined : `Must be one of ${choices.join(', ')}.`;
+  if (choices) return choices.includes(value) ? undefined : mustBeOneOf(value, choices);
   if (!value.isWellFormed()) return 'Must be valid Unicode.';
   return OF_TEXT.has(operator) && value === '' ? "Can't be empty." : undefined;
 }
 
 function unknownField(name: string): string {
   if (EVENT_FIELDS.has(`data.${name}`)) return `No such field. Did you mean data.${name}?`;
-  return `No event type has a filterable field "${name.slice(0, 100)}".`;
+  return `No event type has a filterable field "${name.slice(0, 100)}". The fields are ${[...EVENT_FIELDS.keys()].join(', ')}.`;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -8,74 +8,90 @@ const usd = z.string().describe('USD as a decimal string, for example, "0.01".')
 const atomic = z.string().describe('Whole atomic units of the asset (millionths for USDC).');
 const wallet = z.string().describe('EVM address with an EIP-55 checksum.');
 
+const paymentId = z.string().describe('ID of the payment, `pay_…`.');
+const endpointId = z.string().describe('ID of the endpoint, `ep_…`.');
+const endpointPath = z.string().describe('The endpoint’s path at the time of the payment.');
+const CUSTOMER_ID = 'ID of the customer, `cus_…`.';
+const customerId = z.string().describe(CUSTOMER_ID);
+const path = z.string().describe('The endpoint’s path.');
+const asset = z.string().describe('Symbol of the asset, for example, "USDC".');
+const network = z.string().describe('CAIP-2 network, for example, "eip155:8453".');
+const TRANSACTION_HASH = 'Hash of the transaction.';
+const transactionHash = z.string().describe(TRANSACTION_HASH);
+const paymentCount = z.int().describe('Number of settled payments.');
+
 const payment = {
-  paymentId: z.string(),
-  endpointId: z.string(),
-  endpointPath: z.string(),
+  paymentId,
+  endpointId,
+  endpointPath,
   method: z.string().describe('HTTP method of the paid request.'),
-  customerId: z.string().nullable(),
+  customerId: z.string().nullable().describe(CUSTOMER_ID),
   payer: wallet.nullable(),
   payTo: wallet,
   amountUsd: usd,
   amountAtomic: atomic,
-  asset: z.string().describe('Symbol of the asset, for example, "USDC".'),
+  asset,
   assetAddress: wallet,
-  network: z.string().describe('CAIP-2 network, for example, "eip155:8453".'),
+  network,
 };
 
 export const EVENT_PAYLOADS = {
   'payment.verified': z.object(payment),
-  'payment.settled': z.object({ ...payment, transactionHash: z.string() }),
+  'payment.settled': z.object({ ...payment, transactionHash }),
   'payment.failed': z.object({
     ...payment,
-    stage: z.enum(['verify', 'upstream', 'settle']),
+    stage: z.enum(['verify', 'upstream', 'settle']).describe('The step at which the payment failed.'),
     reason: z.string().describe('Stable code, for example, "insufficient_funds".'),
-    message: z.string(),
-    upstreamStatusCode: z.int().optional().describe('Status of the upstream’s response. Missing if there was none.'),
-    transactionHash: z.string().nullable(),
+    message: z.string().describe('The reason as a sentence.'),
+    upstreamStatusCode: z
+      .int()
+      .optional()
+      .describe('Status of the upstream’s response. Omitted if there was no response.'),
+    transactionHash: z.string().nullable().describe(TRANSACTION_HASH),
   }),
   'customer.first_payment': z.object({
-    customerId: z.string(),
+    customerId,
     payer: wallet,
-    paymentId: z.string(),
-    endpointId: z.string(),
-    endpointPath: z.string(),
+    paymentId,
+    endpointId,
+    endpointPath,
     amountUsd: usd,
     amountAtomic: atomic,
-    asset: z.string(),
-    network: z.string(),
-    transactionHash: z.string(),
+    asset,
+    network,
+    transactionHash,
   }),
   'customer.milestone': z.object({
-    customerId: z.string(),
+    customerId,
     payer: wallet,
-    paymentId: z.string(),
+    paymentId,
     milestoneUsd: usd,
     totalUsd: usd,
-    paymentCount: z.int(),
+    paymentCount,
   }),
   'endpoint.created': z.object({
-    endpointId: z.string(),
-    path: z.string(),
-    upstreamUrl: z.string().describe('Query values and most of the path are masked.'),
+    endpointId,
+    path,
+    upstreamUrl: z.string().describe('Up to 300 characters. Query values and most of the path are masked.'),
     priceUsd: usd,
-    description: z.string().nullable(),
+    description: z.string().nullable().describe('The endpoint’s description, up to 300 characters.'),
   }),
   'endpoint.pricing_changed': z.object({
-    endpointId: z.string(),
-    path: z.string(),
+    endpointId,
+    path,
     previousPriceUsd: usd,
     priceUsd: usd,
   }),
   'revenue.daily_summary': z.object({
     date: z.string().describe('UTC day as YYYY-MM-DD.'),
     totalUsd: usd,
-    paymentCount: z.int(),
-    customerCount: z.int(),
-    failedCount: z.int(),
+    paymentCount,
+    customerCount: z.int().describe('Number of customers with a settled payment.'),
+    failedCount: z.int().describe('Number of failed payments.'),
     topEndpoints: z
-      .array(z.object({ endpointId: z.string(), path: z.string(), totalUsd: usd, paymentCount: z.int() }))
-      .max(10),
+      .array(z.object({ endpointId, path, totalUsd: usd, paymentCount }))
+      .max(10)
+      .describe('The endpoints with the most revenue, highest first.'),
   }),
 } as const;
 
@@ -83,6 +99,11 @@ export type EventKind = keyof typeof EVENT_PAYLOADS;
 export type EventPayload<K extends EventKind> = z.infer<(typeof EVENT_PAYLOADS)[K]>;
 
 export const EVENT_KINDS = Object.keys(EVENT_PAYLOADS) as EventKind[];
+
+/** The name of an event type in schemas, for example, `PaymentSettled`. */
+export function schemaName(kind: EventKind): string {
+  return kind.replaceAll(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase());
+}
 
 /** The values that `eventTypes` accepts: an event type, or `*` for all. */
 export const EVENT_TYPE_FILTERS = [...EVENT_KINDS, '*'] as const;
@@ -105,5 +126,5 @@ export const EVENT_KIND_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   '*': 'All events.',
 };
 
-/** Incremented for every change to a payload other than an added field. */
+/** Incremented for every change to a payload, except when a field is added. */
 export const EVENT_PAYLOAD_VERSION = 1;

@@ -18,7 +18,7 @@ const payment = {
   network: 'eip155:84532',
 };
 
-/** A realistic payload of each event type, for test events and the examples in the documentation. */
+/** A realistic payload for each event type, for test events and the examples in the documentation. */
 export const SAMPLE_PAYLOADS: { [K in EventKind]: EventPayload<K> } = {
   'payment.verified': payment,
   'payment.settled': { ...payment, transactionHash },

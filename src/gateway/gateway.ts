@@ -1,77 +1,101 @@
 import type { Logger } from 'pino';
+import type { UpstreamAllow } from '../config/upstream-allow.ts';
 import type { Egress } from '../egress/egress.ts';
+import { checkTargetUrl } from '../egress/url.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
-import { createFailedCredentials } from '../limits/failed-credentials.ts';
 import type { RateLimiter } from '../limits/rate-limit.ts';
+import { createCallFree, type FreeOutcome } from './call-free.ts';
 import { createChain } from './chain/chain.ts';
 import { measureFacilitator, type OnFacilitatorCall } from './chain/measured-facilitator.ts';
-import type { Network } from './chain/networks.ts';
-import type { PaymentRails } from './chain/rails.ts';
+import type { PaymentRail } from './chain/rails.ts';
+import type { DetailsOf } from './discovery/details.ts';
+import type { DocumentsOf } from './discovery/documents.ts';
 import type { GatewayOptions } from './handle-request.ts';
+import { createBadPayments } from './payment/bad-payments.ts';
 import { createCallPaid } from './payment/call-paid.ts';
+import { createCallPlaces } from './payment/call-places.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { createPay, type OnPaymentStep } from './payment/pay.ts';
 import { createRecovery } from './payment/recovery.ts';
 import { createRepeat } from './payment/repeat.ts';
-import { createResponseMemory } from './payment/response-memory.ts';
+import { createResponseMemory, type ResponseMemoryBounds } from './payment/response-memory.ts';
 import { createSettler } from './payment/settle.ts';
+import { createStreamPaid } from './payment/stream-paid.ts';
 import { createVerify } from './payment/verify.ts';
 import type { QuickDemands } from './quick-demands.ts';
+import type { PaidRoute } from './routing/load-routes.ts';
 import type { RouteTable } from './routing/route-table.ts';
-import type { GatewayResponse } from './upstream/gateway-response.ts';
+import { endOf, type PaidResponse } from './upstream/gateway-response.ts';
 import type { ResponsePacing } from './upstream/response-pacing.ts';
 import type { UpstreamSigner } from './upstream/signature.ts';
 
 /** Where the gateway reports its metrics. */
-export type GatewayMetrics = { onStep: OnPaymentStep; onFacilitatorCall: OnFacilitatorCall };
-
-const REFUSED_PAYMENTS_PER_MINUTE = 60;
+export type GatewayMetrics = {
+  onStep: OnPaymentStep;
+  onFacilitatorCall: OnFacilitatorCall;
+  onFreeRequest(outcome: FreeOutcome): void;
+};
 
 /** Builds the gateway from its parts and starts recovering abandoned payments. */
 export function startGateway(options: {
   routes: RouteTable;
   ledger: Ledger;
   egress: Egress;
-  rails: PaymentRails;
-  network: Network;
+  upstreamAllow: UpstreamAllow;
+  /** One for each network that the server serves. */
+  rails: readonly PaymentRail[];
   signer: UpstreamSigner;
   rateLimiter: RateLimiter;
   publicUrl: string | undefined;
   responsePacing?: ResponsePacing | undefined;
+  responseMemory?: ResponseMemoryBounds | undefined;
+  maxCallsPerAddress?: number | undefined;
   log: Logger;
   quickDemands: QuickDemands;
+  detailsOf: DetailsOf;
+  documentsOf: DocumentsOf;
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, quickDemands, log, metrics } =
-    options;
-  const { responsePacing } = options;
-  const { transport } = rails;
-  const facilitator = metrics ? measureFacilitator(rails.facilitator, metrics.onFacilitatorCall) : rails.facilitator;
-  const chain = createChain({ network, transport });
-  const settler = createSettler({ ledger, facilitator, chain, log });
-  const repeat = createRepeat({ ledger, settler, network });
-  const verify = createVerify({ ledger, facilitator, chain, network, log });
-  const callPaid = createCallPaid({ ledger, dispatcher: egress.dispatcher, signer, network, log });
+  const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, quickDemands, log, metrics } = options;
+  const { responsePacing, upstreamAllow, detailsOf, documentsOf } = options;
+  const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
+  /**
+   * Accounts don't share connections, because many may call the same origin. Neither do free and paid calls, because
+   * anyone can make free ones.
+   */
+  const dispatcherFor =
+    (use: 'free' | 'paid') =>
+    ({ projectId, accountId }: PaidRoute) =>
+      egress.within(upstreamAllow.of(projectId)).dispatcherFor(`${accountId} ${use}`);
+  const settlements = new Map(rails.map((rail) => [rail.network.id, settlementOn(rail, metrics)] as const));
+  const settler = createSettler({ ledger, settlements, log });
+  const streamPaid = createStreamPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log });
+  const repeat = createRepeat({ ledger, settler, streamPaid });
+  const verify = createVerify({ ledger, settlements, log });
+  const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log });
   const pay = createPay({
-    ...{ ledger, verify, callPaid, settler, network, repeat, log },
+    ...{ ledger, verify, callPaid, settler, streamPaid, repeat, isOpen, log },
     ...(metrics && { onStep: metrics.onStep }),
   });
   const recovery = createRecovery({ ledger, settler, log });
   recovery.start();
-  const refusedPayments = createFailedCredentials({
-    ...{ rateLimiter, scope: 'payments', what: 'payments' },
-    failuresPerMinute: REFUSED_PAYMENTS_PER_MINUTE,
+  const free = createCallFree({
+    ...{ dispatcherOf: dispatcherFor('free'), rateLimiter, log },
+    onOutcome: metrics?.onFreeRequest,
   });
-  const responseMemory = createResponseMemory();
+  const responseMemory = createResponseMemory(options.responseMemory);
   const { run, settled } = untilSettled(pay);
   const served = {
     routes,
-    network,
     pay: run,
-    refusedPayments,
+    free,
+    badPayments: createBadPayments(rateLimiter),
     responseMemory,
+    callPlaces: createCallPlaces(options.maxCallsPerAddress),
     responsePacing,
     quickDemands,
+    detailsOf,
+    documentsOf,
     publicUrl,
   };
   return {
@@ -83,13 +107,23 @@ export function startGateway(options: {
   };
 }
 
-/** A payment continues after its buyer disconnects, so the server may close before the payment ends. */
+function settlementOn({ network, facilitator, transport }: PaymentRail, metrics?: GatewayMetrics) {
+  return {
+    facilitator: metrics ? measureFacilitator(facilitator, metrics.onFacilitatorCall) : facilitator,
+    chain: createChain({ network, transport }),
+  };
+}
+
+/**
+ * Keeps track of payments until they end. A payment continues after its buyer disconnects, so it may still be running
+ * when the server has closed.
+ */
 function untilSettled(pay: GatewayOptions['pay']) {
   const running = new Set<Promise<unknown>>();
   return {
-    run(request: PaidRequest): Promise<GatewayResponse> {
+    run(request: PaidRequest): Promise<PaidResponse> {
       const response = pay(request);
-      const ended = response.catch(() => {}).finally(() => running.delete(ended));
+      const ended = endOf(response).finally(() => running.delete(ended));
       running.add(ended);
       return response;
     },

@@ -1,82 +1,146 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, notFound } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { isId } from '../ids.ts';
-import { type FailedCredentials, sourceOf } from '../limits/failed-credentials.ts';
-import type { Network } from './chain/networks.ts';
+import { sourceOf } from '../limits/failed-credentials.ts';
+import type { CallFree, FreeRequest } from './call-free.ts';
+import { findNetworkIn } from './chain/networks.ts';
+import { type Declarations, declarationsOf } from './discovery/declaration.ts';
+import type { DetailsOf } from './discovery/details.ts';
+import type { DocumentsOf } from './discovery/documents.ts';
+import type { BadPayments } from './payment/bad-payments.ts';
+import type { CallPlaces } from './payment/call-places.ts';
 import { fingerprintOf } from './payment/fingerprint.ts';
 import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { readPaymentHeader } from './payment/payment-header.ts';
-import { paymentRequired, wantsPage } from './payment/payment-required.ts';
+import { paymentNeeded, paymentRequired, wantsPage } from './payment/payment-required.ts';
+import { busyRefusal } from './payment/refusals.ts';
 import type { HeldResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
 import type { QuickDemands } from './quick-demands.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
+import type { PaidRoute } from './routing/load-routes.ts';
 import { isHostMapped, PREFIX, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
-import type { PaidRoute, RouteTable } from './routing/route-table.ts';
-import type { GatewayResponse } from './upstream/gateway-response.ts';
-import { requestHeaders } from './upstream/headers.ts';
+import { requireRoute } from './routing/route-match.ts';
+import type { RouteTable } from './routing/route-table.ts';
+import { serveDocument } from './serve-document.ts';
+import { withCredentials, withholdSecrets } from './upstream/credentials.ts';
+import { endOf, type GatewayResponse, type PaidResponse } from './upstream/gateway-response.ts';
+import { checkHeaderSize, requestHeaders } from './upstream/headers.ts';
 import { publicLocation } from './upstream/location.ts';
 import { checkFraming, hasBody, isUndrained } from './upstream/request-body.ts';
-import { paceResponse, type ResponsePacing } from './upstream/response-pacing.ts';
-import { upstreamTarget } from './upstream/target.ts';
+import { paceResponse, paceStream, type ResponsePacing } from './upstream/response-pacing.ts';
+import { parseUpstream, upstreamTarget } from './upstream/target.ts';
+import { RESERVED_BYTES } from './upstream/upstream.ts';
 
 const MAX_KEY_CHARACTERS = 255;
-/** Removes all permissions from documents that sellers serve from this service's host. */
+/** A policy that gives no permissions to documents that sellers serve from this service's host. */
 const SANDBOXED = { 'content-security-policy': 'sandbox' };
+
+/** Statuses without a body (RFC 9110 §15.3.5, §15.4.5). */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
 export type GatewayOptions = {
   routes: RouteTable;
-  network: Network;
-  pay(request: PaidRequest): Promise<GatewayResponse>;
-  /** Counts rejected payments by client address. */
-  refusedPayments: FailedCredentials;
-  /** Opens a request's share of the response memory for this address. */
-  responseMemory(address: string): HeldResponse;
+  pay(request: PaidRequest): Promise<PaidResponse>;
+  free: CallFree;
+  badPayments: BadPayments;
+  /** Opens a request's share of the response memory, for a client address and a seller's account. */
+  responseMemory(address: string, accountId: string): HeldResponse;
   /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
+  callPlaces: CallPlaces;
   quickDemands: QuickDemands;
-  /** This service's public URL, if it is known. */
+  detailsOf: DetailsOf;
+  /** Finds a document that describes a project's endpoints, such as `/openapi.json`. */
+  documentsOf: DocumentsOf;
+  /** This service's public URL, if known. */
   publicUrl: string | undefined;
   now?: () => Date;
 };
 
-/** `version`: the version of the routes, if the response depends on nothing but them and the target. */
-type Responded = GatewayResponse & { version?: number | undefined };
+/** `version`: the version of the routes, if the response depends only on them and the target. */
+type Responded = PaidResponse & { version?: number | undefined };
+
+/** `end` closes the connection. `memoryFor` opens the request's share of the response memory. */
+type Connection = Pick<PaidRequest, 'gone' | 'closed'> & { memoryFor(accountId: string): HeldResponse; end(): void };
 
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
-  const { routes, network, pay, refusedPayments, responseMemory, publicUrl, responsePacing, quickDemands } = options;
-  const { now = () => new Date() } = options;
+  const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, quickDemands } = options;
+  const { callPlaces, detailsOf, documentsOf, now = () => new Date() } = options;
 
-  async function respond(request: FastifyRequest, gone: AbortSignal, held: HeldResponse): Promise<Responded> {
+  async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest } = splitTarget(request.raw.url ?? '');
     const requested = canonicalRequest(rest);
     if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
     const version = routes.version(projectId);
-    const route = isId('Project', projectId) ? await routes.find(projectId, requested.segments) : undefined;
-    if (!route) throw notFound();
-    const target = upstreamTarget(route.upstream, route.pattern, requested.segments, requested.query);
+    const isProject = isId('Project', projectId);
+    const found = isProject ? await routes.find(projectId, requested.segments, request.method) : undefined;
+    if (!found) return serveDocument(request, projectId, requested.path, { documentsOf, publicUrl, memoryFor, end });
+    const route = requireRoute(found);
+    // It isn't kept with the route: a project can have many routes, and parsed URLs can take a lot of memory.
+    const upstream = parseUpstream(route.upstreamUrl);
+    const target = upstreamTarget(upstream, route.pattern, requested.segments, requested.query);
     if (!target.ok) throw new AppError('BAD_REQUEST', { detail: target.message });
 
+    const memory = memoryFor(route.accountId);
     const address = publicAddressOf(request, projectId, publicUrl);
     const resource = resourceOf(route, address.base + requested.path);
-    const demand = (error: string) => demandOf(network, route, resource, request, error);
+    const details = detailsOf(route);
+    const declarations = declarationsOf(route, details instanceof Promise ? await details : details, {
+      ...{ method: request.method, base: address.base, segments: requested.segments },
+    });
+    const demand = (error: string) => {
+      if (route.isBlocked) throw blocked();
+      // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.
+      route.credentials();
+      return demandOf(route, { resource, declarations }, request, error);
+    };
+    const forwarded = (): FreeRequest => ({
+      route,
+      method: request.method,
+      target: {
+        ...target,
+        publicLocation: (location) => publicLocation(location, { route: { ...route, upstream }, target, address }),
+        withhold: (headers) => withholdSecrets(headers, route.credentials(), route.accountId),
+      },
+      headers: () => headersFor(request, route, address),
+      body: hasBody(request.raw) ? request.raw : null,
+      ...{ gone, closed, memory },
+    });
+    const serveFree = async () => {
+      if (route.isBlocked) throw blocked();
+      await free.admit(request.ip, projectId);
+      memory.mayDrop(end);
+      return free.callFree(forwarded());
+    };
     const header = readPaymentHeader(request.raw.headers);
-    if (header.kind === 'none') return { ...demand('Payment is required.'), version };
+    const isFree = route.priceAtomic === 0n;
+    if (isFree) {
+      checkRequest(request, route);
+      if (header.kind !== 'payment') return serveFree();
+    }
+    if (header.kind === 'none') return { ...demand(paymentNeeded(route)), version };
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
     if (header.kind === 'unsupported') return demand('unsupported_scheme');
-    checkFraming(request.raw);
-    return pay({
-      route,
+    const network = findNetworkIn(header.payment.x402Version, header.payment.network);
+    if (!network) return isFree ? serveFree() : demand('invalid_network');
+    checkRequest(request, route);
+    const counted = badPayments(request.ip, projectId);
+    let leave: (() => void) | undefined;
+    const response = pay({
+      ...forwarded(),
+      ...counted,
       resource,
-      method: request.method,
-      target: { ...target, publicLocation: (location) => publicLocation(location, { route, target, address }) },
-      headers: headersFor(request, route, address),
-      body: hasBody(request.raw) ? request.raw : null,
+      declarations,
       payment: header.payment,
-      unmet: unmetTerm(network, route, header.payment, now()),
+      network,
+      // A free route takes no payments, but the payment may have been made for this request while the route had a
+      // price. A buyer who has already paid a blocked seller still gets the response.
+      unmet: isFree ? 'free' : route.isBlocked ? 'blocked' : unmetTerm(network, route, header.payment, now()),
       fingerprint: fingerprintOf({
         projectId,
         method: request.method,
@@ -84,27 +148,44 @@ export function createRequestHandler(options: GatewayOptions) {
         holder: holderOf(request),
         payment: header.payment,
       }),
-      demand,
-      reserve: () => refusedPayments.reserve(request.ip),
-      onUnpaid: () => refusedPayments.record(request.ip),
-      gone,
-      hold: held.take,
+      demand: isFree ? serveFree : demand,
+      reserve: async () => {
+        route.credentials();
+        const attempt = await counted.reserve();
+        // If the client's address has no memory or calls left, the payment is rejected before it is verified, so it can
+        // be sent again.
+        if (memory.hasAddressRoom(RESERVED_BYTES)) leave = callPlaces.take(route.accountId, target.origin, request.ip);
+        if (leave) return attempt;
+        attempt.giveBack();
+        throw busyRefusal({});
+      },
     });
+    endOf(response).then(() => leave?.());
+    return response;
   }
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const held = responseMemory(request.ip);
+    let held: HeldResponse | undefined;
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
-    const { statusCode, headers, body, version } = await respond(request, goneSignal(reply), held)
+    const end = () => void reply.raw.destroy();
+    const { statusCode, headers, body, version } = await respond(request, {
+      gone: goneSignal(reply),
+      closed,
+      memoryFor: (accountId) => (held = responseMemory(request.ip, accountId)),
+      end,
+    })
       .catch((error) => failed(request, error))
       .finally(() => {
         if (isUndrained(request.raw)) reply.header('connection', 'close');
-        closed.then(held.release);
+        closed.then(() => held?.release());
       });
-    paceResponse(reply.raw, Buffer.byteLength(body), responsePacing);
     // The gateway's own pages have a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
     reply.code(statusCode).headers({ ...headers, ...policy });
+    if (body instanceof Readable) return sendStream(reply, body, responsePacing);
+    // A response that was paid for is stored, so the buyer can get it again.
+    held?.waitForBuyer(end);
+    paceResponse(reply.raw, Buffer.byteLength(body), responsePacing);
     if (version !== undefined) {
       quickDemands.remember(request, {
         headers: reply.getHeaders() as OutgoingHttpHeaders,
@@ -116,6 +197,24 @@ export function createRequestHandler(options: GatewayOptions) {
   };
 }
 
+/** Sends a body while it is still arriving, only as fast as the buyer reads it. */
+function sendStream(reply: FastifyReply, body: Readable, pacing: ResponsePacing | undefined): FastifyReply {
+  if (reply.request.method === 'HEAD' || BODILESS.has(reply.statusCode)) {
+    body.resume();
+    return reply.send('');
+  }
+  paceStream(reply.raw, pacing);
+  const { socket } = reply.raw;
+  // A server that is closing waits for its connections to end, and buyers would keep them open.
+  reply.raw.once('finish', () => {
+    if (!reply.server.server.listening) socket?.end();
+  });
+  reply.send(body);
+  // Sends the headers now, because the first chunk may come much later.
+  reply.raw.flushHeaders();
+  return reply;
+}
+
 /** Handles our own faults, such as an unreachable database. Errors after a payment is claimed are handled in `pay`. */
 function failed(request: FastifyRequest, error: unknown): never {
   if (error instanceof AppError) throw error;
@@ -123,7 +222,23 @@ function failed(request: FastifyRequest, error: unknown): never {
   throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
-/** Splits a target into the project and the rest, which stays byte for byte as it arrived. */
+/** The project's networks are no longer served, so its endpoints stay closed until its owner chooses others. */
+function unpayable(): AppError {
+  return new AppError('UNAVAILABLE', {
+    detail: 'This API accepts payments only on networks that are no longer available.',
+    retryAfterSeconds: 300,
+  });
+}
+
+/** The operator has blocked the seller's account. Buyers aren't told more than that. */
+function blocked(): AppError {
+  return new AppError('UNAVAILABLE', {
+    detail: 'This API is not available at the moment. Nothing was charged.',
+    retryAfterSeconds: 300,
+  });
+}
+
+/** Splits a target into the project and the rest, which is left exactly as it arrived. */
 function splitTarget(target: string): { projectId: string; rest: string } {
   if (!target.startsWith(PREFIX)) throw new AppError('BAD_REQUEST', { detail: 'The request target must be a path.' });
   const end = target.slice(PREFIX.length).search(/[/?]/);
@@ -136,23 +251,33 @@ function splitTarget(target: string): { projectId: string; rest: string } {
 }
 
 function demandOf(
-  network: Network,
   route: PaidRoute,
-  resource: Resource,
+  offered: { resource: Resource; declarations: Declarations },
   request: FastifyRequest,
   error: string,
 ): GatewayResponse {
+  if (route.networks.length === 0) throw unpayable();
   const isForBrowser = wantsPage(request.raw.headers.accept);
-  return { statusCode: 402, ...paymentRequired({ network, route, resource, error, isForBrowser }) };
+  return { statusCode: 402, ...paymentRequired({ route, ...offered, error, isForBrowser }) };
 }
 
-function headersFor(request: FastifyRequest, { forwardedHeaders }: PaidRoute, { host, protocol }: PublicAddress) {
+/** @throws AppError if the request can't be passed on. */
+function checkRequest({ raw }: FastifyRequest, { forwardedHeaders }: PaidRoute): void {
+  checkFraming(raw);
+  checkHeaderSize(raw.headers, forwardedHeaders);
+}
+
+function headersFor(
+  request: FastifyRequest,
+  { forwardedHeaders, credentials }: PaidRoute,
+  { host, protocol }: PublicAddress,
+) {
   const headers = requestHeaders(request.raw.headers, forwardedHeaders, { clientAddress: request.ip, host, protocol });
   if (!hasBody(request.raw)) delete headers['content-length'];
-  return headers;
+  return withCredentials(headers, credentials());
 }
 
-/** What identifies the client that may receive the response again; see `fingerprintOf`. */
+/** Identifies the client that may receive the response again; see `fingerprintOf`. */
 function holderOf(request: FastifyRequest): string {
   const key = request.raw.headers['idempotency-key'];
   if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;

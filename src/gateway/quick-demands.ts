@@ -11,23 +11,25 @@ import type { RouteTable } from './routing/route-table.ts';
 /** A 402 response that was sent before, how it was logged, and the version of the routes that it is based on. */
 type Demand = { headers: OutgoingHttpHeaders; body: string; path: string; route: string; version: number };
 
-/** A limit for all projects together, because anyone can request any target. */
+/** The limit for all projects combined, because anyone can request any target. */
 const MAX_TARGETS = 1_000;
 const MAX_TARGET_CHARACTERS = 512;
-/** Requests with any of these headers need more than the terms. */
+/** Responses with large examples aren't worth the memory. */
+const MAX_BODY_CHARACTERS = 8_192;
+/** A request with any of these headers needs a different response. */
 const SPECIAL = ['payment-signature', 'x-payment', 'content-length', 'transfer-encoding', 'expect', 'upgrade'] as const;
 
 export type QuickDemands = ReturnType<typeof createQuickDemands>;
 
 /**
  * Remembers the 402 responses to GET requests without a payment, which are the same for every buyer, and sends them
- * again before anything else is done with a request. A response is valid only while the routes that it was made from
- * are current. The metrics count these responses, but they are logged only at the level `debug`: anyone can cause any
- * number of them, and logging them took a tenth of the time.
+ * again before doing anything else with a request. A response is valid only while the routes that it was made from are
+ * current. The metrics count these responses, but they are logged only at the `debug` level: anyone can cause any
+ * number of them, and logging them took a tenth of the gateway's time.
  */
 export function createQuickDemands(options: {
   routes: Pick<RouteTable, 'version' | 'projectOfHost'>;
-  /** Without it, the terms depend on the request's host and proxies, so nothing is remembered. */
+  /** Without a public URL, the terms depend on the request's host and proxies, so nothing is remembered. */
   publicUrl: string | undefined;
   log: Logger;
   onAnswer(labels: { method: string; route: string; status: number }, seconds: number): void;
@@ -68,6 +70,7 @@ export function createQuickDemands(options: {
     remember(request: FastifyRequest, { headers, body, version }: Omit<Demand, 'path' | 'route'>): void {
       const { raw, originalUrl: target } = request;
       if (publicUrl === undefined || target.length > MAX_TARGET_CHARACTERS || !isPlain(raw)) return;
+      if (body.length > MAX_BODY_CHARACTERS) return;
       if (demands.size >= MAX_TARGETS) demands.delete(demands.keys().next().value!);
       demands.set(keyOf(raw.headers.host!, target), {
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
@@ -82,7 +85,7 @@ export function createQuickDemands(options: {
 
 const keyOf = (host: string, target: string) => `${host} ${target}`;
 
-/** Whether the response depends on nothing but the host and the target. */
+/** Whether the response depends only on the host and the target. */
 function isPlain({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (method !== 'GET' || httpVersion !== '1.1') return false;
   if (SPECIAL.some((name) => headers[name] !== undefined) || wantsPage(headers.accept)) return false;

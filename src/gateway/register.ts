@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { notFound } from '../errors.ts';
+import { METHODS } from '../features/endpoints/methods.ts';
+import { CHALLENGE_PREFIX } from '../features/projects/hosts/proof.ts';
 import { createRequestHandler, type GatewayOptions } from './handle-request.ts';
 import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
  * Any web page may call a paid route, because there are no cookies to misuse and the payment has its own header.
@@ -11,9 +12,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
  */
 const CORS = {
   'access-control-allow-origin': '*',
-  // The wildcard covers every header that the upstream may send. Browsers that don't know it read only the listed
-  // names.
-  // https://fetch.spec.whatwg.org/#http-access-control-expose-headers
+  // The wildcard covers every header that the upstream may send. Browsers that don't support it read only the listed
+  // names. https://fetch.spec.whatwg.org/#http-access-control-expose-headers
   'access-control-expose-headers': [
     ...['*', 'payment-required', 'payment-response', 'x-payment-response', 'tollgate-payment-id', 'x-request-id'],
     ...['content-disposition', 'etag', 'link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after'],
@@ -32,11 +32,12 @@ const PREFLIGHT = {
  * rest of this service isn't reachable through that host.
  */
 export function rewriteHost(
-  routes: Pick<RouteTable, 'projectOfHost'>,
+  routes: Pick<RouteTable, 'projectOfHost' | 'challengeOf'>,
 ): (request: { url?: string; headers: { host?: string } }) => string {
   return ({ url = '/', headers }) => {
     const projectId = headers.host === undefined ? undefined : routes.projectOfHost(headers.host);
-    return projectId === undefined ? url : `${PREFIX}${projectId}${url}`;
+    if (projectId === undefined || routes.challengeOf(headers.host!, url) !== undefined) return url;
+    return `${PREFIX}${projectId}${url}`;
   };
 }
 
@@ -52,6 +53,11 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
       done();
     });
     const handle = createRequestHandler(options);
+    scope.get(`${CHALLENGE_PREFIX}:id`, (request, reply) => {
+      const token = options.routes.challengeOf(request.headers.host ?? '', request.raw.url ?? '');
+      if (token === undefined) throw notFound();
+      return reply.type('text/plain').send(token);
+    });
     const config = { cors: false };
     for (const url of ['/gateway/:projectId', '/gateway/:projectId/*']) {
       scope.route({

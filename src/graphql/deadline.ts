@@ -1,28 +1,43 @@
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { Viewer } from '../auth/viewer.ts';
+import { createAccountTurns } from '../limits/turns.ts';
 import { beforeTimeIsUp, startOperation } from '../operation.ts';
+import type { GraphQLContext } from '../schema/context.ts';
 
 const DEADLINE_MILLISECONDS = 10_000;
 
-/** Gives every operation a deadline, including those of REST routes. `stopAtDeadline` makes fields obey it. */
-export function deadlinePlugin(): Plugin {
+/** Runs the work of a caller's operation: a query, a mutation, or one item of a subscription. */
+export type RunOperation = <T>(viewer: Viewer, work: () => T | Promise<T>) => Promise<T>;
+
+/**
+ * Gives every operation a deadline, including the operations of REST routes. `stopAtDeadline` makes fields obey it. An
+ * account's operations use at most a quarter of the database connections, because everyone else has to share the rest.
+ */
+export function createOperationRunner(poolSize: number): RunOperation {
+  const turns = createAccountTurns({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
+  return async (viewer, work) => {
+    const takeTurn = <R>(job: () => Promise<R>) => turns.take(viewer.userId, job);
+    const operation = startOperation(DEADLINE_MILLISECONDS, takeTurn, viewer.userId);
+    try {
+      return await operation.run(work);
+    } finally {
+      operation.end();
+    }
+  };
+}
+
+export function deadlinePlugin(runOperation: RunOperation): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {
-      setExecuteFn(async (args) => {
-        const operation = startOperation(DEADLINE_MILLISECONDS);
-        try {
-          return await operation.run(() => executeFn(args));
-        } finally {
-          operation.end();
-        }
-      });
+      setExecuteFn((args) => runOperation((args.contextValue as GraphQLContext).viewer, () => executeFn(args)));
     },
   };
 }
 
 /**
- * Makes a schema's fields obey the deadline. After the deadline, no field starts, and unfinished fields become errors.
- * The response still contains everything that was done before, so callers don't have to guess.
+ * Makes a schema's fields obey the deadline. After the deadline, no more fields are resolved, and unfinished fields
+ * become errors. The response still contains the results from before the deadline, so callers don't have to guess.
  */
 export function stopAtDeadline(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

@@ -1,6 +1,10 @@
 /** graphql-js messages that quote a rejected value, and their replacements without it. */
 const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
-  [/^Value .* does not exist in "(\w+)" enum\..*$/s, 'The value does not exist in the "$1" enum.'],
+  // The suggested names are from the schema.
+  [
+    /^Value .* does not exist in "(\w+)" enum\.( Did you mean the enum value ("\w+"|, | or |, or )+\?)?.*$/s,
+    'The value does not exist in the "$1" enum.$2',
+  ],
   [/^Enum "(\w+)" cannot represent .*$/s, 'Enum "$1" cannot represent the value.'],
   [/^(\w+) cannot represent (.*?)value: .*$/s, '$1 cannot represent $2value.'],
   [/^Expected value of type "([\w![\]]+)", found .*$/s, 'Expected value of type "$1".'],
@@ -22,7 +26,8 @@ export function withoutValues(message: string): string {
       ? 'A variable does not match its type.'
       : reduce(message);
   }
-  const place = new RegExp(`.* at "(${name}[\\w.[\\]]*)"; `, 's').exec(message)?.[1];
+  // Without the `^`, the search would start again at every character of the value.
+  const place = new RegExp(`^.* at "(${name}[\\w.[\\]]*)"; `, 's').exec(message)?.[1];
   const reason = reduce(why);
   const isSafe = reason !== why || HARMLESS.test(why);
   return `Variable "$${name}" got an invalid value${place ? ` at "${place}"` : ''}; ${isSafe ? reason : 'It does not match its type.'}`;

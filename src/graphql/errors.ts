@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import { unavailability } from '../database/unavailable.ts';
 import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
-import { errorHeaders } from '../http/problem.ts';
+import { errorHeaders, problemType } from '../http/problem.ts';
 import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
 
@@ -13,12 +13,14 @@ const MAX_LOCATIONS = 3;
 /**
  * Gives every error in a response its code, and hides what callers must not see. An `AppError` and errors in the
  * document (syntax, validation, variables) keep their messages. All other errors are logged and masked.
+ *
+ * @param publicUrl where clients find the pages about errors, if it is known
  */
-export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
+export function createErrorMask(log: Logger, publicUrl: string | undefined): (error: unknown) => GraphQLError {
   return (error) => {
     const graphqlError = isGraphQLError(error) ? error : undefined;
     const cause = rootCause(error);
-    if (cause instanceof AppError) return present(cause, graphqlError);
+    if (cause instanceof AppError) return present(cause, graphqlError, publicUrl);
     if (graphqlError && isAboutDocument(graphqlError, cause)) {
       const { code, http, retryable } = graphqlError.extensions;
       // Errors can get here twice. Keep an error that already has a description.
@@ -26,7 +28,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
       return new GraphQLError(shorten(withoutValues(graphqlError.message)), {
         ...placeOf(graphqlError),
         extensions: {
-          ...describe(errorCodeOf(graphqlError)),
+          ...describe(errorCodeOf(graphqlError), publicUrl),
           ...fieldOf(graphqlError.message),
           // `spec` lets the media type determine the status. A malformed request gets 400 either way.
           ...(http !== undefined && { http: code === 'BAD_REQUEST' ? { ...http, spec: false } : http }),
@@ -36,7 +38,7 @@ export function createErrorMask(log: Logger): (error: unknown) => GraphQLError {
     const unavailable = unavailability(cause);
     if (unavailable) log.warn({ err: cause }, 'the database is unavailable');
     else log.error({ err: cause }, 'unexpected error in a resolver');
-    return present(unavailable ?? new AppError('INTERNAL'), graphqlError);
+    return present(unavailable ?? new AppError('INTERNAL'), graphqlError, publicUrl);
   };
 }
 
@@ -55,15 +57,16 @@ function isAboutDocument({ path }: GraphQLError, cause: unknown): boolean {
   return isGraphQLError(cause) && (path === undefined || cause.locations !== undefined);
 }
 
-function present(error: AppError, at: GraphQLError | undefined): GraphQLError {
+function present(error: AppError, at: GraphQLError | undefined, publicUrl: string | undefined): GraphQLError {
   const field = error.fields[0]?.pointer;
   return new GraphQLError(error.message, {
     ...placeOf(at),
     extensions: {
-      ...describe(error.code),
+      ...describe(error.code, publicUrl),
       retryable: error.retryable,
       ...(field !== undefined && { field, errors: error.fields }),
       ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
+      ...(error.maxAgeSeconds !== undefined && { maxAgeSeconds: error.maxAgeSeconds }),
       // Without a path, nothing ran. `spec` lets the media type determine the HTTP status (GraphQL over HTTP).
       ...(at?.path === undefined && { http: httpOf(error) }),
     },
@@ -94,9 +97,9 @@ function fieldOf(message: string): { field?: string } {
   return path ? { field: path.replaceAll(/\.|\[/g, '/').replaceAll(']', '') } : {};
 }
 
-function describe(code: ErrorCode) {
+function describe(code: ErrorCode, publicUrl: string | undefined) {
   const requestId = currentRequest()?.requestId;
-  return { code, retryable: false, ...(requestId && { requestId }) };
+  return { code, type: problemType(code, publicUrl), retryable: false, ...(requestId && { requestId }) };
 }
 
 function placeOf(error: GraphQLError | undefined) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acceptsGzip } from '../http/static-files.ts';
 
 const QUERY = `# Welcome to Tollgate.
 #
@@ -19,10 +20,10 @@ query Start {
 }
 `;
 
-type Page = { html: string; gzipped: Buffer; etag: string };
+type Page = { html: string; gzipped: Buffer; etag: string; policy: string };
 
 /** Whether this is a browser that requests the page, not a client that requests data. */
-export function wantsExplorer({ method, headers }: FastifyRequest): boolean {
+export function isBrowser({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }
 
@@ -34,12 +35,13 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
   let page: Promise<Page> | undefined;
   return async (request, reply) => {
     page ??= renderPage();
-    const { html, gzipped, etag } = await page;
+    const { html, gzipped, etag, policy } = await page;
+    reply.headers({ ...HEADERS, 'content-security-policy': policy });
     reply.headers({ etag, 'cache-control': 'no-cache', vary: 'accept, accept-encoding' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     reply.type('text/html; charset=utf-8');
     // The page is several megabytes in size.
-    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(html);
+    if (!acceptsGzip(request)) return reply.send(html);
     return reply.header('content-encoding', 'gzip').send(gzipped);
   };
 }
@@ -49,5 +51,32 @@ async function renderPage(): Promise<Page> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
   const hash = createHash('sha256').update(html).digest('base64url');
-  return { html, gzipped: await promisify(gzip)(html), etag: `"${hash}"` };
+  return { html, gzipped: await promisify(gzip)(html), etag: `"${hash}"`, policy: contentSecurityPolicy(html) };
 }
+
+/**
+ * Allows only the page's own scripts, its editor's workers, and this server's API. Inline styles are allowed because
+ * the editor sets them.
+ */
+function contentSecurityPolicy(html: string): string {
+  const scripts = Array.from(html.matchAll(/<script>(.*?)<\/script>/gs), ([, script]) => script!);
+  const hashes = scripts.map((script) => createHash('sha256').update(script).digest('base64'));
+  return [
+    "default-src 'none'",
+    ['script-src', ...hashes.map((hash) => `'sha256-${hash}'`)].join(' '),
+    'worker-src blob:',
+    "style-src 'unsafe-inline'",
+    'img-src data:',
+    'font-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+const HEADERS = {
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+};

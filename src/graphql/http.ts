@@ -2,17 +2,23 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
+import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Admission } from '../http/admission.ts';
+import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
+import { sendJson } from '../http/send-json.ts';
+import { sendStream } from '../http/send-stream.ts';
 import type { Backlog } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-import { sendEventStream } from './event-stream.ts';
-import { createExplorer, wantsExplorer } from './explorer.ts';
-import { plainRequestOf, runPlainRequest } from './plain-requests.ts';
+import type { ConsoleReads } from './console-reads.ts';
+import { createExplorer, isBrowser } from './explorer.ts';
+import { mutateOnce } from './mutate-once.ts';
+import { plainMutationOf, plainRequestOf, runPlainRequest } from './plain-requests.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
-const EVENT_STREAM = 'text/event-stream';
+/** The types of responses that stay open. Yoga also sends results as the parts of a multipart response. */
+const STREAM_TYPES = ['text/event-stream', 'multipart/mixed'];
 
 /** Serves GraphQL over HTTP at `/graphql`, with subscriptions as server-sent events, and the GraphQL explorer. */
 export function registerGraphQL(
@@ -21,21 +27,37 @@ export function registerGraphQL(
     server: GraphQLServer;
     admission: Admission;
     streams: Streams;
+    consoleReads: ConsoleReads;
+    idempotency: IdempotencyStore;
+    /** Whether browsers get the explorer. Otherwise, they are treated like any other client. */
+    hasExplorer: boolean;
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, admission, streams, contextOf } = options;
+  const { server, admission, streams, consoleReads, idempotency, hasExplorer, contextOf } = options;
   const explore = createExplorer();
+  const wantsExplorer = (request: FastifyRequest) => hasExplorer && isBrowser(request);
   const openStreams = new Set<FastifyReply>();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (wantsExplorer(request)) return;
     request.viewer = await admission.identify(request.headers.authorization, request.ip);
-    reply.headers(await admission.count(request.viewer));
+    const count = consoleReads.areAnnounced(request.headers) ? admission.countConsoleRead : admission.count;
+    reply.headers(await count(request.viewer));
   }
 
-  /** Reserves a stream until the response ends. */
+  /**
+   * Counts a request toward the account's limit if it claimed to be from the console but its document isn't one of the
+   * console's.
+   */
+  async function countIfMisannounced(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const isMisannounced = consoleReads.areAnnounced(request.headers) && !consoleReads.include(queryOf(request.body));
+    if (isMisannounced) reply.headers(await admission.count(request.viewer!));
+  }
+
+  /** Reserves a stream until the response ends. The request stays in memory until then, so it can't have a file. */
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
+    requireSmallBesidesFile(request.headers['content-length'], request.body, undefined);
     const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
     // The response emits no more events if the client has already disconnected.
     if (reply.raw.closed) {
@@ -49,7 +71,7 @@ export function registerGraphQL(
     });
   }
 
-  /** Counts the data that waits for the client. Only event streams use this. */
+  /** Counts the data that is waiting for the client to read it. Only event streams use this. */
   function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
     const cut = () => void reply.raw.destroy();
     const drop = () => {
@@ -66,6 +88,8 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
+    await countIfMisannounced(request, reply);
+    requireSmallBesidesFile(request.headers['content-length'], request.body, inputOf(request.body));
     // The response to a request over the rate limit is like any other, with the same status and headers.
     let refusal: unknown;
     const countMore = async (requests: number) => {
@@ -77,14 +101,22 @@ export function registerGraphQL(
       }
     };
     const context = { ...contextOf(request), countMore };
-    const plain = plainRequestOf(request);
+    const key = request.headers['idempotency-key'];
+    const mutation = typeof key === 'string' ? plainMutationOf(request) : undefined;
+    const plain = mutation ?? plainRequestOf(request);
     if (plain) {
-      const { status, headers, body } = await runPlainRequest(server, plain, context);
-      if (refusal) throw refusal;
-      return reply.code(status).headers(headers).send(body);
+      const run = async () => {
+        const response = await runPlainRequest(server, plain, context);
+        if (refusal) throw refusal;
+        return response;
+      };
+      const once = { key: key as string, plain, context, log: request.log as Logger };
+      const { status, headers, body } = mutation ? await mutateOnce(idempotency, once, run) : await run();
+      return sendJson(request, reply.code(status).headers(headers), body, streams.backlogs);
     }
-    // This comes before anything runs, so a request that is rejected for lack of room has no effects.
-    if (request.headers.accept?.includes(EVENT_STREAM)) takePlace(request, reply);
+    // This comes before anything runs, so a request that is rejected for lack of capacity has no effects.
+    const { accept = '' } = request.headers;
+    if (STREAM_TYPES.some((type) => accept.includes(type))) takePlace(request, reply);
     const backlog = openBacklog(request, reply);
     const response = await server.yoga.handleNodeRequestAndResponse(
       // Yoga reads an already parsed body from here.
@@ -95,7 +127,8 @@ export function registerGraphQL(
     if (refusal) throw refusal;
     if (response.status === 406) throw new AppError('NOT_ACCEPTABLE');
     for (const [name, value] of response.headers) reply.header(name, value);
-    const isStream = response.headers.get('content-type')?.startsWith(EVENT_STREAM);
+    const contentType = response.headers.get('content-type') ?? '';
+    const isStream = STREAM_TYPES.some((type) => contentType.startsWith(type));
     if (isStream && !openStreams.has(reply)) {
       try {
         takePlace(request, reply);
@@ -104,17 +137,19 @@ export function registerGraphQL(
         throw error;
       }
     }
-    if (!isStream || !response.body) return reply.code(response.status).send(response.body);
+    if (!isStream || !response.body)
+      return sendJson(request, reply.code(response.status), await response.text(), streams.backlogs);
     reply.hijack();
     reply.raw.writeHead(response.status, reply.getHeaders() as OutgoingHttpHeaders);
-    await sendEventStream(response.body, reply.raw, { backlog, log: request.log as Logger });
+    await sendStream(response.body, reply.raw, { backlog, log: request.log as Logger });
     return reply;
   }
 
   const errors: RouteShorthandOptions = {
     errorHandler: (error, request, reply) => sendGraphQLError(toAppError(error, request.log as Logger), request, reply),
   };
-  app.route({ ...errors, method: ['GET', 'POST'], url: '/graphql', onRequest: admit, handler: answer });
+  const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, handler: answer };
+  app.route({ ...served, method: ['GET', 'POST'], url: '/graphql' });
   app.route({
     ...errors,
     method: ['PUT', 'PATCH', 'DELETE'],
@@ -132,6 +167,15 @@ export function registerGraphQL(
 /** Whether the body is an object with at least one field. For anything else, Yoga would report invalid JSON. */
 function hasContent(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
+}
+
+function queryOf(body: unknown): unknown {
+  return (body as { query?: unknown } | null | undefined)?.query;
+}
+
+/** The mutation's input in a request, if it is in the variable `input`. */
+function inputOf(body: unknown): unknown {
+  return (body as { variables?: { input?: unknown } | null } | null | undefined)?.variables?.input;
 }
 
 function sendGraphQLError(error: AppError, request: FastifyRequest, reply: FastifyReply) {

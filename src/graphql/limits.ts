@@ -5,28 +5,33 @@ import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
-import { MAX_COST } from '../schema/cost.ts';
-import { deadlinePlugin } from './deadline.ts';
+import { MAX_COST, MAX_ITEM_COST } from '../schema/cost.ts';
+import { checkVariables } from './check-variables.ts';
+import { deadlinePlugin, type RunOperation } from './deadline.ts';
+import { priceIntrospection } from './introspection.ts';
+import { responseLimitPlugin } from './response-limit.ts';
 
-const MAX_LENGTH = 32_768;
-const MAX_TOKENS = 2_000;
+export const MAX_LENGTH = 32_768;
+export const MAX_TOKENS = 3_000;
 const MAX_DEPTH = 10;
 const MAX_ALIASES = 30;
 const MAX_DIRECTIVES = 20;
-/** If a document has many errors, the first ones are enough. */
+/** The number of errors to report for a document. */
 const MAX_ERRORS = 5;
 
-/** Limits what one document can request. The REST API's own documents aren't limited. */
-export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin[] {
+/** Limits what one document can request. The REST API's own documents have no maximum cost. */
+export function limitPlugins(isOwn: (document: DocumentNode) => boolean, runOperation: RunOperation): Plugin[] {
   return [
     lengthPlugin(),
     tokensPlugin(),
     maxDepthPlugin({ n: MAX_DEPTH, ...refuse(`nests deeper than ${MAX_DEPTH} levels`) }),
     maxAliasesPlugin({ n: MAX_ALIASES, ...refuse(`has more than ${MAX_ALIASES} aliases`) }),
     maxDirectivesPlugin({ n: MAX_DIRECTIVES, ...refuse(`has more than ${MAX_DIRECTIVES} directives`) }),
+    checkVariables(isOwn),
     costPlugin(isOwn),
-    deadlinePlugin(),
+    deadlinePlugin(runOperation),
     errorCountPlugin(),
+    responseLimitPlugin(),
   ] as Plugin[];
 }
 
@@ -34,7 +39,7 @@ export function limitPlugins(isOwn: (document: DocumentNode) => boolean): Plugin
 function refuse(what: string) {
   const onReject = [
     () => {
-      throw tooComplex(`The document ${what}. Split it.`);
+      throw tooComplex(`The document ${what}. Split it into smaller documents.`);
     },
   ];
   return { onReject };
@@ -44,12 +49,13 @@ function tooComplex(detail: string): AppError {
   return new AppError('GRAPHQL_TOO_COMPLEX', { detail });
 }
 
-/** Tokens can be long and comments don't count as tokens, so the number of characters is limited too. */
+/** Tokens can be long and comments don't count as tokens, so the number of characters is also limited. */
 function lengthPlugin(): Plugin {
   return {
     onParse({ params }) {
       const { length } = String(params.source);
-      if (length > MAX_LENGTH) throw tooComplex(`The document is longer than ${MAX_LENGTH} characters. Split it.`);
+      if (length > MAX_LENGTH)
+        throw tooComplex(`The document is longer than ${MAX_LENGTH} characters. Split it into smaller documents.`);
     },
   };
 }
@@ -70,10 +76,19 @@ function tokensPlugin(): Plugin {
   };
 }
 
-/** Calculates the cost of a document before it runs, rejects expensive ones, and adds `extensions.cost` to responses. */
+/**
+ * Calculates the cost of a document before it runs, rejects expensive ones, and adds `extensions.cost` to responses.
+ */
 function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
   const requireAffordable = (args: ExecutionArgs): number => {
-    const requested = Math.ceil(priceOf(args));
+    const introspection = priceIntrospection(args);
+    if (introspection.schemas > 1)
+      throw tooComplex('The document selects `__schema` more than once. Split it into smaller documents.');
+    if (introspection.points > MAX_COST)
+      throw tooComplex(
+        `The document's introspection costs more than ${MAX_COST} points. Select fewer fields, or split it into smaller documents.`,
+      );
+    const requested = Math.ceil(priceOf(args) + introspection.points);
     if (requested <= MAX_COST) return requested;
     throw tooComplex(
       `The document costs ${requested} points, but only ${MAX_COST} are allowed. Lower \`first\` or split it.`,
@@ -93,7 +108,11 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
       };
     },
     onSubscribe({ args }) {
-      requireAffordable(args as ExecutionArgs);
+      const requested = requireAffordable(args as ExecutionArgs);
+      if (requested <= MAX_ITEM_COST) return;
+      throw tooComplex(
+        `Each item of the subscription costs ${requested} points, but only ${MAX_ITEM_COST} are allowed. Select fewer fields, and query the rest separately.`,
+      );
     },
   };
 }
@@ -105,11 +124,12 @@ function priceOf({ document, operationName, schema, variableValues, contextValue
   const definitions = document.definitions.filter(
     (definition) => definition.kind !== Kind.OPERATION_DEFINITION || definition === operation,
   );
-  const { complexity } = complexityFromQuery(
-    { ...document, definitions },
-    { schema, variables: { ...variableValues }, ctx: contextValue as object },
-  );
-  return complexity;
+  const ctx = { ...(contextValue as object) };
+  const price = () =>
+    complexityFromQuery({ ...document, definitions }, { schema, variables: { ...variableValues }, ctx }).complexity;
+  // The first pass finds the longest list of intervals.
+  price();
+  return price();
 }
 
 function errorCountPlugin(): Plugin {
@@ -117,18 +137,6 @@ function errorCountPlugin(): Plugin {
     onValidate() {
       return ({ result, setResult }) => {
         if (result.length > MAX_ERRORS) setResult(result.slice(0, MAX_ERRORS));
-      };
-    },
-    onExecute() {
-      return {
-        onExecuteDone({ result, setResult }) {
-          if (Symbol.asyncIterator in result) return;
-          // Without data, nothing ran, so all errors are about variables.
-          const { data, errors } = result as ExecutionResult;
-          if (data === undefined && errors && errors.length > MAX_ERRORS) {
-            setResult({ ...(result as ExecutionResult), errors: errors.slice(0, MAX_ERRORS) });
-          }
-        },
       };
     },
   };

@@ -2,8 +2,8 @@ import type { WebSocket } from 'ws';
 import type { Backlog } from '../limits/backlog.ts';
 
 /**
- * How much is passed to the socket before the client reads. The rest waits here, where it can be discarded, so a close
- * frame doesn't have to wait behind it.
+ * How many bytes to pass to the socket before the client reads them. The rest waits here, where it can be discarded, so
+ * a close frame doesn't have to wait for it.
  */
 const WINDOW_BYTES = 64 * 1024;
 
@@ -12,7 +12,7 @@ type Frame = { data: Buffer; settle: (error?: Error) => void };
 export type Outbox = {
   /** Resolves when the message has left this process. Rejects if it never will. */
   send(message: string): Promise<void>;
-  /** Discards the messages that haven't been passed to the socket. Returns the number of bytes that wait in the socket. */
+  /** Discards the messages that haven't been passed to the socket. Returns the number of bytes still in the socket. */
   discard(): number;
 };
 
@@ -48,7 +48,7 @@ export function createOutbox(socket: WebSocket, backlog: Pick<Backlog, 'hold'>):
             else resolve();
           },
         });
-        // Nothing may follow the close frame.
+        // Don't send anything after the close frame.
         if (socket.readyState !== socket.OPEN) discard();
         else write();
       }),

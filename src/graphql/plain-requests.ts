@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { ExecutionResult } from 'graphql';
+import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import { type FetchAPI, type GraphQLParams, processRegularResult } from 'graphql-yoga';
+import { AppError } from '../errors.ts';
 import type { GraphQLContext } from '../schema/context.ts';
+import { MAX_LENGTH, MAX_TOKENS } from './limits.ts';
 import type { GraphQLServer } from './yoga.ts';
 
 type MediaType = 'application/json' | 'application/graphql-response+json';
@@ -16,13 +18,13 @@ const MEDIA_TYPES: ReadonlyMap<string | undefined, MediaType> = new Map([
   ['application/graphql-response+json, application/json', 'application/graphql-response+json'],
   ['application/graphql-response+json,application/json;q=0.9', 'application/graphql-response+json'],
 ]);
-const CONTENT_TYPE = /^application\/json(;|$)/;
+const CONTENT_TYPE = /^application\/json(;|$)/i;
 const PARAMETERS = new Set(['query', 'variables', 'operationName', 'extensions']);
 
-/** Yoga's hooks need a request, but only its method. */
+/** Yoga's hooks need a request, but they use only its method. */
 const POST = new Request('http://localhost/graphql', { method: 'POST' });
 
-/** A request that needs no more than Yoga's rules for documents: a well-formed POST for one JSON response. */
+/** A request that needs only Yoga's rules for documents: a well-formed POST for one JSON response. */
 export type PlainRequest = { params: GraphQLParams; mediaType: MediaType };
 
 export type PlainResponse = { body: string; status: number; headers: Record<string, string> };
@@ -32,14 +34,43 @@ export function plainRequestOf({ method, url, headers, body }: FastifyRequest): 
   const mediaType = MEDIA_TYPES.get(headers.accept);
   const isPost = method === 'POST' && url === '/graphql' && CONTENT_TYPE.test(headers['content-type'] ?? '');
   if (!mediaType || !isPost || !isWellFormed(body)) return undefined;
-  // A document can't subscribe to anything without this word, and few others contain it.
+  // Every subscription contains this word, and few other documents do.
   if (body.query.includes('subscription')) return undefined;
   return { params: body, mediaType };
 }
 
 /**
- * Runs the request's document without Fetch API objects for the request and the response, which would cost more than
- * running many documents. The rules, and the status, headers, and body of the response, are Yoga's.
+ * The mutation in a POST, which can run at most once. Undefined for queries, subscriptions, and anything that Yoga
+ * rejects.
+ *
+ * @throws AppError `NOT_ACCEPTABLE` if the request accepts only a stream.
+ */
+export function plainMutationOf({ method, headers, body }: FastifyRequest): PlainRequest | undefined {
+  const { accept = '' } = headers;
+  if (method !== 'POST' || !CONTENT_TYPE.test(headers['content-type'] ?? '') || !isWellFormed(body)) return undefined;
+  if (!isMutation(body)) return undefined;
+  if (accept.includes('text/event-stream') && !/json|\*\/\*/.test(accept)) throw new AppError('NOT_ACCEPTABLE');
+  const isNew = accept.includes('application/graphql-response+json');
+  return {
+    params: body,
+    mediaType: MEDIA_TYPES.get(headers.accept) ?? (isNew ? 'application/graphql-response+json' : 'application/json'),
+  };
+}
+
+function isMutation({ query, operationName }: GraphQLParams & { query: string }): boolean {
+  if (query.length > MAX_LENGTH) return false;
+  try {
+    const operation = getOperationAST(parse(query, { maxTokens: MAX_TOKENS, noLocation: true }), operationName);
+    return operation?.operation === 'mutation';
+  } catch {
+    // The error is reported when the document runs.
+    return false;
+  }
+}
+
+/**
+ * Runs the request's document without Fetch API objects for the request and the response, because for many documents,
+ * these would cost more than the execution. Follows Yoga's rules, and returns the same status, headers, and body.
  */
 export async function runPlainRequest(
   { yoga }: GraphQLServer,
@@ -50,7 +81,7 @@ export async function runPlainRequest(
   return processRegularResult(result as ExecutionResult, WRITER, mediaType) as unknown as PlainResponse;
 }
 
-/** Takes the place of the Fetch API's response, and only keeps what Yoga writes. */
+/** Takes the place of the Fetch API's response, but only keeps what Yoga writes. */
 class WrittenResponse implements PlainResponse {
   readonly body: string;
   readonly status: number;
@@ -69,7 +100,8 @@ const WRITER = { Response: WrittenResponse } as unknown as FetchAPI;
 function isWellFormed(body: unknown): body is GraphQLParams & { query: string } {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false;
   const { query, variables, extensions } = body as Record<string, unknown>;
-  const hasOnlyParameters = Object.keys(body).every((name) => PARAMETERS.has(name));
+  // Like Yoga, ignores other fields that are null.
+  const hasOnlyParameters = Object.entries(body).every(([name, value]) => value === null || PARAMETERS.has(name));
   return (
     typeof query === 'string' && hasOnlyParameters && isObjectOrMissing(variables) && isObjectOrMissing(extensions)
   );

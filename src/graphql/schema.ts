@@ -1,11 +1,18 @@
 import '../schema/scalars.ts';
 import '../features/users/schema.ts';
 import '../features/projects/schema.ts';
+import '../features/projects/networks/schema.ts';
+import '../features/projects/hosts/schema.ts';
 import '../features/endpoints/schema.ts';
+import '../features/endpoints/changes/schema.ts';
+import '../features/imports/schema.ts';
 import '../features/api-keys/schema.ts';
 import '../features/webhooks/schema.ts';
+import '../features/webhooks/changes/schema.ts';
 import '../features/connectors/schema.ts';
+import '../features/connectors/changes/schema.ts';
 import '../features/connectors/authorizations/schema.ts';
+import '../features/project-copies/schema.ts';
 import '../features/events/schema.ts';
 import '../features/deliveries/schema.ts';
 import '../features/deliveries/explanation/schema.ts';
@@ -17,12 +24,18 @@ import '../features/revenue/schema.ts';
 import '../features/audit/schema.ts';
 import '../features/delivery-stats/schema.ts';
 import '../features/notices/schema.ts';
+import '../features/members/schema.ts';
+import '../features/members/invitations/schema.ts';
+import '../features/members/transfers/schema.ts';
+import '../features/search/schema.ts';
+import '../features/operator/schema.ts';
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import { builder } from '../schema/builder.ts';
+import { requirePermissions } from '../schema/require-permissions.ts';
 import { stopAtDeadline } from './deadline.ts';
 
 /** The whole schema. `schema.graphql` is its printed form. */
-export const schema: GraphQLSchema = stopAtDeadline(readIds(builder.toSchema()));
+export const schema: GraphQLSchema = requirePermissions(stopAtDeadline(readIds(builder.toSchema())));
 
 /**
  * Makes IDs plain properties. Pothos would resolve each ID to a promise in order to encode it, and a single promise

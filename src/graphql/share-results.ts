@@ -11,14 +11,16 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../auth/viewer.ts';
 import type { GraphQLContext } from '../schema/context.ts';
+import type { RunOperation } from './deadline.ts';
+import { limitResponse } from './response-limit.ts';
 
 type Results = Map<string, Promise<ExecutionResult>>;
 
 /**
  * Executes a subscription once per item for everyone who gets the same item and asks for the same fields with the same
- * permissions, as all dashboards of an account do.
+ * permissions, such as all of an account's dashboards. Each execution is an operation with its own deadline.
  */
-export function shareResults(): Plugin {
+export function shareResults(runOperation: RunOperation): Plugin {
   const resultsByItem = new WeakMap<object, WeakMap<DocumentNode, Results>>();
 
   function resultsOf(item: object, document: DocumentNode): Results {
@@ -30,7 +32,10 @@ export function shareResults(): Plugin {
   }
 
   async function executeFor(item: unknown, args: ExecutionArgs, key: string): Promise<ExecutionResult> {
-    const run = async () => execute({ ...args, rootValue: item });
+    const { viewer } = args.contextValue as GraphQLContext;
+    const run = async () => {
+      return limitResponse(await runOperation(viewer, () => execute({ ...args, rootValue: item })), args);
+    };
     if (typeof item !== 'object' || item === null) return run();
     const results = resultsOf(item, args.document);
     const shared = results.get(key);
@@ -56,7 +61,7 @@ export function shareResults(): Plugin {
   };
 }
 
-/** Everything besides the item and the document that a result depends on. */
+/** Everything that a result depends on, other than the item and the document. */
 function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
   const { expiresAt: _, ...viewer }: Viewer = (contextValue as GraphQLContext).viewer;
   const names = variablesInside(document, operationName);

@@ -6,12 +6,23 @@ import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import type { Backlog, Backlogs } from '../limits/backlog.ts';
 import { createOutbox } from './outbox.ts';
 
-/** What the protocol's hooks know about a socket. */
-export type SocketHandle = { socket: WebSocket; request: IncomingMessage; backlog: Backlog };
+/** The socket details that are available to the protocol's hooks. */
+export type SocketHandle = {
+  socket: WebSocket;
+  request: IncomingMessage;
+  backlog: Backlog;
+  /** Closes the socket. If its client hasn't authenticated, it must complete the closing handshake quickly. */
+  close(code: number, reason: string): void;
+};
 
 const INTERNAL_ERROR = 4500;
 const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
+/**
+ * How long unauthenticated clients may take to complete the closing handshake. For all other clients, the library
+ * allows 30 seconds.
+ */
+const STRANGER_CLOSING_MILLISECONDS = 1_000;
 
 /**
  * Runs graphql-transport-ws over a server's sockets, and drops sockets whose clients don't read. Unlike
@@ -24,14 +35,16 @@ export function carry<Extra extends SocketHandle>(
     log: Logger;
     backlogs: Backlogs;
     pingMilliseconds: number;
-    /** Who the backlog belongs to before sign-in. */
+    /** The owner of the backlog until the client has authenticated. */
     strangerOf(request: IncomingMessage): string;
     extraOf(handle: SocketHandle): Extra;
+    /** Whether the socket's client hasn't authenticated. */
+    isStranger(extra: Extra): boolean;
     /** Called when the socket is closed. */
     onGone(extra: Extra): void;
   },
 ): void {
-  const { log, backlogs, pingMilliseconds, strangerOf, extraOf, onGone } = options;
+  const { log, backlogs, pingMilliseconds, strangerOf, extraOf, isStranger, onGone } = options;
   sockets.on('connection', (socket, request) => {
     const fail = (error: unknown) => {
       if (socket.readyState !== socket.OPEN) return;
@@ -43,27 +56,32 @@ export function carry<Extra extends SocketHandle>(
         clearInterval(pings);
         socket.close(TRY_AGAIN_LATER, "You're reading too slowly; resume from your last cursor");
         const left = outbox.discard();
-        // End the socket's operations now instead of waiting for the client to close its side.
+        // End the socket's operations now, without waiting for the client to close its side.
         end(TRY_AGAIN_LATER, '');
         return left;
       },
       cut: () => socket.terminate(),
     });
     const outbox = createOutbox(socket, backlog);
-    const extra = extraOf({ socket, request, backlog });
+    let termination: NodeJS.Timeout | undefined;
+    const close = (code: number, reason: string) => {
+      socket.close(code, reason);
+      if (isStranger(extra)) termination ??= setTimeout(() => socket.terminate(), STRANGER_CLOSING_MILLISECONDS);
+    };
+    const extra: Extra = extraOf({ socket, request, backlog, close });
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
         // Waits until the message has left this process, so nothing is produced faster than the client reads. Fails
         // once the socket is closed, which ends the operation.
         send: outbox.send,
-        close: (code, reason) => socket.close(code, reason),
+        close,
         onMessage: (handle) =>
           socket.on('message', (data: RawData) => {
             // Ignore messages while closing.
             if (socket.readyState !== socket.OPEN) return;
             const message = String(data);
-            // The message counts as waiting for as long as its operation runs.
+            // The message counts as waiting until its operation ends.
             const release = backlog.hold(message.length);
             handle(message).catch(fail).finally(release);
           }),
@@ -77,7 +95,8 @@ export function carry<Extra extends SocketHandle>(
       closed(code, reason).catch(fail);
     }
 
-    // Only a client that has read the ping knows its payload. An unsolicited pong proves nothing.
+    // Only a client that has read the ping knows its payload. An unsolicited pong doesn't show that the client is
+    // reading.
     let asked: Buffer | undefined;
     const pings = setInterval(() => {
       if (asked) return backlog.drop();
@@ -90,6 +109,7 @@ export function carry<Extra extends SocketHandle>(
     socket.on('error', (error) => log.debug({ err: error }, 'a socket failed'));
     socket.once('close', (code, reason) => {
       clearInterval(pings);
+      clearTimeout(termination);
       end(code, String(reason));
       outbox.discard();
       backlog.close();

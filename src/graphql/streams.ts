@@ -1,6 +1,7 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
+import type { WatchEnd } from '../http/credential-watch.ts';
 import { type Backlogs, createBacklogs } from '../limits/backlog.ts';
 
 /** How many WebSockets and event streams an account may have open in a process. */
@@ -8,12 +9,13 @@ const MAX_STREAMS_PER_ACCOUNT = 50;
 
 export type Streams = {
   /**
-   * Reserves a stream for the account, and ends it when its credential stops being valid.
+   * Reserves a stream for the account, and ends it when its credential stops being valid, or when the person's
+   * memberships change.
    *
    * @returns a function that releases it.
    * @throws AppError `RATE_LIMITED` if the account has too many streams.
    */
-  open(viewer: Viewer, authorization: string, end: () => void): () => void;
+  open(viewer: Viewer, authorization: string, end: (why: WatchEnd) => void): () => void;
   count(): number;
   /** Data waiting for the clients of all streams. */
   backlogs: Backlogs;

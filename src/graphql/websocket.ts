@@ -10,9 +10,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
+import { hasEnded, type WatchEnd } from '../http/credential-watch.ts';
+import { createStrangers } from '../limits/strangers.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-import { createErrorMask } from './errors.ts';
+import type { ConsoleReads } from './console-reads.ts';
 import { carry, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
@@ -24,12 +26,18 @@ const PING_MILLISECONDS = 20_000;
 /** Sockets that don't complete the closing handshake within this time are terminated. */
 const CLOSING_MILLISECONDS = 1_000;
 
-/** Close codes. The one for rejected credentials is from graphql-transport-ws, and the others are from RFC 6455. */
-const CLOSE = { forbidden: 4403, tryAgainLater: 1013, goingAway: 1001 } as const;
+/**
+ * Close codes. The one for rejected credentials is from graphql-transport-ws, and the others are from RFC 6455 and its
+ * registry.
+ */
+const CLOSE = { forbidden: 4403, tryAgainLater: 1013, restart: 1012, goingAway: 1001 } as const;
+const CREDENTIAL_ENDED = 'The credential has expired or been revoked, or the account is blocked';
 
 /** A socket's state. The last three are set once it is connected. */
 type SocketState = SocketHandle & {
   address: string;
+  /** Releases the slot of a client that hasn't authenticated. */
+  leave(): void;
   authorization?: string;
   requestId?: string;
   release?: () => void;
@@ -41,40 +49,48 @@ export type WebSocketOptions = {
   server: GraphQLServer;
   admission: Admission;
   streams: Streams;
+  consoleReads: ConsoleReads;
   log: Logger;
   addressOf(request: IncomingMessage): string;
   /** The path and query that are used to route a request. They may depend on the host. */
   urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
-  /** How often a socket's client must prove that it reads. */
+  /** How often a client must prove that it is reading from its socket. */
   pingMilliseconds?: number;
 };
 
 /** Serves subscriptions, and any other operation, over WebSocket (graphql-transport-ws) at `/graphql`. */
 export function serveWebSocket(httpServer: Server, options: WebSocketOptions): { close(): Promise<void> } {
-  const { server, admission, streams, log, contextOf } = options;
-  const maskError = createErrorMask(log);
+  const { server, admission, streams, consoleReads, log, contextOf } = options;
+  const { maskError } = server;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
+  const strangers = createStrangers();
+  /** The release functions for the slots of clients that haven't authenticated. */
+  const places = new WeakMap<IncomingMessage, () => void>();
 
   async function connect(state: SocketState, parameters: Record<string, unknown> | undefined): Promise<boolean> {
     const { socket } = state;
     const authorization = readAuthorization(parameters);
     try {
       const viewer = await admission.identify(authorization, state.address);
-      // If the socket has closed in the meantime, nothing would release its stream.
+      // If the socket has closed in the meantime, don't open a stream, because nothing would release it.
       if (socket.readyState !== socket.OPEN) return false;
-      const end = () => socket.close(CLOSE.forbidden, 'The credential has expired or been revoked');
+      const end = (why: WatchEnd) =>
+        why === 'credential'
+          ? socket.close(CLOSE.forbidden, CREDENTIAL_ENDED)
+          : socket.close(CLOSE.restart, 'Your projects have changed; connect again');
       Object.assign(state, {
         authorization,
         requestId: `req_${randomUUID()}`,
         release: streams.open(viewer, authorization!, end),
       });
       state.backlog.belongTo(viewer.userId);
+      state.leave();
       return true;
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
+      if (hasEnded(error)) return false;
       if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: could not connect');
-      socket.close(CLOSE.tryAgainLater, 'Try again later');
+      state.close(CLOSE.tryAgainLater, 'Try again later');
       return false;
     }
   }
@@ -89,7 +105,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
         });
       }
       const viewer = await admission.identify(authorization, address);
-      await admission.count(viewer);
+      const count = consoleReads.include(payload.query) ? admission.countConsoleRead : admission.count;
+      await count(viewer);
       const countMore = async (requests: number) => void (await admission.countMore(viewer, requests));
       const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog, countMore });
       const { schema, parse, validate, contextFactory } = enveloped;
@@ -105,9 +122,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
         rootValue: enveloped,
       };
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') {
-        socket.close(CLOSE.forbidden, 'The credential has expired or been revoked');
-      }
+      if (hasEnded(error)) socket.close(CLOSE.forbidden, CREDENTIAL_ENDED);
       return [toSocketError(error)];
     }
   }
@@ -153,16 +168,28 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     ...{ log, backlogs: streams.backlogs },
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
-    extraOf: (handle): SocketState => ({ ...handle, address: options.addressOf(handle.request) }),
-    // The stream stays reserved until the socket is gone, because data may be waiting for the socket until then.
+    extraOf: (handle): SocketState => ({
+      ...handle,
+      address: options.addressOf(handle.request),
+      leave: places.get(handle.request)!,
+    }),
+    isStranger: ({ release }) => release === undefined,
+    // The stream stays reserved until the socket has closed, because data may still be waiting for it.
     onGone: ({ release }) => release?.(),
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (options.urlOf(request).split('?')[0] !== PATH) {
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      refuse(socket, '404 Not Found');
       return;
     }
+    const leave = strangers.enter(options.addressOf(request), () => socket.destroy());
+    if (!leave) {
+      refuse(socket, '429 Too Many Requests', 'Retry-After: 1');
+      return;
+    }
+    socket.once('close', leave);
+    places.set(request, leave);
     sockets.handleUpgrade(request, socket, head, (client) => sockets.emit('connection', client, request));
   });
 
@@ -180,6 +207,17 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       sockets.close();
     },
   };
+}
+
+/**
+ * Responds to a request for a socket that isn't opened, and closes the connection even if the client keeps its side
+ * open.
+ */
+function refuse(socket: Duplex, status: string, ...headers: string[]): void {
+  // Node no longer handles this connection's errors. Without a listener, a client that resets it would end the process.
+  socket.on('error', () => {});
+  socket.once('finish', () => socket.destroy());
+  socket.end([`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join('\r\n'));
 }
 
 type OperationPayload = {

@@ -3,7 +3,9 @@ import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { GraphQLContext } from '../schema/context.ts';
 import { countMutations } from './count-mutations.ts';
+import { createOperationRunner } from './deadline.ts';
 import { createErrorMask, unavailableStatus } from './errors.ts';
+import { countIntrospections } from './introspection.ts';
 import { limitPlugins } from './limits.ts';
 import { schema } from './schema.ts';
 import { shareResults } from './share-results.ts';
@@ -23,10 +25,15 @@ export type GraphQLServer = ReturnType<typeof createGraphQLServer>;
 export function createGraphQLServer(options: {
   log: Logger;
   ownDocuments: ReadonlySet<DocumentNode>;
+  /** Where clients find the pages about errors, if it is known. */
+  publicUrl: string | undefined;
+  /** How many database connections this process has. */
+  poolSize: number;
   onOperation?: OnOperation;
 }) {
-  const { log, ownDocuments, onOperation } = options;
-  const maskError = createErrorMask(log);
+  const { log, ownDocuments, publicUrl, poolSize, onOperation } = options;
+  const maskError = createErrorMask(log, publicUrl);
+  const runOperation = createOperationRunner(poolSize);
   const yoga = createYoga<GraphQLContext>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -41,10 +48,11 @@ export function createGraphQLServer(options: {
       errorCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
     },
     plugins: [
-      ...limitPlugins((document) => ownDocuments.has(document)),
+      ...limitPlugins((document) => ownDocuments.has(document), runOperation),
       countMutations(),
+      countIntrospections(),
       maskValidationErrors(maskError),
-      shareResults(),
+      shareResults(runOperation),
       traceOperations(),
       ...(onOperation ? [watchOperations(onOperation)] : []),
     ] as Plugin[],
@@ -53,6 +61,7 @@ export function createGraphQLServer(options: {
 
   return {
     yoga,
+    maskError,
     /** Runs a prepared document with the same context, rules, and error handling as other documents. */
     async run<Data, Variables>(
       document: DocumentNode & { __apiType?: (variables: Variables) => Data },

@@ -5,7 +5,7 @@ import type { Bus } from '../bus/bus.ts';
 import { AppError } from '../errors.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
-import { limitsOf } from '../limits/tiers.ts';
+import { CONSOLE_READS_PER_MINUTE, limitsOf } from '../limits/tiers.ts';
 import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts';
 
 export type Admission = {
@@ -24,7 +24,15 @@ export type Admission = {
   count(viewer: Viewer): Promise<Record<string, string>>;
   /** Counts additional requests, like `count`. One request never counts for more than the whole limit. */
   countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
-  /** Calls back once when an open stream's credential expires or is revoked. Returns a function that stops watching. */
+  /**
+   * Like `count`, but counts a query or subscription from the console toward a separate limit. Only people have that
+   * limit: for API keys, this is the same as `count`.
+   */
+  countConsoleRead(viewer: Viewer): Promise<Record<string, string>>;
+  /**
+   * Calls back once when an open stream's credential expires or is revoked, or its account is blocked. Returns a
+   * function that stops watching.
+   */
   watch: CredentialWatch;
 };
 
@@ -45,10 +53,8 @@ export function createAdmission(options: {
     try {
       return await authenticator.authenticate(authorization);
     } catch (error) {
-      if (isBad(error)) {
-        knownCredentials.forget(authorization);
-        failedCredentials.record(address);
-      }
+      // Counted once, because concurrent requests with a credential that used to be valid aren't guesses.
+      if (isBad(error) && knownCredentials.forget(authorization)) failedCredentials.record(address);
       throw error;
     }
   }
@@ -69,6 +75,15 @@ export function createAdmission(options: {
     } finally {
       attempt.giveBack();
     }
+  }
+
+  async function takeConsoleRead(viewer: Viewer): Promise<Record<string, string>> {
+    if (limitsOf(viewer.tier, viewer.requestsPerMinute).requestsPerMinute === null) return {};
+    const result = await rateLimiter.take(`console ${rateLimitScope(viewer)}`, CONSOLE_READS_PER_MINUTE);
+    const headers = rateLimitHeaders(result, 'console');
+    if (result.allowed) return headers;
+    onRateLimited?.('rate');
+    throw new AppError('RATE_LIMITED', { retryAfterSeconds: result.retryAfterSeconds, headers });
   }
 
   /** @param before requests counted so far for the same operation. A retry counts them again. */
@@ -95,6 +110,8 @@ export function createAdmission(options: {
     count: (viewer) => take(viewer, 1, 0),
 
     countMore: (viewer, requests) => take(viewer, requests, 1),
+
+    countConsoleRead: (viewer) => (viewer.kind === 'user' ? takeConsoleRead(viewer) : take(viewer, 1, 0)),
 
     watch: createCredentialWatch({ authenticator, bus }),
   };

@@ -3,7 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 /**
  * Lets `answer` respond to requests before the framework sees them. It must behave as the framework would.
  *
- * @param answer returns false, without having touched the response, if the framework should handle the request.
+ * @param answer returns false if the framework should handle the request. In that case, it must not have changed the
+ * response.
  */
 export function answerFirst(
   server: Server,

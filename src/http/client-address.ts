@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Whether an address belongs to a trusted proxy, and its `X-Forwarded-For` can be used. */
+/** Whether an address belongs to a trusted proxy, so its `X-Forwarded-For` can be used. */
 export type TrustsProxy = (address: string) => boolean;
 
 /**

@@ -1,13 +1,12 @@
-import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { DevIssuer } from '../auth/dev-issuer.ts';
 import { isSubject } from '../auth/jwt.ts';
 import type { ConsoleClient } from '../config/config.ts';
-import { AppError } from '../errors.ts';
 import { TIERS, type Tier } from '../limits/tiers.ts';
 import { parseInput } from '../validation.ts';
 import { VERSION } from '../version.ts';
+import { requireDirectCall } from './local-name.ts';
 
 /** How users sign in to the console. */
 type ConsoleSignIn =
@@ -18,12 +17,22 @@ type ConsoleSignIn =
   /** The user pastes a token. */
   | { kind: 'token' };
 
-/** What the console needs before sign-in. Nothing in it is secret. */
-export type ConsoleSettings = { version: string; signIn: ConsoleSignIn };
+/** The settings that the console needs before sign-in. None of them are secret. */
+export type ConsoleSettings = {
+  version: string;
+  signIn: ConsoleSignIn;
+  /** Whether the console can buy from endpoints with test money. */
+  hasTestPayments: boolean;
+  /** Whether `/graphql` is a page for browsers. */
+  hasExplorer: boolean;
+};
 
 /** @param mayUseDevIssuer see `registerDevSignIn`. */
-export function consoleSettings(client: ConsoleClient | undefined, mayUseDevIssuer: boolean): ConsoleSettings {
-  return { version: VERSION, signIn: signInBy(client, mayUseDevIssuer) };
+export function consoleSettings(
+  client: ConsoleClient | undefined,
+  { mayUseDevIssuer, ...has }: { mayUseDevIssuer: boolean; hasTestPayments: boolean; hasExplorer: boolean },
+): ConsoleSettings {
+  return { version: VERSION, signIn: signInBy(client, mayUseDevIssuer), ...has };
 }
 
 function signInBy(client: ConsoleClient | undefined, mayUseDevIssuer: boolean): ConsoleSignIn {
@@ -35,25 +44,17 @@ const tiers = Object.keys(TIERS) as [Tier, ...Tier[]];
 const bodySchema = z.strictObject({
   subject: z.string().refine(isSubject, 'Must be 1 to 255 printable characters.'),
   tier: z.enum(tiers, `Must be one of ${tiers.join(', ')}.`).optional(),
+  email: z.email('Must be an email address.').optional(),
 });
 
 /**
- * Lets the console get tokens from the dev issuer. Only for servers that listen on loopback: anyone who can reach the
- * server can sign in as any user.
+ * Lets the console get tokens from the dev issuer. Use this only on servers that listen on loopback, because anyone who
+ * can reach the server can sign in as any user.
  */
 export function registerDevSignIn(app: FastifyInstance, sign: DevIssuer['sign']): void {
-  app.post('/console/dev-token', async (request) => {
-    // DNS rebinding: another site can make its own host name resolve to this machine.
-    if (!isLocalName(request.hostname)) throw new AppError('FORBIDDEN');
+  // Pages from other origins, even those in CORS_ORIGINS, can't read the response.
+  app.post('/console/dev-token', { config: { cors: false } }, async (request) => {
+    requireDirectCall(request);
     return { token: await sign(parseInput(bodySchema, request.body)) };
   });
-}
-
-/** Whether a server that listens on `host` can be reached only from its own machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
-function isLocalName(hostname: string): boolean {
-  return isLoopback(hostname.replace(/^\[|\]$/g, ''));
 }

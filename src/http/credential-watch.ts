@@ -1,5 +1,6 @@
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { type Bus, topics } from '../bus/bus.ts';
+import { sharedNow } from '../clock.ts';
 import { AppError } from '../errors.ts';
 
 /** How often an open stream's credential is checked, even without a notification. */
@@ -8,10 +9,23 @@ const RECHECK_MILLISECONDS = 5_000;
 /** Node fires longer timers immediately. The recheck covers credentials that stay valid for longer. */
 const MAX_TIMEOUT_MILLISECONDS = 2 ** 31 - 1;
 
-/** Calls back once when the credential expires or is revoked. Returns a function that stops watching. */
-export type CredentialWatch = (viewer: Viewer, authorization: string, onEnd: () => void) => () => void;
+/** Why a stream has to end: its credential is no longer valid, or the caller's permissions have changed. */
+export type WatchEnd = 'credential' | 'permissions';
 
-type Watched = { listeners: Set<() => void>; stop(): void };
+/**
+ * Calls back once when the credential expires or is revoked, when its account is blocked, or when the caller's
+ * permissions change, because an open stream still has the old ones. Returns a function that stops watching.
+ */
+export type CredentialWatch = (viewer: Viewer, authorization: string, onEnd: (why: WatchEnd) => void) => () => void;
+
+type Listener = (why: WatchEnd) => void;
+/** Streams with the same credential, by the permissions that they were opened with. */
+type Watched = { listeners: Map<Listener, string>; check(): Promise<void>; stop(): void };
+
+/** Whether an error from `authenticate` means that streams with this credential must end. */
+export function hasEnded(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === 'UNAUTHENTICATED' || error.code === 'ACCOUNT_BLOCKED');
+}
 
 /** Watches the credentials of open streams. Streams with the same credential share its checks. */
 export function createCredentialWatch({
@@ -24,46 +38,63 @@ export function createCredentialWatch({
   const watched = new Map<string, Watched>();
 
   function startWatching(viewer: Viewer, authorization: string): Watched {
-    const listeners = new Set<() => void>();
-    const end = () => {
-      stop();
-      const ended = [...listeners];
+    const listeners: Watched['listeners'] = new Map();
+    const end = (why: WatchEnd, ended: readonly Listener[] = [...listeners.keys()]) => {
       // A check that was already running may call `end` again.
-      listeners.clear();
-      for (const listener of ended) listener();
+      for (const listener of ended) listeners.delete(listener);
+      if (listeners.size === 0) stop();
+      for (const listener of ended) listener(why);
     };
-    const check = () =>
-      authenticator.authenticate(authorization).catch((error) => {
-        if (error instanceof AppError && error.code === 'UNAUTHENTICATED') end();
-      });
+    const check = async () => {
+      try {
+        const now = permissionsOf(await authenticator.authenticate(authorization));
+        const outdated = [...listeners].filter(([, before]) => before !== now).map(([listener]) => listener);
+        if (outdated.length > 0) end('permissions', outdated);
+      } catch (error) {
+        if (hasEnded(error)) end('credential');
+      }
+    };
     const recheck = setInterval(check, RECHECK_MILLISECONDS).unref();
-    const lifetimeMilliseconds = viewer.expiresAt ? viewer.expiresAt.getTime() - Date.now() : undefined;
+    const lifetimeMilliseconds = viewer.expiresAt ? viewer.expiresAt.getTime() - sharedNow() : undefined;
     const expiry =
       lifetimeMilliseconds !== undefined && lifetimeMilliseconds < MAX_TIMEOUT_MILLISECONDS
-        ? setTimeout(end, lifetimeMilliseconds).unref()
+        ? setTimeout(() => end('credential'), lifetimeMilliseconds).unref()
         : undefined;
-    const unsubscribe =
-      viewer.kind === 'apiKey' ? bus.subscribe(topics.apiKeyRevoked(viewer.apiKeyId), check) : () => {};
-    // It may have been revoked between the caller's check and this subscription.
-    if (viewer.kind === 'apiKey') check();
+    const hints = [
+      topics.accountBlocked(viewer.userId),
+      viewer.kind === 'apiKey' ? topics.apiKeyRevoked(viewer.apiKeyId) : topics.membershipsChanged(viewer.userId),
+    ];
+    const unsubscribes = hints.map((topic) => bus.subscribe(topic, () => void check()));
 
     function stop() {
       if (watched.get(authorization) === entry) watched.delete(authorization);
       clearInterval(recheck);
       clearTimeout(expiry);
-      unsubscribe();
+      for (const unsubscribe of unsubscribes) unsubscribe();
     }
-    const entry = { listeners, stop };
+    const entry = { listeners, stop, check };
     watched.set(authorization, entry);
     return entry;
   }
 
   return (viewer, authorization, onEnd) => {
-    const { listeners, stop } = watched.get(authorization) ?? startWatching(viewer, authorization);
-    const listener = () => onEnd();
-    listeners.add(listener);
+    const isFirst = !watched.has(authorization);
+    const { listeners, stop, check } = watched.get(authorization) ?? startWatching(viewer, authorization);
+    const listener: Listener = (why) => onEnd(why);
+    const permissions = permissionsOf(viewer);
+    listeners.set(listener, permissions);
+    // The credential may have been revoked, or the permissions changed, between the caller's check and this
+    // subscription.
+    if (isFirst && (viewer.kind === 'apiKey' || permissions !== NO_MEMBERSHIPS)) void check();
     return () => {
       if (listeners.delete(listener) && listeners.size === 0) stop();
     };
   };
+}
+
+const NO_MEMBERSHIPS = '{}';
+
+/** What an open stream may send, as text. Memberships are in the order of the projects. */
+function permissionsOf(viewer: Viewer): string {
+  return JSON.stringify(viewer.kind === 'apiKey' ? viewer.scopes : (viewer.memberships ?? {}));
 }

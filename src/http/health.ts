@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
+import { notFound } from '../errors.ts';
 
-/** Serves liveness, readiness, and metrics for orchestrators and monitoring. */
+/** Serves liveness, readiness, and metrics for orchestrators and monitoring. Metrics aren't served through proxies. */
 export function registerHealth(
   app: FastifyInstance,
   options: { db: Database; metrics: { contentType: string; read(): Promise<string> }; isDraining(): boolean },
@@ -20,5 +21,13 @@ export function registerHealth(
       return reply.code(503).send({ status: 'database unavailable' });
     }
   });
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.read()));
+  app.get('/metrics', async (request, reply) => {
+    if (isFromProxy(request)) throw notFound();
+    return reply.type(metrics.contentType).send(await metrics.read());
+  });
+}
+
+/** Clients can add these headers, but they can't remove those that a proxy adds. */
+function isFromProxy({ headers }: FastifyRequest): boolean {
+  return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
 }

@@ -4,6 +4,7 @@ import { AppError, ERRORS, type ErrorCode, type FieldError } from '../errors.ts'
 
 /** An error response from the REST API (RFC 9457). */
 export type Problem = {
+  /** The URL of the page about the error. */
   type: string;
   title: string;
   status: number;
@@ -36,9 +37,20 @@ function transportCode(error: unknown): ErrorCode | undefined {
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? 'BAD_REQUEST' : undefined;
 }
 
-export function toProblem(error: AppError, instance: string, requestId: string): Problem {
+/**
+ * Returns the URL of the page about an error: absolute if the service knows its public URL. Otherwise, it is relative
+ * to the URL of the request (RFC 9457 §3.1.1), because the address that a client uses can't be trusted behind a proxy.
+ */
+export function problemType(code: ErrorCode, publicUrl: string | undefined): string {
+  return `${publicUrl ?? ''}/docs/errors#${code.toLowerCase()}`;
+}
+
+export function toProblem(
+  error: AppError,
+  { instance, requestId, publicUrl }: { instance: string; requestId: string; publicUrl: string | undefined },
+): Problem {
   return {
-    type: `urn:tollgate:problem:${error.code.toLowerCase().replaceAll('_', '-')}`,
+    type: problemType(error.code, publicUrl),
     title: ERRORS[error.code].message,
     status: error.status,
     detail: error.message,
@@ -49,9 +61,16 @@ export function toProblem(error: AppError, instance: string, requestId: string):
   };
 }
 
+/** Tells the client that a more recent sign-in is needed (RFC 9470 §3). */
+const SIGN_IN_CHALLENGE =
+  'Bearer realm="tollgate", error="insufficient_user_authentication", error_description="Sign in again"';
+
 export function errorHeaders(error: AppError): Record<string, string> {
   return {
     ...(error.retryAfterSeconds !== undefined && { 'retry-after': String(error.retryAfterSeconds) }),
+    ...(error.maxAgeSeconds !== undefined && {
+      'www-authenticate': `${SIGN_IN_CHALLENGE}, max_age="${error.maxAgeSeconds}"`,
+    }),
     ...error.headers,
   };
 }

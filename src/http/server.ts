@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import cors, { type FastifyCorsOptions } from '@fastify/cors';
+import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import { requestLogOf } from '../log.ts';
-import { requestIdOf, runInRequest } from '../request-context.ts';
+import { clientOf, requestIdOf, runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
+import { type AllowedOrigins, corsOptions } from './cors.ts';
+import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { traceRequest } from './trace-request.ts';
@@ -18,25 +20,31 @@ declare module 'fastify' {
   }
 }
 
-const BODY_LIMIT_BYTES = 256 * 1024;
 /** The whole request must arrive within this time, so slow senders can't tie up connections. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 /** How often to check for requests that take longer. */
 const REQUEST_CHECK_MILLISECONDS = 2_000;
-/** Longer than load balancers keep idle connections, so they never send a request on a connection that is closing. */
+/**
+ * Load balancers close idle connections sooner than this, so they never send a request on a connection that is
+ * closing.
+ */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
+
+const STOPPING = 'This process is stopping. Nothing was changed. Retry, and another process will respond.';
 
 /** The HTTP server, which handles bodies, request IDs, logs, and error responses in the same way for all routes. */
 export function createHttpServer(options: {
   log: Logger;
-  corsOrigins: string[];
+  allowedOrigins: AllowedOrigins;
   /** False ignores all headers that a proxy could have set. */
   trustsProxy: TrustsProxy | false;
+  /** Where clients find the documentation, if it is known. */
+  publicUrl: string | undefined;
   /** Returns the path that is used to route a request. */
   rewriteUrl(request: IncomingMessage): string;
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
-  const { log } = options;
+  const { log, publicUrl } = options;
   const requestLog = requestLogOf(log);
   const app = fastify({
     loggerInstance: log,
@@ -47,6 +55,8 @@ export function createHttpServer(options: {
     requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     forceCloseConnections: 'idle',
+    // A hook rejects them with a proper response.
+    return503OnClosing: false,
     trustProxy: options.trustsProxy,
     rewriteUrl: options.rewriteUrl,
     genReqId: requestIdOf,
@@ -58,7 +68,7 @@ export function createHttpServer(options: {
         request,
         reply,
       ),
-    clientErrorHandler: answerUnreadable,
+    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, publicUrl),
     http: {
       // By default, Node sends an empty response if the header is missing. The onRequest hook returns a proper error.
       requireHostHeader: false,
@@ -71,8 +81,9 @@ export function createHttpServer(options: {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   app.register(cors, {
-    delegator: (request, done) => done(null, corsOptions(request, options.corsOrigins)),
+    delegator: (request, done) => done(null, corsOptions(request, options.allowedOrigins)),
   });
+  app.addHook('preParsing', createFileBodyHook());
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
@@ -82,13 +93,19 @@ export function createHttpServer(options: {
     }
   });
 
+  // Registered first, so that a stream that a later hook ends can't be reopened here.
+  let isStopping = false;
+  app.addHook('preClose', async () => {
+    isStopping = true;
+  });
   app.decorateRequest('viewer', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request));
+    if (isStopping) throw new AppError('UNAVAILABLE', { detail: STOPPING, retryAfterSeconds: 1 });
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });
     // This comes before the body is read, so an unknown path gets 404 no matter what the body is.
     if (request.is404) throw new AppError('NOT_FOUND');
-    runInRequest({ requestId: request.id }, () => traceRequest(request, reply, done));
+    runInRequest({ requestId: request.id, client: clientOf(request) }, () => traceRequest(request, reply, done));
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { viewer } = request;
@@ -110,14 +127,15 @@ export function createHttpServer(options: {
   app.setErrorHandler((error, request, reply) => sendProblem(toAppError(error, request.log as Logger), request, reply));
   app.setNotFoundHandler((request, reply) => sendProblem(new AppError('NOT_FOUND'), request, reply));
   return app;
-}
 
-function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
-  return reply
-    .code(error.status)
-    .headers({ ...commonHeaders(request), ...errorHeaders(error) })
-    .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(toProblem(error, request.url.split('?')[0]!, request.id)));
+  function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
+    const problem = toProblem(error, { instance: request.url.split('?')[0]!, requestId: request.id, publicUrl });
+    return reply
+      .code(error.status)
+      .headers({ ...commonHeaders(request), ...errorHeaders(error) })
+      .type(PROBLEM_MEDIA_TYPE)
+      .send(JSON.stringify(problem));
+  }
 }
 
 function commonHeaders(request: FastifyRequest) {
@@ -128,27 +146,4 @@ function commonHeaders(request: FastifyRequest) {
 function hasOneHost({ raw }: FastifyRequest): boolean {
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0');
-}
-
-/** Handles preflights for every path. Routes handle other OPTIONS requests. */
-function corsOptions(request: FastifyRequest, origins: string[]): FastifyCorsOptions {
-  const isPreflight = request.headers.origin !== undefined && 'access-control-request-method' in request.headers;
-  if (origins.length === 0 || (request.method === 'OPTIONS' && !isPreflight)) return { origin: false };
-  return {
-    origin: origins,
-    credentials: false,
-    methods: ['GET', 'POST', 'PATCH', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
-    exposedHeaders: [
-      'location',
-      'link',
-      'allow',
-      'idempotency-replayed',
-      'ratelimit',
-      'ratelimit-policy',
-      'retry-after',
-      'x-request-id',
-    ],
-    hideOptionsRoute: true,
-  };
 }

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isTracing, openSpan } from '../tracing/tracer.ts';
 
 /**
- * Opens a span that lasts until the response ends, and handles the request within it. The span continues the caller's
- * trace if there is one. Names and attributes: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+ * Opens a span that lasts until the response ends, and handles the request within that span. The span continues the
+ * caller's trace if there is one. Names and attributes: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
  */
 export function traceRequest(request: FastifyRequest, reply: FastifyReply, proceed: () => void): void {
   if (!isTracing()) {

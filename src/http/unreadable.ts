@@ -11,14 +11,18 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Responds to bytes that never became a request, and closes the connection. There is no path or request object. */
-export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+export function answerUnreadable(
+  error: Error & { code?: string },
+  socket: Socket,
+  publicUrl: string | undefined,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const appError = new AppError(CODES[error.code ?? ''] ?? 'BAD_REQUEST');
   const requestId = `req_${randomUUID()}`;
-  const body = JSON.stringify(toProblem(appError, '', requestId));
+  const body = JSON.stringify(toProblem(appError, { instance: '', requestId, publicUrl }));
   const head = [
     `HTTP/1.1 ${appError.status} ${STATUS_CODES[appError.status]}`,
     'Connection: close',

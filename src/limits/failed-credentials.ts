@@ -22,8 +22,8 @@ export type FailedCredentials = {
    * @throws AppError `RATE_LIMITED` after too many failures from this address.
    */
   reserve(address: string, lane?: string): Promise<Attempt>;
-  /** Counts a failure that was discovered later. */
-  record(address: string): void;
+  /** Counts a failure that was discovered after its attempt was given back, even if that is above the limit. */
+  record(address: string, lane?: string): void;
 };
 
 export type FailedCredentialsOptions = {
@@ -42,26 +42,29 @@ type Lane = {
   running: number;
   /** Attempts that were given back, but are still counted. */
   spare: number;
+  /**
+   * Failures that were discovered later. The next attempts to be given back count for them. Never more than `running`.
+   */
+  debt: number;
   waiting: { admit(): void; refuse(retryAfterSeconds: number): void }[];
   isTaking: boolean;
 };
 
-const IPV6_PREFIX_LENGTH = 64;
-/** Above this number, the least recently used addresses are forgotten, and the rate limiter is asked again. */
+/** Above this number, the oldest rejections are forgotten, and the rate limiter is called for those addresses again. */
 const MAX_REFUSED = 50_000;
 /** The share of an address's attempts that a process takes at once. The rest are left for other processes. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
  * Counts rejected credentials by IP address. Each attempt is counted before its credential is checked, and is given
- * back if the credential was valid. Therefore, only as many credentials as the limit allows are checked, no matter how
- * many arrive at once or how many processes receive them.
+ * back if the credential was valid. As a result, only as many credentials as the limit allows are checked, no matter
+ * how many arrive at once or how many processes receive them.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
   const lanes = new Map<string, Lane>();
-  /** When the next attempt may be allowed. Until then, a flood is rejected without asking the rate limiter. */
+  /** When the next attempt may be allowed. Until then, a flood is rejected without calling the rate limiter. */
   const refusedUntil = new Map<string, number>();
 
   function tooMany(retryAfterSeconds: number): AppError {
@@ -71,7 +74,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     });
   }
 
-  /** Lets waiting callers continue, one at a time, while attempts are available. */
+  /** Resumes waiting callers, one at a time, while attempts are available. */
   async function admitWaiting(key: string, lane: Lane): Promise<void> {
     if (lane.isTaking) return;
     lane.isTaking = true;
@@ -79,13 +82,14 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
       while (lane.waiting.length > 0 && lane.running < maxAtOnce) {
         if (lane.spare === 0) {
           const { allowed, retryAfterSeconds } = await rateLimiter.take(key, failuresPerMinute);
-          if (!allowed && lane.spare === 0) {
+          if (allowed) lane.spare += 1;
+          else if (lane.spare === 0) {
             // Checks in progress may give back their attempts.
             if (lane.running > 0) return;
-            refuseWaiting(key, lane, retryAfterSeconds);
-            return;
+            refuseWaiting(key, retryAfterSeconds);
           }
-          if (allowed) lane.spare += 1;
+          // A failure may have been recorded in the meantime, so there may be no waiting callers anymore.
+          continue;
         }
         lane.spare -= 1;
         lane.running += 1;
@@ -97,10 +101,15 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     }
   }
 
-  function refuseWaiting(key: string, lane: Lane, retryAfterSeconds: number): void {
+  function refuseWaiting(key: string, retryAfterSeconds: number): void {
     refusedUntil.set(key, now() + retryAfterSeconds * 1000);
     if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
-    for (const { refuse } of lane.waiting.splice(0)) refuse(retryAfterSeconds);
+    for (const { refuse } of lanes.get(key)?.waiting.splice(0) ?? []) refuse(retryAfterSeconds);
+  }
+
+  async function recordFailure(key: string): Promise<void> {
+    const { allowed, retryAfterSeconds } = await rateLimiter.record(key, failuresPerMinute);
+    if (!allowed) refuseWaiting(key, retryAfterSeconds);
   }
 
   /** Returns attempts that no caller is waiting for, and forgets unused lanes. */
@@ -116,7 +125,12 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
       if (isOver) return;
       isOver = true;
       lane.running -= 1;
-      if (comesBack) lane.spare += 1;
+      if (comesBack && lane.debt > 0) lane.debt -= 1;
+      else if (comesBack) lane.spare += 1;
+      else if (lane.debt > lane.running) {
+        lane.debt -= 1;
+        void recordFailure(key);
+      }
       void admitWaiting(key, lane);
     };
     return { giveBack: () => end(true), fail: () => end(false) };
@@ -132,7 +146,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
       const waitMilliseconds = (refusedUntil.get(key) ?? 0) - now();
       if (waitMilliseconds > 0) return Promise.reject(tooMany(Math.ceil(waitMilliseconds / 1000)));
       refusedUntil.delete(key);
-      const lane = lanes.get(key) ?? { running: 0, spare: 0, waiting: [], isTaking: false };
+      const lane = lanes.get(key) ?? { running: 0, spare: 0, debt: 0, waiting: [], isTaking: false };
       lanes.set(key, lane);
       const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
       lane.waiting.push({
@@ -145,16 +159,26 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
       });
       return promise;
     },
-    record(address) {
-      void rateLimiter.take(keyOf(address), failuresPerMinute);
+    record(address, name) {
+      const key = keyOf(address, name);
+      const lane = lanes.get(key);
+      if (lane && lane.spare > 0) lane.spare -= 1;
+      else if (lane && lane.debt < lane.running) lane.debt += 1;
+      else void recordFailure(key);
     },
   };
 }
 
 /** An address's owner: the address itself or, for IPv6, its /64, which usually belongs to one customer. */
 export function sourceOf(address: string): string {
+  return networkOf(address, { ipv4: 32, ipv6: 64 });
+}
+
+/** The first address of the network that an address belongs to. */
+export function networkOf(address: string, prefixLengths: { ipv4: number; ipv6: number }): string {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/${IPV6_PREFIX_LENGTH}`).toString();
+  const kind = parsed.kind();
+  const cidr = `${parsed.toString()}/${prefixLengths[kind]}`;
+  return (kind === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(cidr).toString();
 }

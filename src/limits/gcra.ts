@@ -18,6 +18,8 @@ export type GcraParameters = {
   costMicroseconds: number;
   /** How far ahead of now the theoretical arrival time may be: the burst. */
   burstMicroseconds: number;
+  /** How far ahead of now requests above the limit may move it: far enough that the next one has to wait a minute. */
+  maxAheadMicroseconds: number;
 };
 
 const MINUTE_MICROSECONDS = 60_000_000;
@@ -32,11 +34,9 @@ const MINUTE_MICROSECONDS = 60_000_000;
 export function gcraParameters(limitPerMinute: number, cost: number): GcraParameters {
   const limit = Math.max(1, Math.floor(limitPerMinute));
   const intervalMicroseconds = Math.max(1, Math.floor(MINUTE_MICROSECONDS / limit));
-  return {
-    limit,
-    costMicroseconds: intervalMicroseconds * Math.min(cost, limit),
-    burstMicroseconds: intervalMicroseconds * limit,
-  };
+  const costMicroseconds = intervalMicroseconds * Math.min(cost, limit);
+  const burstMicroseconds = intervalMicroseconds * limit;
+  return { limit, costMicroseconds, burstMicroseconds, maxAheadMicroseconds: 2 * burstMicroseconds - costMicroseconds };
 }
 
 /**
@@ -63,6 +63,8 @@ function wholeSeconds(microseconds: number): number {
 export type GcraTable = {
   /** Allows or rejects a request, and counts it if allowed. */
   take(key: string, limitPerMinute: number, cost: number): RateLimitResult;
+  /** Counts a request that can't be rejected anymore. */
+  record(key: string, limitPerMinute: number): RateLimitResult;
   /** Reverts a `take` with the same arguments. */
   giveBack(key: string, limitPerMinute: number, cost: number): void;
 };
@@ -70,7 +72,7 @@ export type GcraTable = {
 /**
  * Keeps arrival times in memory.
  *
- * @param now milliseconds of a monotonic clock.
+ * @param now returns the time of a monotonic clock, in milliseconds.
  * @param maxKeys limits memory: above this number, the least recently used keys are forgotten.
  */
 export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: number }): GcraTable {
@@ -88,6 +90,15 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
     return gcraResult(parameters, allowed, stored - nowMicroseconds);
   }
 
+  function record(key: string, limitPerMinute: number): RateLimitResult {
+    const parameters = gcraParameters(limitPerMinute, 1);
+    const nowMicroseconds = Math.floor(now() * 1000);
+    const next = Math.max(arrivals.get(key) ?? 0, nowMicroseconds) + parameters.costMicroseconds;
+    const ahead = Math.min(next - nowMicroseconds, parameters.maxAheadMicroseconds);
+    store(key, nowMicroseconds + ahead);
+    return gcraResult(parameters, ahead <= parameters.burstMicroseconds, ahead);
+  }
+
   function giveBack(key: string, limitPerMinute: number, cost: number): void {
     const arrival = arrivals.get(key);
     if (arrival !== undefined) store(key, arrival - gcraParameters(limitPerMinute, cost).costMicroseconds);
@@ -99,5 +110,5 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
     if (arrivals.size > maxKeys) arrivals.delete(arrivals.keys().next().value!);
   }
 
-  return { take, giveBack };
+  return { take, record, giveBack };
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Database } from '../database/client.ts';
+import { deleteWhere } from '../database/batches.ts';
+import type { Database, Queryable } from '../database/client.ts';
 import { createGcraTable, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
@@ -8,10 +9,17 @@ export type RateLimiter = {
    * Decides whether to allow a request, and counts it if it is allowed.
    *
    * @param key the caller; see `rateLimitScope`.
-   * @param limitPerMinute requests per minute, which may all come at once. Don't call this for unlimited accounts.
+   * @param limitPerMinute requests per minute, all of which may arrive at once. Don't call this for unlimited accounts.
    * @param cost how many requests this one counts for. Default: 1.
    */
   take(key: string, limitPerMinute: number, cost?: number): Promise<RateLimitResult>;
+  /**
+   * Counts a request that can't be rejected anymore, even if it is above the limit. If it is, later requests are
+   * rejected for longer, but never for more than a minute.
+   *
+   * @returns `allowed`: whether it was within the limit.
+   */
+  record(key: string, limitPerMinute: number): Promise<RateLimitResult>;
   /** Undoes the count of one allowed request. Pass the limit that it was counted with. */
   giveBack(key: string, limitPerMinute: number): Promise<void>;
 };
@@ -20,20 +28,21 @@ const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
 
 /**
- * Counts only this process's requests, which is enough if there is no other process. `now` is milliseconds of a
- * monotonic clock.
+ * Counts only this process's requests, which is enough if there is no other process. `now` returns the time of a
+ * monotonic clock, in milliseconds.
  */
 export function createMemoryRateLimiter(options: { now?: () => number; maxKeys?: number } = {}): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });
   return {
     take: async (key, limitPerMinute, cost = 1) => table.take(key, limitPerMinute, cost),
+    record: async (key, limitPerMinute) => table.record(key, limitPerMinute),
     giveBack: async (key, limitPerMinute) => table.giveBack(key, limitPerMinute, 1),
   };
 }
 
 /**
- * This process's rate limiter. With `DATABASE_URL`, there may be several processes, which must share their counts.
+ * This process's rate limiter. If `DATABASE_URL` is set, there may be several processes, which must share their counts.
  */
 export function openRateLimiter({
   config,
@@ -56,16 +65,19 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   const { pool, log, fallback } = options;
   let isFailing = false;
 
-  async function take(key: string, limitPerMinute: number, cost = 1): Promise<RateLimitResult> {
+  async function orElse(
+    inMemory: () => Promise<RateLimitResult>,
+    inDatabase: () => Promise<RateLimitResult>,
+  ): Promise<RateLimitResult> {
     try {
-      const result = await takeInDatabase(key, limitPerMinute, cost);
+      const result = await inDatabase();
       if (isFailing) log.info('counting rate limits in the database again');
       isFailing = false;
       return result;
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, 'the database failed; counting rate limits in memory');
       isFailing = true;
-      return fallback.take(key, limitPerMinute, cost);
+      return inMemory();
     }
   }
 
@@ -82,19 +94,96 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     return gcraResult(parameters, false, refused.rows[0]?.ahead ?? 0);
   }
 
+  async function recordInDatabase(key: string, limitPerMinute: number): Promise<RateLimitResult> {
+    const parameters = gcraParameters(limitPerMinute, 1);
+    const { rows } = await pool.query<{ ahead: number }>({
+      name: 'rate-limit-record',
+      text: RECORD_SQL,
+      values: [key, parameters.costMicroseconds, parameters.maxAheadMicroseconds],
+    });
+    const { ahead } = rows[0]!;
+    return gcraResult(parameters, ahead <= parameters.burstMicroseconds, ahead);
+  }
+
   async function giveBack(key: string, limitPerMinute: number): Promise<void> {
     const { costMicroseconds } = gcraParameters(limitPerMinute, 1);
     try {
       await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
     } catch (error) {
       // Either the fallback allowed the request and reverts it here, or the limit refills over time.
-      log.debug({ err: error }, 'could not undo the count of a request');
+      log.debug({ err: error }, 'could not refund a request to its rate limit');
       await fallback.giveBack(key, limitPerMinute);
     }
   }
 
-  return { take, giveBack };
+  return {
+    take: (key, limitPerMinute, cost = 1) =>
+      orElse(
+        () => fallback.take(key, limitPerMinute, cost),
+        () => takeInDatabase(key, limitPerMinute, cost),
+      ),
+    record: (key, limitPerMinute) =>
+      orElse(
+        () => fallback.record(key, limitPerMinute),
+        () => recordInDatabase(key, limitPerMinute),
+      ),
+    giveBack,
+  };
 }
+
+/** Counts one use toward a limit that all processes share. @returns whether it is within the limit. */
+export async function takeOfMinute(db: Queryable, key: string, limitPerMinute: number): Promise<boolean> {
+  const { costMicroseconds, burstMicroseconds } = gcraParameters(limitPerMinute, 1);
+  const values = [key, costMicroseconds, burstMicroseconds];
+  return (await db.query({ name: 'rate-limit-take', text: TAKE_SQL, values })).rows.length === 1;
+}
+
+const DAY_MICROSECONDS = 24 * 3_600_000_000;
+
+/** Part of a limit that refills evenly over 24 hours and is shared by all processes. */
+export type DayUse = { key: string; limitPerDay: number; amount: number };
+
+const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.floor(DAY_MICROSECONDS / limitPerDay));
+
+/**
+ * Counts each use toward its own limit, in one statement. The keys must differ.
+ *
+ * @returns the keys whose use is within the limit. The others aren't counted.
+ */
+export async function takeEachOfDay(db: Queryable, uses: readonly DayUse[]): Promise<ReadonlySet<string>> {
+  // All processes lock the rows in the same order.
+  const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS];
+  const { rows } = await db.query<{ key: string }>({ name: 'day-limit-take', text: TAKE_DAY_SQL, values });
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** Counts one use, like `takeEachOfDay`. @returns whether it is within the limit. */
+export async function takeOfDay(db: Queryable, use: DayUse): Promise<boolean> {
+  return (await takeEachOfDay(db, [use])).size === 1;
+}
+
+/** Undoes the count of a use that was within its limit. */
+export async function giveBackOfDay(db: Queryable, use: DayUse): Promise<void> {
+  await db.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [use.key, dayCost(use)] });
+}
+
+/** How much of a limit is left. */
+export async function leftOfDay(db: Queryable, { key, limitPerDay }: Omit<DayUse, 'amount'>): Promise<number> {
+  const { rows } = await db.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
+  const ahead = Math.max(0, rows[0]?.ahead ?? 0);
+  return Math.max(0, Math.floor((DAY_MICROSECONDS - ahead) / dayCost({ key, limitPerDay, amount: 1 })));
+}
+
+const TAKE_DAY_SQL = `
+  INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
+  SELECT use.key, now() + use.cost * interval '1 microsecond'
+    FROM set_config('synchronous_commit', 'off', true), unnest($1::text[], $2::float8[]) AS use(key, cost)
+   WHERE use.cost <= $3::float8
+  ON CONFLICT (key) DO UPDATE
+     SET "arrivesAt" = greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now())
+   WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
+  RETURNING key`;
 
 // Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at once,
 // because the row is locked before the condition is checked. Counters may be lost in a crash, so commits don't wait for
@@ -109,6 +198,15 @@ const TAKE_SQL = `
          <= now() + $3::float8 * interval '1 microsecond'
   RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`;
 
+const RECORD_SQL = `
+  INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
+  SELECT $1::text, now() + $2::float8 * interval '1 microsecond'
+    FROM set_config('synchronous_commit', 'off', true)
+  ON CONFLICT (key) DO UPDATE
+     SET "arrivesAt" = least(greatest(stored."arrivesAt", now()) + $2::float8 * interval '1 microsecond',
+                             now() + $3::float8 * interval '1 microsecond')
+  RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`;
+
 const GIVE_BACK_SQL = `
   UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2::float8 * interval '1 microsecond'
     FROM set_config('synchronous_commit', 'off', true) WHERE key = $1`;
@@ -121,16 +219,19 @@ const READ_SQL = `
  * until the next one, which is up to 100 seconds later.
  */
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query(`DELETE FROM "RateLimit" WHERE "arrivesAt" < now() - interval '2 minutes'`);
-  return rowCount ?? 0;
+  return deleteWhere(pool, 'RateLimit', `"arrivesAt" < now() - interval '2 minutes'`);
 }
 
-/** A response's headers (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`). */
-export function rateLimitHeaders(result: RateLimitResult): Record<string, string> {
+/**
+ * A response's headers (draft-ietf-httpapi-ratelimit-headers, and RFC 9110 §10.2.3 for `Retry-After`).
+ *
+ * @param policy the name of the limit that the request counted toward.
+ */
+export function rateLimitHeaders(result: RateLimitResult, policy = 'default'): Record<string, string> {
   const { allowed, limit, remaining, resetSeconds, retryAfterSeconds } = result;
   return {
-    'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
-    ratelimit: `"default";r=${remaining};t=${resetSeconds}`,
+    'ratelimit-policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
+    ratelimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
     ...(!allowed && { 'retry-after': String(retryAfterSeconds) }),
   };
 }

@@ -3,17 +3,65 @@ export type Limits = {
   requestsPerMinute: number | null;
   maxConnectors: number | null;
   maxWebhooksPerProject: number | null;
+  /** How many deliveries the account's replays can resend per day. */
+  maxReplayedPerDay: number;
+  /** How many bytes of requests and responses are stored per day with the attempts of the account's deliveries. */
+  maxContentBytesPerDay: number;
+  /** How many bytes of endpoints' schemas and examples the account can store per day. */
+  maxSchemaBytesPerDay: number;
 };
 
-/** The tiers and their limits. Enterprise accounts can have their own rate limit; see `limitsOf`. */
+export const MB = 1024 * 1024;
+
+/** The tiers and their limits. Enterprise accounts can have a custom rate limit; see `limitsOf`. */
 export const TIERS = {
-  STARTER: { requestsPerMinute: 60, maxConnectors: 0, maxWebhooksPerProject: 10 },
-  PRO: { requestsPerMinute: 300, maxConnectors: 5, maxWebhooksPerProject: 50 },
-  BUSINESS: { requestsPerMinute: 1000, maxConnectors: 15, maxWebhooksPerProject: 200 },
-  ENTERPRISE: { requestsPerMinute: null, maxConnectors: null, maxWebhooksPerProject: null },
+  STARTER: {
+    requestsPerMinute: 60,
+    maxConnectors: 0,
+    maxWebhooksPerProject: 10,
+    maxReplayedPerDay: 100_000,
+    maxContentBytesPerDay: 100 * MB,
+    maxSchemaBytesPerDay: 256 * MB,
+  },
+  PRO: {
+    requestsPerMinute: 300,
+    maxConnectors: 5,
+    maxWebhooksPerProject: 50,
+    maxReplayedPerDay: 1_000_000,
+    maxContentBytesPerDay: 1_024 * MB,
+    maxSchemaBytesPerDay: 1_024 * MB,
+  },
+  BUSINESS: {
+    requestsPerMinute: 1000,
+    maxConnectors: 15,
+    maxWebhooksPerProject: 200,
+    maxReplayedPerDay: 5_000_000,
+    maxContentBytesPerDay: 5 * 1_024 * MB,
+    maxSchemaBytesPerDay: 2 * 1_024 * MB,
+  },
+  ENTERPRISE: {
+    requestsPerMinute: null,
+    maxConnectors: null,
+    maxWebhooksPerProject: null,
+    maxReplayedPerDay: 20_000_000,
+    maxContentBytesPerDay: 20 * 1_024 * MB,
+    maxSchemaBytesPerDay: 4 * 1_024 * MB,
+  },
 } as const satisfies Record<string, Limits>;
 
 export type Tier = keyof typeof TIERS;
+
+/**
+ * How many console queries and subscriptions a user can send per minute, regardless of their tier. They don't count as
+ * the account's requests, so viewing the console never uses up requests that programs need.
+ */
+export const CONSOLE_READS_PER_MINUTE = 120;
+
+/**
+ * How many megabytes of larger responses are stored per day for `Idempotency-Key`, regardless of the account's tier.
+ * See `features/idempotency/store.ts`.
+ */
+export const STORED_RESPONSE_MEGABYTES_PER_DAY = 64;
 
 /** The highest rate limit for an enterprise account. To go above it, make the account unlimited. */
 export const MAX_REQUESTS_PER_MINUTE = 1_000_000;

@@ -1,6 +1,6 @@
 import { invalidField } from '../errors.ts';
-import { type IdType, isId } from '../ids.ts';
-import type { Progress } from './progress.ts';
+import { firstIdAt, type IdType, isId, millisecondsOfId } from '../ids.ts';
+import { MAX_LATENESS_MILLISECONDS, type Position, type Progress } from './progress.ts';
 
 /** A cursor lists at most this many uncertain transactions. With more, some rows are sent twice after a reconnect. */
 const MAX_TRANSACTIONS = 500;
@@ -25,7 +25,8 @@ export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }:
 }
 
 /**
- * Decodes a feed's cursor.
+ * Decodes a feed's cursor. Anyone can write a cursor, so its position is limited to one that the service could have
+ * reached.
  *
  * @throws AppError `VALIDATION_FAILED` for invalid cursors.
  */
@@ -34,13 +35,25 @@ export function decodeCursor(type: IdType, cursor: string): Progress {
   if (!time || !id || !lookedAt || !horizonText || !isId(type, id)) {
     throw invalidField('/after', 'Invalid cursor for this feed.');
   }
-  const position = { milliseconds: Number.parseInt(time, 36), id };
+  const milliseconds = type === 'Event' ? millisecondsOfId(id) : Number.parseInt(time, 36);
+  const lookedAtMilliseconds = Number.parseInt(lookedAt, 36);
   const horizon = BigInt(Number.parseInt(horizonText, 36));
   const shown = new Map<bigint, number>();
   let transaction = horizon;
   for (const distance of transactions ? transactions.split('_') : []) {
     transaction += BigInt(Number.parseInt(distance, 36));
-    shown.set(transaction, position.milliseconds);
+    shown.set(transaction, milliseconds);
   }
-  return { position, lookedAtMilliseconds: Number.parseInt(lookedAt, 36), horizon, shown };
+  const position = limitPosition(type, { milliseconds, id }, lookedAtMilliseconds);
+  return { position, lookedAtMilliseconds, horizon, shown };
+}
+
+/**
+ * Moves a position back if it is much later than the read that reached it. Otherwise, each read would look for late rows
+ * all the way from that read to the position. Rows after the new position are sent again, so this misses nothing, even
+ * if the clock of the machine that wrote the row was wrong.
+ */
+function limitPosition(type: IdType, position: Position, lookedAtMilliseconds: number): Position {
+  const latest = lookedAtMilliseconds + MAX_LATENESS_MILLISECONDS;
+  return position.milliseconds <= latest ? position : { milliseconds: latest, id: firstIdAt(type, latest) };
 }

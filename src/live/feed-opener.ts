@@ -1,16 +1,16 @@
-import { inVisibleProject, visibleProject } from '../auth/access.ts';
+import { inVisibleProject, requireVisible } from '../auth/access.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Bus } from '../bus/bus.ts';
-import type { Database } from '../database/client.ts';
-import { notFound } from '../errors.ts';
+import type { TenantDatabase } from '../database/tenant-client.ts';
+import type { VisibleProjectId } from '../database/tenant-filter.ts';
 import type { IdType } from '../ids.ts';
 import type { Backlog } from '../limits/backlog.ts';
+import { createAccountTurns } from '../limits/turns.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { createFollower, type Follower } from './follower.ts';
 import type { LookableTable } from './looks.ts';
 import type { FoundRow, LookRequest, Progress } from './progress.ts';
 import { subscribeToRows } from './subscription.ts';
-import { createTurns } from './turns.ts';
 
 /** How often a follower reads without a hint, because hints may be lost. */
 const POLL_MILLISECONDS = 2_000;
@@ -23,7 +23,7 @@ type FeedDefinition<Row, Name extends string, Filter> = {
   name: Name;
   idType: IdType;
   topicOf(projectId: string): string;
-  lookAt(projectId: string, filter: Filter): LookableTable;
+  lookAt(projectId: VisibleProjectId, filter: Filter): LookableTable;
   /** The filter that matches every row. */
   everything: Filter;
   matches(filter: Filter): (row: Row) => boolean;
@@ -34,16 +34,12 @@ type FeedDefinition<Row, Name extends string, Filter> = {
 
 type FeedItem<Row, Name extends string> = { cursor: string } & Record<Name, Row>;
 
-/** Opens subscriptions with the viewer's permissions. Those with the same permissions share a follower. */
-export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
+/** Opens subscriptions with the viewer's permissions. Subscriptions with the same permissions share a follower. */
+export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   let subscriptionCount = 0;
-  const turns = createTurns(Math.max(1, Math.floor(db.pool.options.max / 2)));
-
-  async function requireVisible(viewer: Viewer, projectId: string): Promise<void> {
-    const where = visibleProject(viewer, projectId);
-    const count = await turns.take(viewer.userId, () => db.prisma.project.count({ where }));
-    if (count === 0) throw notFound();
-  }
+  // Half of the database connections stay free for other work. An account can use only half of the rest.
+  const perProcess = Math.max(1, Math.floor(db.pool.options.max / 2));
+  const turns = createAccountTurns({ perProcess, perAccount: Math.ceil(perProcess / 2) });
 
   function feed<Row, Name extends string, Filter>(definition: FeedDefinition<Row, Name, Filter>) {
     const { name, idType, topicOf, lookAt, everything, matches, load, isQuiet = () => false } = definition;
@@ -55,7 +51,7 @@ export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
     }
 
     /** Reads rows with the viewer's permissions, when it is the account's turn. */
-    function readAs(viewer: Viewer, projectId: string, filter: Filter) {
+    function readAs(viewer: Viewer, projectId: VisibleProjectId, filter: Filter) {
       const table = lookAt(projectId, filter);
       return {
         present: () => turns.take(viewer.userId, table.present),
@@ -67,7 +63,7 @@ export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
       };
     }
 
-    function findFollower(viewer: Viewer, projectId: string) {
+    function findFollower(viewer: Viewer, projectId: VisibleProjectId) {
       const key = `${projectId} ${viewer.kind === 'apiKey' ? 'apiKey' : viewer.userId}`;
       const existing = followers.get(key);
       if (existing) return existing;
@@ -89,12 +85,12 @@ export function createFeedOpener({ db, bus }: { db: Database; bus: Bus }) {
      */
     return async function open(
       viewer: Viewer,
-      { projectId, after }: { projectId: string; after?: string | null },
+      { projectId: id, after }: { projectId: string; after?: string | null },
       filter: Filter,
       backlog: Backlog | undefined,
     ) {
       const reached = after != null ? decodeCursor(idType, after) : undefined;
-      await requireVisible(viewer, projectId);
+      const projectId = await turns.take(viewer.userId, () => requireVisible(db.prisma, viewer, id));
       const { present, ...reads } = readAs(viewer, projectId, filter);
       const start = reached ?? (await present());
       subscriptionCount += 1;

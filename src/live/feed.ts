@@ -1,8 +1,13 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { type Bus, topics } from '../bus/bus.ts';
-import type { Database } from '../database/client.ts';
+import type { TenantDatabase } from '../database/tenant-client.ts';
+import {
+  type DeliveryColumns,
+  type DeliveryFilter,
+  toColumns as toDeliveryColumns,
+} from '../features/deliveries/filter.ts';
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
-import type { Delivery, DeliveryStatus, Event, Notice, Payment, Replay } from '../generated/prisma/client.ts';
+import type { Delivery, Event, Notice, Payment, Replay } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
 import { createFeedOpener } from './feed-opener.ts';
 import { deliveryMatches, eventMatches, paymentMatches } from './filters.ts';
@@ -16,21 +21,17 @@ declare module '../schema/context.ts' {
 }
 
 export type EventFeedArguments = { projectId: string; after?: string | null; types?: readonly string[] | null };
-export type DeliveryFeedArguments = {
-  projectId: string;
-  after?: string | null;
-  filter?: { status?: DeliveryStatus[] | null; eventTypes?: readonly string[] | null; since?: Date | null } | null;
-};
+export type DeliveryFeedArguments = { projectId: string; after?: string | null; filter?: DeliveryFilter | null };
 export type PaymentFeedArguments = { projectId: string; after?: string | null; filter?: PaymentFilter | null };
 export type ReplayFeedArguments = { projectId: string; after?: string | null };
 export type NoticeFeedArguments = { projectId: string; after?: string | null };
 export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 /**
- * Live subscriptions to events, deliveries, payments, replays, and notices. Each reads its table from a cursor onward, and then
- * shares the reads of new rows with the other subscriptions to the project.
+ * Live subscriptions to events, deliveries, payments, replays, and notices. Each reads its table from a cursor onward,
+ * and then shares the reads of new rows with the other subscriptions to the project.
  */
-export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
+export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   const opener = createFeedOpener({ db, bus });
   const { pool, prisma } = db;
 
@@ -40,12 +41,11 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
     load: async (where) => byId(await prisma.event.findMany({ where })),
   });
 
-  const everyDelivery = { status: null, eventTypes: null, createdSince: null };
-  const openDeliveries = opener.feed<Delivery, 'delivery', Parameters<typeof deliveryMatches>[0]>({
-    ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: everyDelivery },
+  const openDeliveries = opener.feed<Delivery, 'delivery', DeliveryColumns>({
+    ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: toDeliveryColumns({}) },
     ...{ lookAt: (projectId, filter) => lookAtDeliveries(pool, projectId, filter), matches: deliveryMatches },
     load: async (where, found) => unchanged(found, await prisma.delivery.findMany({ where })),
-    // Claims and lease extensions aren't news.
+    // Claims and lease extensions aren't reported.
     isQuiet: ({ status }) => status === 'RUNNING',
   });
 
@@ -75,10 +75,8 @@ export function createLiveFeed({ db, bus }: { db: Database; bus: Bus }) {
       openEvents(viewer, args, args.types ?? null, backlog),
 
     /** @throws AppError as `events` does. */
-    async deliveries(viewer: Viewer, args: DeliveryFeedArguments, backlog?: Backlog) {
-      const { status = null, eventTypes = null, since = null } = args.filter ?? {};
-      return openDeliveries(viewer, args, { status, eventTypes, createdSince: since }, backlog);
-    },
+    deliveries: async (viewer: Viewer, args: DeliveryFeedArguments, backlog?: Backlog) =>
+      openDeliveries(viewer, args, toDeliveryColumns(args.filter ?? {}), backlog),
 
     /** @throws AppError as `events` does. */
     payments: async (viewer: Viewer, args: PaymentFeedArguments, backlog?: Backlog) =>

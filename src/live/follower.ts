@@ -9,8 +9,8 @@ import { type TailOptions, tail } from './tail.ts';
 /** Follows a table once for all viewers who may read the same rows. */
 export type Follower<Row, Item> = {
   /**
-   * Starts to collect new rows for a member. A row that becomes visible later is collected. All others are visible to
-   * reads that start after this.
+   * Starts collecting new rows for a member. Every row is either collected, or visible to reads that start after the
+   * promise resolves.
    */
   join(options: MemberOptions<Row>): Promise<Member<Item>>;
 };
@@ -18,7 +18,7 @@ export type Follower<Row, Item> = {
 export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 'present' | 'prefetch'> & {
   /** Returns the progress of a follower that has seen every existing row. */
   present(): Promise<Progress>;
-  /** Creates an item from a row and the progress from which to resume after that row. All members share the item. */
+  /** Creates an item from a row and the progress to resume from after that row. All members share the item. */
   toItem(row: Row, progress: Progress): Item;
   /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
   isQuiet(row: Row): boolean;

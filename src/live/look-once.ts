@@ -7,7 +7,7 @@ export type Reader<Row> = {
   load(rows: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
 };
 
-/** Creates an item from a row, where it was found, and the progress from which to resume after that row. */
+/** Creates an item from a row, its location, and the progress to resume from after that row. */
 export type Present<Row, Item> = (row: Row, progress: Progress, found: FoundRow) => Item;
 
 /**
@@ -34,7 +34,7 @@ export async function* lookOnce<Row, Item>(
       releaseRows = prefetch.holdRows(loaded.values());
       for (const [offset, row] of rows.entries()) {
         const following = late[start + offset + 1] ?? nextLate;
-        // A transaction counts as shown only once its last late row is shown.
+        // A transaction counts as shown only after its last late row has been shown.
         if (following?.transaction !== row.transaction) shown.set(row.transaction, row.milliseconds);
         const found = loaded.get(row.id);
         if (found === undefined) continue;
@@ -78,7 +78,7 @@ function reachLate(
   return {
     ...before,
     horizon: next && next.transaction < horizon ? next.transaction : horizon,
-    // A copy, because `shown` grows while the remaining rows are emitted.
+    // This is a copy, because `shown` grows while the remaining rows are emitted.
     shown: new Map(shown),
   };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { sharedNow } from '../clock.ts';
+import type { DeliveryColumns } from '../features/deliveries/filter.ts';
 import type { PaymentColumns } from '../features/payments/filter.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import {
@@ -36,9 +37,9 @@ type Read = (request: Omit<LookRequest, 'horizon'> & { horizon: bigint | null })
  * Reads late rows up to a position, and a page of rows after it. A row is late if it was written by the transaction
  * `horizon` or a later one, unless that transaction is already in `shown`. `xmin` is the transaction that wrote the
  * current version of a row, and `age` compares transaction numbers across their wraparound. One statement reads one
- * snapshot, so every transaction before the returned horizon has ended and is visible. Of every other transaction,
- * either all rows are visible or none. A page of late rows starts with the oldest transaction and always includes all
- * rows of the last one.
+ * snapshot, so every transaction before the returned horizon has ended and is visible. For every other transaction,
+ * either all rows are visible or none are. A page of late rows starts with the oldest transaction and always includes
+ * all rows of the last one.
  */
 const look = (late: string, behind: string) => `
   WITH snapshot AS (
@@ -79,9 +80,13 @@ const DELIVERY = `
      WHERE d."projectId" = $1
        AND ($7::text[] IS NULL OR d."status"::text = ANY ($7))
        AND ($8::text[] IS NULL OR d."eventType" = ANY ($8))
-       AND ($9::timestamptz IS NULL OR d."createdAt" >= $9)`;
+       AND ($9::timestamptz IS NULL OR d."createdAt" >= $9)
+       AND ($10::timestamptz IS NULL OR d."createdAt" < $10)
+       AND ($11::text IS NULL OR d."webhookId" = $11)
+       AND ($12::text IS NULL OR d."connectorId" = $12)
+       AND ($13::text IS NULL OR d."eventId" = $13)`;
 
-// Claims and lease extensions don't change a delivery's time, because they aren't news.
+// Claims and lease extensions don't change a delivery's time, because they aren't reported.
 const DELIVERIES = look(
   `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
        AND ${isLate('d', '$5', '$6')} AND d."status" <> 'RUNNING'`,
@@ -98,7 +103,10 @@ const PAYMENT = `
        AND ($10::text IS NULL OR p."payer" = $10)
        AND ($11::text IS NULL OR p."transactionHash" = $11)
        AND ($12::text IS NULL OR p."id" >= $12)
-       AND ($13::text IS NULL OR p."id" < $13)`;
+       AND ($13::text IS NULL OR p."id" < $13)
+       AND ($14::text IS NULL OR (p."paymentIdentifier" = $14 AND p."failureStage" IS NULL))
+       AND ($15::numeric IS NULL OR p."amountAtomic" >= $15)
+       AND ($16::numeric IS NULL OR p."amountAtomic" <= $16)`;
 
 // Taking or extending a lease rewrites the row without changing its time, so the row may be sent a second time.
 const PAYMENTS = look(
@@ -142,21 +150,17 @@ export function lookAtEvents(pool: pg.Pool, projectId: string, types: readonly s
   return { look: read, present: async () => seeAll(read, await findNewest()) };
 }
 
-export type DeliveryFilter = {
-  status: readonly string[] | null;
-  eventTypes: readonly string[] | null;
-  createdSince: Date | null;
-};
-
-export function lookAtDeliveries(pool: pg.Pool, projectId: string, filter: DeliveryFilter): LookableTable {
-  const { status, eventTypes, createdSince } = filter;
-  return lookAtVersions(pool, projectId, 'Delivery', DELIVERIES, [status, eventTypes, createdSince]);
+export function lookAtDeliveries(pool: pg.Pool, projectId: string, filter: DeliveryColumns): LookableTable {
+  const { status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId } = filter;
+  const values = [status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId];
+  return lookAtVersions(pool, projectId, 'Delivery', DELIVERIES, values);
 }
 
 export function lookAtPayments(pool: pg.Pool, projectId: string, filter: PaymentColumns): LookableTable {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = filter;
+  const { identifier, minAtomic, maxAtomic } = filter;
   const values = [status, endpointId, customerId, payer, transactionHash, firstId, endId];
-  return lookAtVersions(pool, projectId, 'Payment', PAYMENTS, values);
+  return lookAtVersions(pool, projectId, 'Payment', PAYMENTS, [...values, identifier, minAtomic, maxAtomic]);
 }
 
 export function lookAtReplays(pool: pg.Pool, projectId: string): LookableTable {

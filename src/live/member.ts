@@ -14,7 +14,7 @@ export type MemberOptions<Row> = {
   matches(row: Row): boolean;
   /** Counts bytes as waiting until the returned function is called. */
   hold(bytes: number): () => void;
-  /** Whether so many bytes are already waiting elsewhere that this member shouldn't hold any. */
+  /** Whether this member shouldn't hold any bytes, because too many are already waiting elsewhere. */
   isCrowded(): boolean;
 };
 
@@ -25,19 +25,19 @@ type IsCurrent = (row: FoundRow) => Promise<boolean>;
 export type Member<Item> = {
   /**
    * Emits collected rows, and then new ones, except those that have already been shown or aren't current. Ends if the
-   * reader falls so far behind that too much is waiting.
+   * reader is so slow that too much is waiting.
    *
-   * @returns the progress from which other reads can continue.
+   * @returns the progress that other reads can continue from.
    */
   items(shown: Progress, isCurrent: IsCurrent, signal: AbortSignal): AsyncGenerator<Item, Progress>;
   leave(): void;
 };
 
-/** How much may wait for a member that is briefly slower than the writers. */
+/** How much can wait for a member that is slower than the writers for a short time. */
 const MAX_WAITING_ROWS = 64;
 const MAX_WAITING_BYTES = 32 * 1024;
 
-/** Collects matching rows for a member. It leaves by itself when too much is waiting. */
+/** Collects matching rows for a member. It leaves automatically when too much is waiting. */
 export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOptions<Row>, onLeave: () => void) {
   const waiting: (Found<Row, Item> & { release(): void })[] = [];
   let waitingBytes = 0;

@@ -8,13 +8,13 @@ const MAX_ROWS = 200;
 /** Bytes of memory for the position of a row that hasn't been loaded yet. */
 const PLACE_BYTES = 200;
 
-/** Decides how many rows a follower reads ahead of its client, and counts them in the backlog. */
+/** Determines how many rows a follower reads ahead of its client, and counts them in the backlog. */
 export type Prefetch = {
   /** How many rows to read next. */
   rowCount(): number;
   /** Counts these rows as pending until the returned function is called. */
   holdRows(rows: Iterable<unknown>): () => void;
-  /** How many row positions to keep for later. The others are looked up again. */
+  /** How many row positions to keep for later. The remaining positions are looked up again. */
   placeCount(): number;
   holdPlaces(count: number): () => void;
 };

@@ -5,8 +5,8 @@ export type Position = { milliseconds: number; id: string };
 export type FoundRow = Position & { transaction: bigint };
 
 /**
- * How far a follower has come. A position alone isn't enough, because rows become visible when their transaction
- * commits, which may not be in the order of their times.
+ * How far a follower has read. A position alone isn't enough, because rows become visible when their transactions
+ * commit, and that order can differ from the order of the rows' times.
  */
 export type Progress = {
   /** The last row, in the table's order, that was shown. Rows after it haven't been shown. */
@@ -15,7 +15,7 @@ export type Progress = {
   lookedAtMilliseconds: number;
   /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
-  /** Later transactions whose rows up to `position` were shown anyway, each with the time of one such row. */
+  /** Later transactions whose rows up to `position` were shown anyway, each with the time of one of those rows. */
   shown: ReadonlyMap<bigint, number>;
 };
 
@@ -43,16 +43,16 @@ export type Look = {
 };
 
 /**
- * How long after its time a row may become visible. Longer than the longest transaction plus the difference between the
- * machines' clocks.
+ * How long after its timestamp a row may become visible. Longer than the longest transaction plus the difference
+ * between the machines' clocks.
  */
 export const MAX_LATENESS_MILLISECONDS = 30_000;
 
 /**
- * Whether a follower that has come this far has shown the row.
+ * Whether a follower with this progress has shown the row.
  *
- * @param isQuiet whether the row's last change can be ignored. If so, another transaction may have written what was
- * shown.
+ * @param isQuiet whether the row's last change can be ignored. If so, another transaction may have written the version
+ *   that was shown.
  */
 export function isShown(row: FoundRow, { position, horizon, shown }: Progress, isQuiet: boolean): boolean {
   return !isBehind(row, position) && (isQuiet || row.transaction < horizon || shown.has(row.transaction));

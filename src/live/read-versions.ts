@@ -6,9 +6,9 @@ const MAX_ROWS = 1_000;
 /**
  * Remembers which versions of rows a subscription has read itself. A follower may have read a row just before the row
  * changed, and pass on that version only after the subscription has shown the newer one. Neither times nor transactions
- * tell which of two versions is newer, so such a row is looked up.
+ * show which of two versions is newer, so the row is looked up.
  *
- * @param isUnchanged whether the row is still as it was found.
+ * @param isUnchanged whether the row is unchanged since it was found.
  */
 export function createReadVersions(isUnchanged: (row: FoundRow) => Promise<boolean>) {
   const transactions = new Map<string, bigint>();

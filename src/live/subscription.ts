@@ -9,7 +9,7 @@ import { createReadVersions } from './read-versions.ts';
 
 export type SubscriptionOptions<Row, Item> = Reader<Row> & {
   start: Progress;
-  /** Creates an item from a row and the progress from which to resume after that row. */
+  /** Creates an item from a row and the progress to resume from after that row. */
   toItem(row: Row, progress: Progress): Item;
   /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
   isQuiet(row: Row): boolean;
@@ -23,9 +23,9 @@ export type SubscriptionOptions<Row, Item> = Reader<Row> & {
 };
 
 /**
- * Shows existing rows after `start`, then new ones. It misses no row, and shows no version of a row twice. It reads
- * existing rows on its own. New ones come from a follower that it shares with other subscriptions. If the consumer is
- * slower than the writers, the subscription reads on its own again until it has caught up.
+ * Shows existing rows after `start`, then new ones. It never misses a row, and never shows the same version of a row
+ * twice. It reads existing rows on its own. New rows come from a follower that it shares with other subscriptions. If
+ * the consumer is slower than the writers, the subscription reads on its own again until it has caught up.
  */
 export function subscribeToRows<Row, Item>(
   options: SubscriptionOptions<Row, Item>,
@@ -49,7 +49,7 @@ export function subscribeToRows<Row, Item>(
         throw error;
       }
     },
-    // A generator alone would notice this only at its next item, which may never come.
+    // A generator would notice only at its next item that the consumer has stopped, and that item may never come.
     return() {
       end();
       return items.return();

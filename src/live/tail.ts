@@ -9,7 +9,7 @@ export type TailOptions<Row, Item> = Reader<Row> & {
   present: Present<Row, Item>;
   /** Subscribes to hints about new rows. Returns the unsubscribe function. */
   subscribe(wake: () => void): () => void;
-  /** Decides how many rows are read at once, and counts them. */
+  /** Determines how many rows are read at once, and counts them. */
   prefetch?: Prefetch;
   /** How often to read without a hint, because hints may be lost. */
   pollMilliseconds: number;
@@ -17,13 +17,13 @@ export type TailOptions<Row, Item> = Reader<Row> & {
 
 /** Hints that arrive faster than this share one read. */
 const MIN_PAUSE_MILLISECONDS = 40;
-/** The pause after a read is as long as the read took, but at most this. */
+/** The pause after a read lasts as long as the read did, up to this limit. */
 const MAX_PAUSE_MILLISECONDS = 250;
 
 /**
- * Follows a table: existing rows after `start`, then new ones. Within one run, it misses no row, no matter in what
- * order transactions commit, and shows no version of a row twice. It reads only as fast as it is consumed, and ends
- * immediately when `signal` aborts.
+ * Follows a table: existing rows after `start`, then new ones. Within one run, it never misses a row, no matter in what
+ * order transactions commit, and never shows the same version of a row twice. It reads only as fast as it is consumed,
+ * and ends immediately when `signal` aborts.
  */
 export async function* tail<Row, Item>(
   options: TailOptions<Row, Item>,

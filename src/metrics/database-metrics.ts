@@ -10,10 +10,10 @@ import { NOTICE_TYPES } from '../features/notices/types.ts';
 import { OPEN_STATUSES, readOpenPayments } from '../features/payments/open-payments.ts';
 import { createSnapshots, within } from './snapshots.ts';
 
-/** By default, a scrape times out after 10 s, and it must include the process's own metrics. */
+/** By default, a scrape times out after 10 s. This leaves time for the process's own metrics. */
 const READ_MILLISECONDS = 3_000;
 
-/** Metrics that come from one source. If it fails, all of them are missing. */
+/** Metrics that come from one source. If the source fails, all of them are missing. */
 type Group = { count: () => Promise<unknown>; render: (value: unknown) => Promise<string> };
 
 /** Creates a group. `count` returns its numbers. `define` creates its gauges, and returns a function that sets them. */
@@ -41,7 +41,7 @@ const groupsOf = (pool: pg.Pool) => ({
       });
       const oldestDue = new Gauge({
         name: 'tollgate_delivery_oldest_due_seconds',
-        help: 'Age of the oldest delivery that is due but not claimed, excluding deliveries that are waiting for room at their destination. Every process reports the same value. If it stays above a minute, workers are down or there are too few of them.',
+        help: 'Age of the oldest delivery that is due but not claimed, excluding deliveries that are waiting for capacity at their destination. Every process reports the same value. If it stays above a minute, workers are down or there are too few of them.',
         registers,
       });
       return ({ pending, running, oldestDueSeconds }) => {
@@ -62,7 +62,7 @@ const groupsOf = (pool: pg.Pool) => ({
       });
       const oldestUnknown = new Gauge({
         name: 'tollgate_payment_oldest_unknown_seconds',
-        help: 'Time since the upstream responded to the oldest payment with an unknown settlement, or 0. Every process reports the same value. If it exceeds 10 minutes, check that gateways can reach RPC_URL.',
+        help: 'Age of the oldest payment whose settlement is unknown, counted from the upstream’s response. 0 if every settlement is known. Every process reports the same value. If it exceeds 10 minutes, check that gateways can reach RPC_URL.',
         registers,
       });
       return ({ counts, oldestUnknownSeconds }) => {
@@ -116,7 +116,7 @@ const groupsOf = (pool: pg.Pool) => ({
     (registers) => {
       const deletions = new Gauge({
         name: 'tollgate_deletions',
-        help: 'Deleted projects, webhooks, and connectors whose history is still being deleted. Every process reports the same value. If it stays above 0, start a worker, or wait: a million deliveries take several minutes.',
+        help: 'Deleted projects, webhooks, and connectors whose history is still being deleted. Every process reports the same value. If it stays above 0, make sure a worker is running. Deleting a million deliveries takes several minutes.',
         registers,
       });
       return (count) => deletions.set(count);
@@ -125,8 +125,8 @@ const groupsOf = (pool: pg.Pool) => ({
 });
 
 /**
- * Metrics about the whole service, with the same values in every process. One process at a time counts them, so the
- * database's work doesn't grow with the number of processes or scrapes.
+ * Metrics about the whole service, with the same values in every process. Only one process at a time counts them, so
+ * the load on the database doesn't grow with the number of processes or scrapes.
  */
 export function createDatabaseMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
   const groups: Record<string, Group> = groupsOf(pool);
@@ -136,7 +136,7 @@ export function createDatabaseMetrics({ pool, log }: { pool: pg.Pool; log: Logge
 
   async function render(): Promise<string> {
     const values = await snapshots.read();
-    // Another version of the service may have stored something else.
+    // Another version of the service may have stored values in a different form.
     const texts = [...values].map(([name, value]) => groups[name]!.render(value).catch(() => ''));
     return (await Promise.all(texts)).join('');
   }
@@ -147,7 +147,7 @@ export function createDatabaseMetrics({ pool, log }: { pool: pg.Pool; log: Logge
      * in time.
      */
     async read(): Promise<string | undefined> {
-      // While an earlier query is still running, a struggling database doesn't get another one.
+      // If an earlier query is still running, the database may be struggling, so it doesn't get another one.
       running ??= render().finally(() => {
         running = undefined;
       });

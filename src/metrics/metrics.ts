@@ -22,7 +22,7 @@ const WATCHED = {
   },
   liveBacklog: {
     name: 'tollgate_live_backlog_bytes',
-    help: 'Bytes that WebSocket and event stream clients have not read yet, at most about 64 MiB. Reported only by processes with the `api` role.',
+    help: 'Bytes that clients of WebSockets, event streams, exports, and large responses have not read yet, at most about 64 MiB. Reported only by processes with the `api` role.',
   },
   deliveriesInFlight: {
     name: 'tollgate_deliveries_in_flight',
@@ -59,7 +59,7 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
   });
   const historyCleared = new Counter({
     name: 'tollgate_deleted_history_rows_total',
-    help: 'Rows deleted from the history of deleted projects, webhooks, and connectors. If tollgate_deletions is above 0 and this does not grow, search the log for "could not delete history".',
+    help: 'Rows deleted from the history of deleted projects, webhooks, and connectors. If tollgate_deletions is above 0 and this counter does not grow, search the log for "could not delete history".',
     registers,
   });
   const databaseUp = new Gauge({
@@ -93,8 +93,8 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
       return (await registry.metrics()) + (shared ?? '');
     },
     /**
-     * Releases everything that the metrics refer to. The library's timers and observers never end, and they refer to
-     * the registry.
+     * Releases everything that the metrics hold references to. The library's timers and observers never end, and they
+     * hold references to the registry.
      */
     close: () => registry.clear(),
   };

@@ -10,7 +10,7 @@ export function createPaymentMetrics(registry: Registry) {
   const registers = [registry];
   const payments = new Counter({
     name: 'tollgate_payments_total',
-    help: 'Payments that reached a status in this process. For FAILED, stage is the step that failed; otherwise, it is empty. Where to look for the cause: at VERIFY, the buyer; at UPSTREAM, the seller’s API; at SETTLE, the facilitator and the chain.',
+    help: 'Payments that reached a status in this process. For FAILED, stage is the step that failed; otherwise, it is empty. The likely cause is the buyer at VERIFY, the seller’s API at UPSTREAM, and the facilitator or the chain at SETTLE.',
     labelNames: ['status', 'stage'],
     registers,
   });
@@ -38,10 +38,18 @@ export function createPaymentMetrics(registry: Registry) {
     buckets: BUCKETS_SECONDS,
     registers,
   });
+  const freeRequests = new Counter({
+    name: 'tollgate_free_requests_total',
+    help: 'Requests for free endpoints, by outcome. failed: the seller’s API returned no usable response; limited: the client’s address sent too many requests.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  for (const outcome of ['served', 'failed', 'limited']) freeRequests.inc({ outcome }, 0);
 
   const gateway: GatewayMetrics = {
     onStep: (step, seconds) => stepSeconds.observe({ step }, seconds),
     onFacilitatorCall: (operation, outcome, seconds) => facilitatorSeconds.observe({ operation, outcome }, seconds),
+    onFreeRequest: (outcome) => freeRequests.inc({ outcome }),
   };
   return {
     gateway,

@@ -15,7 +15,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const operations = new Histogram({
     name: 'tollgate_graphql_operation_duration_seconds',
-    help: 'Duration of GraphQL operations by type and outcome (ok or error), including the ones that REST routes run. For subscriptions, the time it takes to start them.',
+    help: 'Duration of GraphQL operations by type and outcome (ok or error), including the ones that REST routes run. For subscriptions, only the time until they start is measured.',
     labelNames: ['type', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,
@@ -35,7 +35,7 @@ export function createRequestMetrics(registry: Registry) {
   });
   const dropped = new Counter({
     name: 'tollgate_live_streams_dropped_total',
-    help: 'WebSockets and event streams dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If many streams are dropped for the reason "process", start more processes.',
+    help: 'WebSockets, event streams, and exports dropped because the client did not read. stream, account, process: too much data was waiting for the stream, its account, or the process; stalled: nothing was read for too long. If many streams are dropped for the reason "process", start more processes.',
     labelNames: ['reason'],
     registers,
   });

@@ -1,16 +1,19 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 
-/** What to count, by name. The values must survive JSON. */
+/** What to count, by name. The values must be serializable as JSON. */
 export type Counts = Readonly<Record<string, () => Promise<unknown>>>;
 
-/** A snapshot is taken again when it is this old. */
+/** A new snapshot is taken once the last one is this old. */
 const FRESH_SECONDS = 10;
-/** A count that takes longer than this has failed, or its process is gone. Longer than any statement may take. */
+/**
+ * A count that takes longer than this has failed, or its process has stopped. Must be longer than any statement can
+ * take.
+ */
 const CLAIM_SECONDS = 20;
 /** Older snapshots would hide the fact that counting fails. */
 const MAX_AGE_SECONDS = 60;
-/** A slow count must not delay the others for longer than this. */
+/** How long a slow count may delay the others. */
 const WAIT_MILLISECONDS = 2_000;
 
 const IS_DUE = `s."claimedAt" <= statement_timestamp() - make_interval(
@@ -22,8 +25,8 @@ const LOAD = `
   FROM "MetricSnapshot" s WHERE s."name" = ANY ($1)`;
 
 /**
- * In the order of the names, so that two processes don't wait for each other. Returns the names that no other process
- * has claimed.
+ * Names are claimed in a fixed order so that two processes can't wait for each other. Returns the names that no other
+ * process has claimed.
  */
 const CLAIM = `
   INSERT INTO "MetricSnapshot" AS s ("name") SELECT unnest($1::text[]) ORDER BY 1
@@ -37,7 +40,8 @@ type Snapshot = { name: string; value: unknown; isDue: boolean; isUsable: boolea
 type Claim = { name: string; claimedAt: Date };
 
 /**
- * Counts what concerns the whole service. Only one process at a time runs each count, and the others share its result.
+ * Runs the counts that are the same for the whole service. Only one process at a time runs each count, and the others
+ * share its result.
  */
 export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Logger; counts: Counts }) {
   const names = Object.keys(counts);

@@ -1,22 +1,58 @@
+import { EXAMPLE_ID } from './field-examples.ts';
+
 /** A valid body for every operation that takes one, by `operationId`. The OpenAPI document shows them as examples. */
 export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   createProject: { name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
-  updateProject: { name: 'Weather and tides' },
+  copyProject: { name: 'Weather, live', mode: 'LIVE', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
+  updateProject: {
+    name: 'Weather and tides',
+    description: 'Forecasts for every city in Switzerland.',
+    upstreamHeaders: [
+      { name: 'Authorization', value: 'Bearer token-of-your-api', urlPrefix: 'https://api.example.com/weather' },
+    ],
+  },
+  verifyGatewayHost: {},
+  updateUser: { tier: 'PRO' },
+  blockUser: { reason: 'Unpaid invoice. Write to billing@example.com.' },
+  unblockUser: {},
   createEndpoint: {
     path: '/weather/:city',
     upstreamUrl: 'https://api.example.com/weather/:city',
     priceUsd: '0.01',
+    upstreamHeaders: [{ name: 'X-Api-Key', value: 'key-of-your-api' }],
+    methods: ['GET', 'HEAD'],
+    mimeType: 'application/json',
+    inputSchema: {
+      query: { type: 'object', properties: { units: { type: 'string', enum: ['metric', 'imperial'] } } },
+    },
+    exampleResponse: { city: 'Bern', temperature: 18 },
+    tags: ['weather'],
   },
   updateEndpoint: { priceUsd: '0.02' },
-  createApiKey: { name: 'Deployment' },
+  previewImport: {
+    document: 'openapi: 3.1.0\npaths:\n  /weather/{city}:\n    get:\n      summary: The weather now\n',
+    upstreamUrl: 'https://api.example.com',
+    priceUsd: '0.01',
+  },
+  importEndpoints: {
+    document: 'openapi: 3.1.0\npaths:\n  /weather/{city}:\n    get:\n      summary: The weather now\n',
+    upstreamUrl: 'https://api.example.com',
+    items: [{ path: '/weather/:city', priceUsd: '0.01' }],
+  },
+  createApiKey: { name: 'Deployment', scopes: ['READ', 'DELIVERIES'], expiresAt: '2027-01-31T00:00:00.000Z' },
   createConnector: {
+    name: 'Sales channel',
     type: 'slack',
     config: { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/xxxxxxxxxxxxxxxxxxxxxxxx' },
     eventTypes: ['payment.settled'],
   },
   updateConnector: { isActive: false },
   testConnector: {},
-  createWebhook: { url: 'https://example.com/tollgate', eventTypes: ['payment.settled', 'payment.failed'] },
+  createWebhook: {
+    name: 'Books',
+    url: 'https://example.com/tollgate',
+    eventTypes: ['payment.settled', 'payment.failed'],
+  },
   updateWebhook: {
     filter: { 'data.amountUsd': { gte: '1.00' } },
     headers: [{ name: 'X-Api-Key', value: 'key-of-your-server' }],
@@ -29,7 +65,16 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   resendDelivery: {},
   createReplay: { filter: { status: ['FAILED'], eventTypes: ['payment.settled'] }, maxPerSecond: 20 },
   cancelReplay: {},
+  updateMember: { role: 'VIEWER' },
+  transferProject: { memberId: `mem_${EXAMPLE_ID}` },
+  inviteMember: { email: 'bob@example.com', role: 'DEVELOPER' },
+  acceptTransfer: {},
+  declineTransfer: {},
+  acceptInvitation: {},
+  declineInvitation: {},
+  recordToolCall: { tool: 'list_payments', arguments: { status: ['FAILED'] } },
   markNoticesRead: {},
   updateContacts: { emails: ['ops@example.com'], weeklyDigest: true },
+  recordTestEvent: { eventType: 'payment.settled' },
   testEventFilter: { filter: { 'data.amountUsd': { gte: '1.00' } } },
 };

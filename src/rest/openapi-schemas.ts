@@ -1,12 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLOutputType,
   getNamedType,
   isEnumType,
+  isInputObjectType,
   isListType,
   isNonNullType,
 } from 'graphql';
-import { ERRORS } from '../errors.ts';
+
+import { deprecatedField } from './deprecation.ts';
 
 export type Json = { [key: string]: unknown };
 
@@ -20,7 +24,21 @@ const SCALARS: Record<string, Json> = {
   JSON: {},
 };
 
-/** A GraphQL type's JSON schema, with values spelled as in REST. Enums are added to `schemas` and referenced. */
+/**
+ * Adds a schema to `components.schemas`, and returns the reference to it.
+ *
+ * @throws Error if another schema has the name.
+ */
+export function addComponent(schemas: Json, name: string, schema: Json): Json {
+  if (schemas[name] && !isDeepStrictEqual(schemas[name], schema)) throw new Error(`There are two schemas ${name}`);
+  schemas[name] = schema;
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/**
+ * A GraphQL type's JSON schema, with values spelled as in REST. Enums and objects are added to `schemas` and
+ * referenced.
+ */
 export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (!isNonNullType(type)) return nullable(bareSchema(type, schemas));
   return bareSchema(type.ofType, schemas);
@@ -29,13 +47,35 @@ export function typeSchema(type: GraphQLInputType | GraphQLOutputType, schemas: 
 /** Like `typeSchema`, but without null. */
 export function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: Json): Json {
   if (isListType(type)) return { type: 'array', items: typeSchema(type.ofType, schemas) };
+  if (isInputObjectType(type)) return addComponent(schemas, type.name, inputObjectSchema(type, schemas));
   if (!isEnumType(type)) return { ...(SCALARS[getNamedType(type).name] ?? {}) };
-  schemas[type.name] ??= {
+  return addComponent(schemas, type.name, {
     type: 'string',
     description: type.description,
     enum: type.getValues().map(({ value }) => value as unknown),
+  });
+}
+
+/** The schema of an input object without its `hidden` fields. The fields in `required` become required. */
+export function inputObjectSchema(
+  type: GraphQLInputObjectType,
+  schemas: Json,
+  { hidden, required: also }: { hidden?: ReadonlySet<string>; required?: ReadonlySet<string> } = {},
+): Json {
+  const fields = Object.values(type.getFields()).filter(({ name }) => !hidden?.has(name));
+  const required = fields.filter(({ name, type }) => isNonNullType(type) || also?.has(name)).map(({ name }) => name);
+  return {
+    type: 'object',
+    description: type.description,
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(
+      fields.map((field) => {
+        const { description, deprecationReason } = field;
+        return [field.name, { ...typeSchema(field.type, schemas), description, ...deprecatedField(deprecationReason) }];
+      }),
+    ),
   };
-  return { $ref: `#/components/schemas/${type.name}` };
 }
 
 function nullable(value: Json): Json {
@@ -56,48 +96,3 @@ function wrapList(type: GraphQLOutputType, inner: Json): Json {
 export function header(description: string, options: { required?: boolean } = {}): Json {
   return { description, ...options, schema: { type: 'string' } };
 }
-
-const PROBLEM_HEADERS: Record<number, Json> = {
-  401: { 'WWW-Authenticate': header('Which credentials are accepted (RFC 6750).', { required: true }) },
-  429: { 'Retry-After': header('Seconds to wait before retrying.', { required: true }) },
-};
-
-/** Codes that only paid routes and `/graphql` return. */
-const OF_OTHER_DOORS = /^(PAYMENT|UPSTREAM|FACILITATOR|GRAPHQL)_/;
-
-/** The response for an error status, with every code that a route can return with that status. */
-export function problem(status: number): Json {
-  const codes = Object.entries(ERRORS).filter(([code, error]) => error.status === status && !OF_OTHER_DOORS.test(code));
-  return {
-    description: codes.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
-    ...(PROBLEM_HEADERS[status] && { headers: PROBLEM_HEADERS[status] }),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-  };
-}
-
-/** An error response (RFC 9457). */
-export const PROBLEM: Json = {
-  type: 'object',
-  description: 'An error (RFC 9457).',
-  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors'],
-  properties: {
-    type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string', enum: Object.keys(ERRORS) },
-    requestId: { type: 'string' },
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['pointer', 'message'],
-        properties: {
-          pointer: { type: 'string', description: 'JSON pointer (RFC 6901).' },
-          message: { type: 'string' },
-        },
-      },
-    },
-  },
-};

@@ -1,44 +1,29 @@
-import {
-  type GraphQLNamedType,
-  type GraphQLObjectType,
-  type GraphQLOutputType,
-  type GraphQLSchema,
-  getNamedType,
-  getNullableType,
-  isInputObjectType,
-  isNonNullType,
-  isObjectType,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type GraphQLSchema, getNamedType, getNullableType, isInputObjectType } from 'graphql';
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
-import { operationOf, rootType, typeAt } from './document-types.ts';
-import { bareSchema, header, type Json, PROBLEM, problem, typeSchema, wrapLike } from './openapi-schemas.ts';
+import { deprecatedOperation } from './deprecation.ts';
+import { typeAt } from './document-types.ts';
+import { EXPORT_FORMATS, type Row } from './export/formats.ts';
+import { EVENT_SCHEMAS, eventWebhooks } from './openapi-events.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { FIELD_ERROR, PROBLEM, PROBLEM_RESPONSES, problemsOf } from './openapi-problems.ts';
+import { responseSchema } from './openapi-resources.ts';
+import { addComponent, bareSchema, header, inputObjectSchema, type Json } from './openapi-schemas.ts';
+import { expansions, queryParameters } from './query-parameters.ts';
 import type { RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
-/** Error statuses, and the routes that can return them. */
-const PROBLEMS: readonly { status: number; when(route: RestRoute): boolean }[] = [
-  { status: 400, when: () => true },
-  { status: 401, when: () => true },
-  { status: 403, when: () => true },
-  { status: 404, when: ({ path }) => path.includes(':') },
-  { status: 409, when: ({ method }) => method !== 'GET' },
-  { status: 413, when: ({ method }) => method !== 'GET' },
-  { status: 415, when: ({ method }) => method !== 'GET' },
-  { status: 422, when: () => true },
-  { status: 429, when: () => true },
-  { status: 500, when: () => true },
-  { status: 503, when: () => true },
-];
+const EXPORT_SCHEMAS: Json = {
+  ExportFormat: { type: 'string', description: 'The format of an export.', enum: Object.keys(EXPORT_FORMATS) },
+  ExportedFile: { type: 'string', description: 'A file with a row for each item, oldest first.' },
+};
 
 /** The REST API's OpenAPI 3.1 document, generated from the route table and its GraphQL types. */
-export function createOpenApi(schema: GraphQLSchema): Json {
-  const schemas: Json = { Problem: PROBLEM };
+export function createOpenApi(schema: GraphQLSchema, routes: readonly RestRoute[] = ROUTES): Json {
+  const schemas: Json = { Problem: PROBLEM, FieldError: FIELD_ERROR, ...EVENT_SCHEMAS, ...EXPORT_SCHEMAS };
   const paths: Record<string, Json> = {};
-  for (const route of ROUTES) {
+  for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operation(schema, route, schemas);
@@ -54,24 +39,34 @@ export function createOpenApi(schema: GraphQLSchema): Json {
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
-    tags: [...new Set(ROUTES.map(tagOf))].map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
     paths,
+    webhooks: eventWebhooks(),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`tg_live_…`, `tg_test_…`) or a JWT.' },
       },
+      responses: PROBLEM_RESPONSES,
       schemas,
     },
   };
 }
 
 function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
-  const success = { one: '200', list: '200', all: '200', create: '201', update: '200', delete: '204', action: '200' }[
-    route.kind
-  ];
+  const success = {
+    one: '200',
+    list: '200',
+    all: '200',
+    create: '201',
+    update: '200',
+    delete: '204',
+    action: '200',
+    export: '200',
+  }[route.kind];
   return {
     operationId: route.operationId,
     summary: route.summary,
+    ...(route.deprecated && deprecatedOperation(route.deprecated)),
     tags: [tagOf(route)],
     parameters: parameters(schema, route, schemas),
     ...(route.method !== 'GET' && route.method !== 'DELETE' && { requestBody: requestBody(schema, route, schemas) }),
@@ -82,18 +77,47 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
           : {
               description: 'The result.',
               headers: answerHeaders(route),
-              content: { 'application/json': { schema: answerSchema(schema, route, schemas) } },
+              content:
+                route.kind === 'export'
+                  ? exportContent(schema, route, schemas)
+                  : { 'application/json': successContent(schema, route, schemas) },
             },
-      ...Object.fromEntries(
-        PROBLEMS.filter(({ when }) => when(route)).map(({ status }) => [String(status), problem(status)]),
-      ),
+      ...problemsOf(route),
     },
   };
 }
 
-function answerHeaders({ kind, method }: RestRoute): Json {
+function successContent(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
+  const result = responseSchema(schema, route, schemas);
+  return { schema: result, example: exampleOf(result, schemas) };
+}
+
+/** OpenAPI 3.1 can't describe the lines of a file, so `x-line-schema` contains the schema for a line in JSON Lines. */
+function exportContent(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
+  const line = responseSchema(schema, route, schemas);
+  const example = exampleOf(line, schemas) as Row;
+  return Object.fromEntries(
+    Object.values(EXPORT_FORMATS).map(({ mediaType, head, rows }) => [
+      mediaType.split(';')[0]!,
+      {
+        schema: { $ref: '#/components/schemas/ExportedFile' },
+        'x-line-schema': line,
+        example: head(Object.keys(example)) + rows([example], Object.keys(example)),
+      },
+    ]),
+  );
+}
+
+function answerHeaders({ kind, method, deprecated }: RestRoute): Json {
   return {
+    ...(deprecated && {
+      Deprecation: header('When the operation was deprecated, in Unix seconds after `@`.', { required: true }),
+      Sunset: header('The time after which the operation may be removed.', { required: true }),
+    }),
     ...(kind === 'create' && { Location: header('Path of the new resource.', { required: true }) }),
+    ...(kind === 'export' && {
+      'Content-Disposition': header('`attachment` with a file name.', { required: true }),
+    }),
     ...(kind === 'list' && { Link: header('Path of the next page as `rel="next"`, if there is one.') }),
     ...(method === 'POST' && {
       'Idempotency-Replayed': header('`true` if this is the stored response to an earlier request.'),
@@ -117,13 +141,28 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     },
     { name: 'after', in: 'query', description: '`nextCursor` of the previous page.', schema: { type: 'string' } },
   ];
-  const filters = Object.entries(route.query ?? {}).map(([name, { to, description }]) => ({
+  const format = {
+    name: 'format',
+    in: 'query',
+    description: 'The format of the file: CSV or JSON Lines. Default: csv.',
+    schema: { $ref: '#/components/schemas/ExportFormat' },
+  };
+  const filters = queryParameters(schema, route).map(({ name, type, description, isRequired }) => ({
     name,
     in: 'query',
+    ...(isRequired && { required: true }),
     description,
-    schema: bareSchema(getNullableType(typeAt(schema, route.document, to)), schemas),
+    schema: bareSchema(getNullableType(type), schemas),
     explode: true,
   }));
+  const expandable = [...expansions(route).keys()];
+  const expand = {
+    name: 'expand',
+    in: 'query',
+    description: 'Related resources to include in the response. Repeatable.',
+    schema: { type: 'array', items: { type: 'string', enum: expandable } },
+    explode: true,
+  };
   const idempotency = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -133,101 +172,26 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
   return [
     ...inPath,
     ...(route.kind === 'list' ? paging : []),
+    ...(route.kind === 'export' ? [format] : []),
     ...filters,
+    ...(expandable.length > 0 ? [expand] : []),
     ...(route.method === 'POST' ? [idempotency] : []),
   ];
 }
 
 function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const type = getNamedType(typeAt(schema, route.document, ['input']));
-  const hidden = new Set(Object.values(route.fromPath ?? {}));
+  const hidden = new Set([...Object.values(route.fromPath ?? {}), ...(route.graphqlOnly ?? [])]);
   if (!isInputObjectType(type)) throw new Error(`${route.operationId}: the input is not an object`);
-  const fields = Object.values(type.getFields()).filter(({ name }) => !hidden.has(name));
-  const required = fields.filter((field) => isNonNullType(field.type)).map(({ name }) => name);
+  const body = inputObjectSchema(type, schemas, { hidden, required: new Set(route.requires) });
+  const name = route.operationId.charAt(0).toUpperCase() + route.operationId.slice(1);
   return {
-    required: required.length > 0,
+    required: 'required' in body,
     content: {
       'application/json': {
-        schema: {
-          type: 'object',
-          additionalProperties: false,
-          ...(required.length > 0 && { required }),
-          properties: Object.fromEntries(
-            fields.map((field) => [field.name, { ...typeSchema(field.type, schemas), description: field.description }]),
-          ),
-        },
+        schema: addComponent(schemas, `${name}Request`, body),
         example: BODY_EXAMPLES[route.operationId],
       },
     },
   };
-}
-
-/** The schema for the route's part of the result, with the fields that its document selects. */
-function answerSchema(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
-  let type = rootType(schema, route.document) as GraphQLOutputType;
-  let selection = operationOf(route.document).selectionSet;
-  let payload = type;
-  for (const [index, name] of route.at.entries()) {
-    const field = (getNamedType(type) as GraphQLObjectType).getFields()[name]!;
-    selection = select(route, selection, name);
-    type = field.type;
-    if (index === 0) payload = type;
-  }
-  if (route.kind === 'list') {
-    const item = (getNamedType(type) as GraphQLObjectType).getFields().nodes!.type;
-    return listOf(selected(route, getNamedType(item), select(route, selection, 'nodes'), schemas));
-  }
-  if (route.kind === 'all') return listOf(selected(route, getNamedType(type), selection, schemas));
-  const resource = selected(route, getNamedType(type), selection, schemas);
-  if (!route.once) return resource;
-  const fields = (getNamedType(payload) as GraphQLObjectType).getFields();
-  const shown = Object.fromEntries(
-    route.once.map((name) => [
-      name,
-      { ...typeSchema(fields[name]!.type, schemas), description: fields[name]!.description },
-    ]),
-  );
-  return { allOf: [resource, { type: 'object', required: [...route.once], properties: shown }] };
-}
-
-function listOf(items: Json): Json {
-  return {
-    type: 'object',
-    required: ['data', 'nextCursor'],
-    properties: { data: { type: 'array', items }, nextCursor: { type: ['string', 'null'] } },
-  };
-}
-
-function select(route: RestRoute, selection: SelectionSetNode, name: string): SelectionSetNode {
-  for (const node of flatten(route, selection))
-    if (node.name.value === name && node.selectionSet) return node.selectionSet;
-  throw new Error(`${route.operationId}: the document does not select ${name}`);
-}
-
-/** A selection's fields, including those from fragments. */
-function flatten(route: RestRoute, { selections }: SelectionSetNode) {
-  return selections.flatMap((node): { name: { value: string }; selectionSet?: SelectionSetNode | undefined }[] => {
-    if (node.kind === Kind.FIELD) return [node];
-    if (node.kind === Kind.INLINE_FRAGMENT) return flatten(route, node.selectionSet);
-    const fragment = route.document.definitions.find(
-      (definition) => definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === node.name.value,
-    );
-    return fragment && 'selectionSet' in fragment ? flatten(route, fragment.selectionSet) : [];
-  });
-}
-
-function selected(route: RestRoute, type: GraphQLNamedType, selection: SelectionSetNode, schemas: Json): Json {
-  if (!isObjectType(type)) return typeSchema(type as GraphQLOutputType, schemas);
-  const fields = type.getFields();
-  const nodes = flatten(route, selection);
-  const properties = Object.fromEntries(
-    nodes.map(({ name, selectionSet }) => {
-      const field = fields[name.value]!;
-      const value = selectionSet
-        ? wrapLike(field.type, selected(route, getNamedType(field.type), selectionSet, schemas))
-        : typeSchema(field.type, schemas);
-      return [name.value, { ...value, description: field.description }];
-    }),
-  );
-  return { type: 'object', required: nodes.map(({ name }) => name.value), properties, description: type.description };
 }

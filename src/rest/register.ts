@@ -2,22 +2,27 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
-import { idempotencyScope } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
+import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
+import { runOnce } from '../http/run-once.ts';
+import { sendJson } from '../http/send-json.ts';
+import type { Backlogs } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-import { runOnce } from './idempotency.ts';
+import { deprecationHeaders } from './deprecation.ts';
+import { createExportHandlers, type ExportOptions } from './export/serve.ts';
 import { createOpenApi } from './openapi.ts';
-import { resultConverter } from './result-converter.ts';
+import type { Query } from './read-query.ts';
+import { requireAccessToStored } from './require-access.ts';
 import type { RestRoute } from './routes/route.ts';
-import { ROUTES } from './routes.ts';
-import { runRoute } from './run-route.ts';
+import { prepareRoute, runRoute } from './run-route.ts';
+import { createSimilarPath } from './similar-path.ts';
 
 const OPENAPI_PATH = '/api/openapi.json';
 
-/** Serves the `/api` routes. Each route runs the prepared document in its row. */
+/** Serves the `/api` routes. Each route runs the prepared document from its row in the table. */
 export function registerRest(
   app: FastifyInstance,
   options: {
@@ -25,76 +30,114 @@ export function registerRest(
     schema: GraphQLSchema;
     admission: Admission;
     idempotency: IdempotencyStore;
+    routes: readonly RestRoute[];
+    /** The data that is waiting for clients to read it. */
+    backlogs: Backlogs;
+    exports?: ExportOptions | undefined;
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, schema, admission, idempotency, contextOf } = options;
+  const { server, schema, admission, idempotency, routes, backlogs, contextOf } = options;
+  const createExportHandler = createExportHandlers(app, options);
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     request.viewer = await admission.identify(request.headers.authorization, request.ip);
     reply.headers(await admission.count(request.viewer));
   }
 
-  for (const route of ROUTES) {
-    const prepared = { schema, route, convert: resultConverter(schema, route.document) };
-    const run = (request: FastifyRequest) =>
+  /** For routes that count as several requests. */
+  async function countMore(request: FastifyRequest, reply: FastifyReply, requests: number) {
+    reply.headers(await admission.countMore(request.viewer!, requests));
+  }
+
+  for (const route of routes) {
+    if (route.kind === 'export') {
+      const onRequest = [announceDeprecation(route), admit];
+      app.route({ method: route.method, url: route.path, onRequest, handler: createExportHandler(route) });
+      continue;
+    }
+    const prepared = prepareRoute(schema, route);
+    const run = (request: FastifyRequest, reply: FastifyReply) =>
       runRoute(
         server,
         prepared,
         {
           params: request.params as Record<string, string>,
-          query: request.query as Record<string, string | string[] | undefined>,
+          query: request.query as Query,
           body: request.body,
           url: request.url,
         },
-        contextOf(request),
+        { ...contextOf(request), countMore: (requests) => countMore(request, reply, requests) },
       );
 
     app.route({
       method: route.method,
       url: route.path,
       // Runs before the body is read, so callers without access can't make the server read a body.
-      onRequest: admit,
+      onRequest: [announceDeprecation(route), admit],
+      ...(route.takesFile && { bodyLimit: FILE_BODY_LIMIT_BYTES }),
       handler: async (request, reply) => {
+        if (route.takesFile) requireSmallBesidesFile(request.headers['content-length'], request.body, request.body);
         const key = request.headers['idempotency-key'];
         const answer =
           route.method === 'POST' && typeof key === 'string'
             ? await runOnce(
                 idempotency,
                 {
-                  ...{ scope: idempotencyScope(request.viewer!), header: key },
+                  ...{ viewer: request.viewer!, header: key },
                   ...{ fingerprint: fingerprintOf(route, request), log: request.log as Logger },
+                  requireAccess: () =>
+                    requireAccessToStored(route, request.params as Record<string, string>, contextOf(request)),
                 },
-                () => run(request),
+                () => run(request, reply),
               )
-            : await run(request);
-        return send(reply, answer);
+            : await run(request, reply);
+        return send(request, reply, answer);
       },
     });
   }
 
-  const openapi = JSON.stringify(createOpenApi(schema));
+  function send(request: FastifyRequest, reply: FastifyReply, { status, headers, body }: StoredResponse) {
+    reply.code(status).headers(headers);
+    if (body === undefined) return reply.send();
+    return sendJson(request, reply.type('application/json; charset=utf-8'), JSON.stringify(body), backlogs);
+  }
+
+  const openapi = JSON.stringify(createOpenApi(schema, routes));
   app.get(OPENAPI_PATH, (_request, reply) => reply.type('application/json; charset=utf-8').send(openapi));
 
-  for (const [path, methods] of methodsByPath()) {
+  for (const [path, methods] of methodsByPath(routes)) {
     const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');
     app.options(path, (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
       // Fastify serves HEAD wherever it serves GET.
       method: app.supportedMethods.filter((method) => !methods.has(method) && !['HEAD', 'OPTIONS'].includes(method)),
       url: path,
-      onRequest: () => {
-        throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow } });
+      onRequest: ({ method }) => {
+        const detail = `This path does not support ${method}. Use one of ${[...methods].sort().join(', ')}.`;
+        throw new AppError('METHOD_NOT_ALLOWED', { detail, headers: { allow } });
       },
       handler: () => undefined,
     });
   }
+
+  const similarPath = createSimilarPath(methodsByPath(routes).keys());
+  app.all('/api/*', {
+    onRequest: ({ url }) => {
+      const similar = similarPath(url.split('?')[0]!);
+      throw new AppError(
+        'NOT_FOUND',
+        similar === undefined ? {} : { detail: `This path doesn't exist. Did you mean \`${similar}\`?` },
+      );
+    },
+    handler: () => undefined,
+  });
 }
 
-function send(reply: FastifyReply, { status, headers, body }: StoredResponse) {
-  reply.code(status).headers(headers);
-  if (body === undefined) return reply.send();
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+/** Deprecated operations say so in every response, including errors. */
+function announceDeprecation({ deprecated }: RestRoute) {
+  const headers = deprecated ? deprecationHeaders(deprecated) : {};
+  return async (_request: FastifyRequest, reply: FastifyReply) => void reply.headers(headers);
 }
 
 /** Identifies a request, because an idempotency key is valid for only one request. */
@@ -104,8 +147,8 @@ function fingerprintOf(route: RestRoute, request: FastifyRequest): string {
     .digest('hex');
 }
 
-function methodsByPath(): Map<string, Set<string>> {
+function methodsByPath(routes: readonly RestRoute[]): Map<string, Set<string>> {
   const byPath = new Map([[OPENAPI_PATH, new Set(['GET'])]]);
-  for (const { path, method } of ROUTES) byPath.set(path, (byPath.get(path) ?? new Set()).add(method));
+  for (const { path, method } of routes) byPath.set(path, (byPath.get(path) ?? new Set()).add(method));
   return byPath;
 }

@@ -12,12 +12,12 @@ import {
 } from 'graphql';
 import { operationOf, rootType } from './document-types.ts';
 
-/** Converts a result, or part of one, into REST's spelling. Changes objects in place. */
+/** Converts the enum values in a result, or in part of one, to their REST names. Changes objects in place. */
 export type Convert = (value: unknown) => unknown;
 
 /**
- * Prepares the conversion of a document's results into REST's spelling, in which only enum values differ. Values
- * without enums aren't touched. Relies on documents without aliases.
+ * Prepares the conversion of a document's results from GraphQL to REST, which differ only in the names of enum values.
+ * Doesn't touch values without enums. Requires a document without aliases.
  */
 export function resultConverter(schema: GraphQLSchema, document: DocumentNode): Convert {
   const fragments = new Map(

@@ -1,26 +1,30 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { AppError, ERRORS, type ErrorCode, type FieldError, notFound } from '../errors.ts';
+import { AppError, ERRORS, type ErrorCode, type FieldError, notFound, toPointer } from '../errors.ts';
 import type { StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { typeAt } from './document-types.ts';
-import type { Convert } from './result-converter.ts';
+import { type Query, queryReader, type ReadQuery } from './read-query.ts';
+import { type Convert, resultConverter } from './result-converter.ts';
 import type { RestRoute } from './routes/route.ts';
-import { ofText, toVariable } from './values.ts';
-
-const MAX_PAGE_SIZE = 100;
+import { toVariable } from './values.ts';
 
 export type RouteRequest = {
   params: Readonly<Record<string, string>>;
-  query: Readonly<Record<string, string | string[] | undefined>>;
+  query: Query;
   /** The parsed JSON body, or undefined if there was none. */
   body: unknown;
   /** The request's path and query, for links. */
   url: string;
 };
 
-/** A route, and how its document's results become responses. */
-export type PreparedRoute = { schema: GraphQLSchema; route: RestRoute; convert: Convert };
+/** A route with everything that is needed to run it. */
+export type PreparedRoute = { schema: GraphQLSchema; route: RestRoute; convert: Convert; readQuery: ReadQuery };
+
+/** Prepares a route. This is done once, not for every request. */
+export function prepareRoute(schema: GraphQLSchema, route: RestRoute): PreparedRoute {
+  return { schema, route, convert: resultConverter(schema, route.document), readQuery: queryReader(schema, route) };
+}
 
 /**
  * Runs a route: the request's parameters and body become the document's variables, and the result becomes the response.
@@ -29,19 +33,16 @@ export type PreparedRoute = { schema: GraphQLSchema; route: RestRoute; convert: 
  */
 export async function runRoute(
   server: GraphQLServer,
-  { schema, route, convert }: PreparedRoute,
+  { schema, route, convert, readQuery }: PreparedRoute,
   request: RouteRequest,
   context: GraphQLContext,
 ): Promise<StoredResponse> {
-  const variables =
-    route.method === 'GET' ? readVariables(schema, route, request) : writeVariables(schema, route, request);
-  const { data, errors } = await server.run(route.document, variables, context);
-  if (errors?.[0]) throw fromGraphQL(errors[0]);
+  const asked = readQuery(request.query);
+  const variables = route.method === 'GET' ? { ...asked, ...request.params } : writeVariables(schema, route, request);
+  const result = await runDocument(server, { route, convert }, variables, context);
   if (route.kind === 'delete') return { status: 204, headers: {}, body: undefined };
 
-  const result = convert(data) as Record<string, unknown>;
-  const found = dig(result, route.at);
-  if (found === null || found === undefined) throw notFound();
+  const found = partOf(result, route);
   if (route.kind === 'list') return page(found as Page, request.url);
   if (route.kind === 'all') return { status: 200, headers: {}, body: { data: found, nextCursor: null } };
 
@@ -50,6 +51,29 @@ export async function runRoute(
   const body = { ...resource, ...Object.fromEntries((route.once ?? []).map((name) => [name, payload[name]])) };
   if (route.kind !== 'create') return { status: 200, headers: {}, body };
   return { status: 201, headers: { location: `${request.url.split('?')[0]}/${resource.id}` }, body };
+}
+
+/** @throws AppError for the document's errors. */
+export async function runDocument(
+  server: GraphQLServer,
+  { route, convert }: Pick<PreparedRoute, 'route' | 'convert'>,
+  variables: Record<string, unknown>,
+  context: GraphQLContext,
+): Promise<Record<string, unknown>> {
+  const { data, errors } = await server.run(route.document, variables, context);
+  if (errors?.[0]) throw fromGraphQL(errors[0], route);
+  return convert(data) as Record<string, unknown>;
+}
+
+/**
+ * The route's part of the result.
+ *
+ * @throws AppError `NOT_FOUND`
+ */
+export function partOf(result: unknown, { at }: Pick<RestRoute, 'at'>): unknown {
+  const found = dig(result, at);
+  if (found === null || found === undefined) throw notFound();
+  return found;
 }
 
 type Page = { nodes: unknown[]; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
@@ -61,32 +85,6 @@ function page({ nodes, pageInfo }: Page, url: string): StoredResponse {
   next.searchParams.set('after', nextCursor);
   const link = `<${next.pathname}${next.search}>; rel="next"`;
   return { status: 200, headers: { link }, body: { data: nodes, nextCursor } };
-}
-
-function readVariables(
-  schema: GraphQLSchema,
-  route: RestRoute,
-  { params, query }: RouteRequest,
-): Record<string, unknown> {
-  const variables: Record<string, unknown> = { ...params };
-  const errors: FieldError[] = [];
-  const { limit, after } = route.kind === 'list' ? query : {};
-  if (limit !== undefined) {
-    if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_SIZE) {
-      errors.push({ pointer: '/limit', message: `Must be a whole number from 1 to ${MAX_PAGE_SIZE}.` });
-    }
-    variables.first = Number(limit);
-  }
-  if (after !== undefined) variables.after = typeof after === 'string' ? after : '';
-  for (const [name, { to, list }] of Object.entries(route.query ?? {})) {
-    const given = query[name];
-    if (given === undefined) continue;
-    const type = typeAt(schema, route.document, to);
-    const value = list ? [given].flat().flatMap((item) => item.split(',')) : ofText(type, [given].flat().at(-1));
-    assign(variables, to, toVariable(type, value, errors, [name]));
-  }
-  if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
-  return variables;
 }
 
 function writeVariables(
@@ -104,36 +102,49 @@ function writeVariables(
   const errors: FieldError[] = [];
   // The body can't repeat a value from the path, because the two might differ.
   for (const field of Object.keys(fromPath)) {
+    if (Object.hasOwn(given, field))
+      errors.push({ pointer: `/${field}`, message: 'Omit this field. Its value is in the path.' });
+  }
+  for (const field of route.graphqlOnly ?? []) {
     if (Object.hasOwn(given, field)) errors.push({ pointer: `/${field}`, message: 'Unknown field.' });
   }
-  const input = toVariable(typeAt(schema, route.document, ['input']), { ...given, ...fromPath }, errors);
+  for (const field of route.requires ?? []) {
+    if ((given as Record<string, unknown>)[field] == null) {
+      errors.push({ pointer: `/${field}`, message: 'Required.' });
+    }
+  }
+  const hidden = [...Object.keys(fromPath), ...(route.graphqlOnly ?? [])];
+  const input = toVariable(typeAt(schema, route.document, ['input']), { ...given, ...fromPath }, errors, [], hidden);
   if (errors.length > 0) throw new AppError('VALIDATION_FAILED', { fields: errors });
   return { input };
 }
 
-function fromGraphQL(error: GraphQLError): AppError {
-  const { code, errors, retryAfterSeconds } = error.extensions as {
+function fromGraphQL(error: GraphQLError, route: RestRoute): AppError {
+  const { code, errors, retryAfterSeconds, maxAgeSeconds } = error.extensions as {
     code?: string;
     errors?: FieldError[];
     retryAfterSeconds?: number;
+    maxAgeSeconds?: number;
   };
   // The document is our own, and its variables were checked, so any other error is a bug in this service.
   if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
+  const fields = errors?.map((field) => ({ ...field, pointer: inRest(field.pointer, route) }));
+  const isRenamed = fields?.some(({ pointer }, index) => pointer !== errors![index]!.pointer);
   return new AppError(code as ErrorCode, {
-    detail: error.message,
-    ...(errors && { fields: errors }),
+    // The message contains the variable's name. Without a message, the error gets one with the parameter's name.
+    ...(!isRenamed && { detail: error.message }),
+    ...(fields && { fields }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
   });
+}
+
+/** Converts a place in the document's variables to the place in the request that set it. */
+function inRest(pointer: string, { query = {} }: RestRoute): string {
+  const [name] = Object.entries(query).find(([, { to }]) => toPointer(to) === pointer) ?? [];
+  return name === undefined ? pointer : toPointer([name]);
 }
 
 function dig(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | null | undefined)?.[name], value);
-}
-
-function assign(target: Record<string, unknown>, [name, ...rest]: readonly string[], value: unknown): void {
-  if (rest.length === 0) target[name!] = value;
-  else {
-    target[name!] ??= {};
-    assign(target[name!] as Record<string, unknown>, rest, value);
-  }
 }

@@ -8,8 +8,8 @@ import {
   isNonNullType,
   isRequiredInputField,
 } from 'graphql';
-import type { FieldError } from '../errors.ts';
-import { toPointer } from '../validation.ts';
+import { mustBeOneOf, nameFields } from '../did-you-mean.ts';
+import { type FieldError, MAX_FIELD_ERRORS, toPointer } from '../errors.ts';
 
 type Path = readonly (string | number)[];
 
@@ -17,16 +17,26 @@ type Path = readonly (string | number)[];
  * Converts a JSON value into a GraphQL variable of this input type. REST uses the public spelling of enum values
  * (`payment.settled`), while GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its
  * JSON pointer.
+ *
+ * @param hidden the fields of this type that errors don't suggest, because the caller can't set them.
  */
-export function toVariable(type: GraphQLInputType, value: unknown, errors: FieldError[], path: Path = []): unknown {
-  const refuse = (message: string, at: Path = path) => {
-    errors.push({ pointer: toPointer(at), message });
+export function toVariable(
+  type: GraphQLInputType,
+  value: unknown,
+  errors: FieldError[],
+  path: Path = [],
+  hidden: readonly string[] = [],
+): unknown {
+  const refuse = (message: string | (() => string), at: Path = path) => {
+    // The rest are only counted, because looking for similar names is slow.
+    const isListed = errors.length < MAX_FIELD_ERRORS;
+    errors.push({ pointer: toPointer(at), message: typeof message === 'string' ? message : isListed ? message() : '' });
     return undefined;
   };
   if (isNonNullType(type)) {
     return value === null || value === undefined
-      ? refuse('Is required.')
-      : toVariable(type.ofType, value, errors, path);
+      ? refuse('Required.')
+      : toVariable(type.ofType, value, errors, path, hidden);
   }
   if (value === null || value === undefined) return value;
   if (isListType(type)) {
@@ -37,18 +47,21 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
     const match = type.getValues().find((entry) => entry.value === value);
     return match
       ? match.name
-      : refuse(
-          `Must be one of ${type
-            .getValues()
-            .map((entry) => entry.value)
-            .join(', ')}.`,
+      : refuse(() =>
+          mustBeOneOf(
+            value,
+            type.getValues().map((entry) => String(entry.value)),
+          ),
         );
   }
   if (isInputObjectType(type)) {
     if (typeof value !== 'object' || Array.isArray(value)) return refuse('Must be an object.');
     const fields = type.getFields();
+    const known = Object.keys(fields).filter((name) => !hidden.includes(name));
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(fields, name)) refuse('Unknown field.', [...path, name]);
+      if (!Object.hasOwn(fields, name)) {
+        refuse(() => `Unknown field.${nameFields(name, known)}`, [...path, name]);
+      }
     }
     const given = value as Record<string, unknown>;
     return Object.fromEntries(
@@ -58,7 +71,7 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
     );
   }
   const expected = SCALARS[type.name];
-  if (expected) return expected.accepts(value) ? value : refuse(expected.message);
+  if (expected) return expected.accepts(value) ? value : refuse(expected.message(value));
   try {
     // This is the type's own rule, so a value that passes here also passes in GraphQL.
     type.parseValue(value);
@@ -70,18 +83,29 @@ export function toVariable(type: GraphQLInputType, value: unknown, errors: Field
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/** A query parameter's value. Booleans are written as in JSON. Everything else stays text. */
+/**
+ * A query parameter's value. Booleans are written as in JSON, and enum values can be in uppercase or lowercase.
+ * Everything else stays text.
+ */
 export function ofText(type: GraphQLInputType, text: string | undefined): unknown {
-  return getNamedType(type) === GraphQLBoolean && text !== undefined ? (BOOLEANS[text] ?? text) : text;
+  const named = getNamedType(type);
+  if (text === undefined) return undefined;
+  if (named === GraphQLBoolean) return BOOLEANS[text.toLowerCase()] ?? text;
+  if (!isEnumType(named)) return text;
+  const inAnyCase = named.getValues().find(({ value }) => String(value).toLowerCase() === text.toLowerCase());
+  return inAnyCase ? inAnyCase.value : text;
 }
 
 /** GraphQL's built-in types. They would accept values that REST doesn't document, and their messages are less clear. */
-const SCALARS: Record<string, { accepts(value: unknown): boolean; message: string }> = {
-  ID: { accepts: (value) => typeof value === 'string', message: 'Must be an ID.' },
-  String: { accepts: (value) => typeof value === 'string', message: 'Must be a string.' },
-  Boolean: { accepts: (value) => typeof value === 'boolean', message: 'Must be true or false.' },
+const SCALARS: Record<string, { accepts(value: unknown): boolean; message(value: unknown): string }> = {
+  ID: { accepts: (value) => typeof value === 'string', message: () => 'Must be an ID.' },
+  String: {
+    accepts: (value) => typeof value === 'string',
+    message: (value) => (typeof value === 'number' ? `Send it as a string: "${value}".` : 'Must be a string.'),
+  },
+  Boolean: { accepts: (value) => typeof value === 'boolean', message: () => 'Must be true or false.' },
   Int: {
     accepts: (value) => Number.isInteger(value) && Math.abs(value as number) < 2 ** 31,
-    message: 'Must be a whole number.',
+    message: () => 'Must be a whole number.',
   },
 };

@@ -5,12 +5,15 @@ import { openDevIssuer } from '../auth/dev-issuer.ts';
 import type { IssuerConfig } from '../auth/issuer-config.ts';
 import { createTokenVerifier } from '../auth/jwt.ts';
 import { createKnownCredentials } from '../auth/known-credentials.ts';
+import { createRequireRecentSignIn } from '../auth/recent-sign-in.ts';
 import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
-import { openReplica, type StatisticsSource } from '../database/replica.ts';
+import { openReplica, REPLICA_CONNECTIONS_PER_ACCOUNT, type StatisticsSource } from '../database/replica.ts';
+import { behindWall } from '../database/tenant-client.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
+import { isLoopback } from '../egress/address.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
 import { createAuditService } from '../features/audit/service.ts';
 import { createConnectorAuthorizations } from '../features/connectors/authorizations.ts';
@@ -20,14 +23,26 @@ import { createDeliveryService } from '../features/deliveries/service.ts';
 import { createDeliveryStatsService } from '../features/delivery-stats/service.ts';
 import { createEndpointService } from '../features/endpoints/service.ts';
 import { createIdempotencyStore } from '../features/idempotency/store.ts';
+import { createReadDocument } from '../features/imports/openapi/read-document.ts';
+import { createImportService } from '../features/imports/service.ts';
+import { createInvitationService } from '../features/members/invitations/service.ts';
+import { createMemberService } from '../features/members/service.ts';
+import { createTransferService } from '../features/members/transfers/service.ts';
 import { createNoticeService } from '../features/notices/service.ts';
+import { createOperatorService } from '../features/operator/service.ts';
 import { createPaymentService } from '../features/payments/service.ts';
+import { createProjectCopyService } from '../features/project-copies/service.ts';
+import { openHostChecker } from '../features/projects/hosts/open-checker.ts';
+import { createHostService } from '../features/projects/hosts/service.ts';
 import { createProjectService } from '../features/projects/service.ts';
+import { warnAboutModes } from '../features/projects/warn-about-modes.ts';
 import { createReplayService } from '../features/replays/service.ts';
 import { createRevenueService } from '../features/revenue/service.ts';
+import { createSearchService } from '../features/search/service.ts';
 import { createUserService } from '../features/users/service.ts';
 import { createWebhookService } from '../features/webhooks/service.ts';
 import { createUpstreamSigner } from '../gateway/upstream/signature.ts';
+import { openConsoleReads } from '../graphql/console-reads.ts';
 import { registerGraphQL } from '../graphql/http.ts';
 import { schema } from '../graphql/schema.ts';
 import { createStreams } from '../graphql/streams.ts';
@@ -36,10 +51,13 @@ import { createGraphQLServer } from '../graphql/yoga.ts';
 import { type Admission, createAdmission } from '../http/admission.ts';
 import { clientAddress, trustProxies } from '../http/client-address.ts';
 import { registerConsole } from '../http/console.ts';
-import { consoleSettings, isLoopback, registerDevSignIn } from '../http/console-sign-in.ts';
+import { consoleSettings, registerDevSignIn } from '../http/console-sign-in.ts';
+import { registerDocs } from '../http/docs.ts';
+import { registerTestPayments } from '../http/test-payments.ts';
 import { createBacklogs } from '../limits/backlog.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
 import { openRateLimiter } from '../limits/rate-limit.ts';
+import { createAccountTurns } from '../limits/turns.ts';
 import { createLiveFeed } from '../live/feed.ts';
 import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
@@ -47,7 +65,7 @@ import type { GraphQLContext, Services } from '../schema/context.ts';
 import { USER_AGENT } from '../version.ts';
 import type { Ground } from './ground.ts';
 
-const CONSOLE = join(import.meta.dirname, '..', '..', 'dist', 'console');
+const DIST = join(import.meta.dirname, '..', '..', 'dist');
 const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 export type ApiRoleOptions = {
@@ -56,12 +74,14 @@ export type ApiRoleOptions = {
   rewriteUrl: (request: IncomingMessage) => string;
 };
 
-/** Adds what a process with the `api` role serves: GraphQL, REST, and the console. */
+/** Adds what a process with the `api` role serves: GraphQL, REST, the console, and the documentation. */
 export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRoleOptions): Promise<void> {
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
   const services = createServices(ground, openStatistics(ground));
+  const networks = config.networks.map(({ network }) => network);
+  warnAboutModes({ db, networks, log }).catch((error) => log.warn({ err: error }, "couldn't check projects' modes"));
 
   const backlogs = createBacklogs({ onDrop: metrics.onStreamDropped });
   const streams = createStreams(admission, backlogs);
@@ -69,7 +89,10 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   metrics.watch('liveStreams', streams.count);
   metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
   const ownDocuments = new Set(ROUTES.map(({ document }) => document));
-  const server = createGraphQLServer({ log, ownDocuments, onOperation: metrics.onOperation });
+  const server = createGraphQLServer({
+    ...{ log, ownDocuments, publicUrl: config.publicUrl, poolSize: config.databasePoolSize },
+    onOperation: metrics.onOperation,
+  });
   const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
     ...{ viewer, services, requestId },
     prisma: db.prisma,
@@ -77,11 +100,19 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   const contextOf = (request: FastifyRequest) => makeContext(request.viewer!, request.id);
 
   const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
-  registerRest(http, { server, schema, admission, idempotency, contextOf });
-  registerGraphQL(http, { server, admission, streams, contextOf });
+  registerRest(http, {
+    ...{ server, schema, admission, idempotency, backlogs, contextOf },
+    routes: ground.overrides.routes ?? ROUTES,
+    exports: ground.overrides.exports,
+  });
+  const consoleReads = await openConsoleReads(join(DIST, 'console'));
+  registerGraphQL(http, {
+    ...{ server, admission, streams, consoleReads, idempotency, contextOf },
+    hasExplorer: config.graphqlExplorer,
+  });
   const trustsProxy = trustProxies(config.trustedProxies);
   const sockets = serveWebSocket(http.server, {
-    ...{ server, admission, streams, log },
+    ...{ server, admission, streams, consoleReads, log },
     addressOf: (request) => clientAddress(request, trustsProxy),
     urlOf: rewriteUrl,
     contextOf: makeContext,
@@ -91,14 +122,20 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
 
   const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;
   if (signDevToken) registerDevSignIn(http, signDevToken);
-  const settings = consoleSettings(config.consoleClient, signDevToken !== undefined);
-  await registerConsole(http, { folder: CONSOLE, settings });
+  const pay = isLoopback(config.host) ? ground.overrides.testPayments?.pay : undefined;
+  if (pay) registerTestPayments(http, admission, pay);
+  const settings = consoleSettings(config.consoleClient, {
+    ...{ mayUseDevIssuer: signDevToken !== undefined, hasTestPayments: pay !== undefined },
+    hasExplorer: config.graphqlExplorer,
+  });
+  await registerConsole(http, { folder: join(DIST, 'console'), settings });
+  await registerDocs(http, { folder: join(DIST, 'docs') });
 
-  async function openAdmission({ keyring, egress }: Ground, issuers: IssuerConfig[]): Promise<Admission> {
-    const verifier = createTokenVerifier({ issuers, fetchJson: egress.fetchJson, log });
+  async function openAdmission({ keyring, serviceEgress }: Ground, issuers: IssuerConfig[]): Promise<Admission> {
+    const verifier = createTokenVerifier({ issuers, fetchJson: serviceEgress.fetchJson, log });
     await verifier.start();
     onClose(() => verifier.stop());
-    const authenticator = createAuthenticator({ db, verifier, keyring, log });
+    const authenticator = createAuthenticator({ db, verifier, keyring, operators: config.operators, log });
     onClose(() => authenticator.close());
     const rateLimiter = openRateLimiter({ config, db, log });
     return createAdmission({
@@ -116,19 +153,43 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
 }
 
 function createServices(ground: Ground, statistics: StatisticsSource): Services {
-  const { config, db, bus, keyring, secretBox, egress, events, overrides } = ground;
-  const { egressAllow, production, publicUrl, oauthApps } = config;
+  const { config, bus, keyring, secretBox, egress, events, overrides } = ground;
+  const db = behindWall(ground.db);
+  const { egressAllow, upstreamAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
+  const networks = config.networks.map(({ network }) => network);
   const { payloadVersions } = overrides;
   const versions = payloadVersions && { payloadVersions };
   const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const { secretOf } = createUpstreamSigner(keyring);
+  const requireRecentSignIn = createRequireRecentSignIn(config.recentSignInSeconds);
+  const hostRules = { ownHosts: ownHostsOf(config), production };
+  const projects = createProjectService({
+    ...{ db, bus, networks, hostRules, secretOf, upstreamAllow, secretBox, gatewayDomain, requireRecentSignIn },
+  });
+  const endpoints = createEndpointService({
+    ...{ db, bus, events, egressAllow, upstreamAllow, secretBox, requireRecentSignIn },
+  });
   const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe });
   return {
     users: createUserService({ db }),
-    projects: createProjectService({ db, bus, hostRules: { ownHosts: ownHostsOf(config), production }, secretOf }),
-    endpoints: createEndpointService({ db, bus, events, egressAllow }),
-    apiKeys: createApiKeyService({ db, bus, keyring, production }),
+    operator: createOperatorService({ db, bus, operators: config.operators, log: ground.log }),
+    projects,
+    projectCopies: createProjectCopyService({
+      ...{ db, bus, events, secretBox, upstreamAllow, gatewayDomain, networkRules: projects.networkRules },
+    }),
+    endpoints,
+    imports: createImportService({
+      db,
+      egress,
+      egressAllow,
+      upstreamAllow,
+      endpoints,
+      readDocument: createReadDocument(),
+    }),
+    apiKeys: createApiKeyService({ db, bus, keyring, networks }),
+    hosts: createHostService({ db, checker: openHostChecker(ground), rateLimiter: openRateLimiter(ground) }),
+    gatewayAddresses: { publicUrl, gatewayDomain },
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
     connectors,
     connectorAuthorizations: createConnectorAuthorizations({
@@ -145,11 +206,18 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
       ...{ db, secretBox, egressAllow, publicUrl: config.publicUrl },
       canSendEmail: config.mail !== undefined,
     }),
+    members: createMemberService({ db, bus }),
+    invitations: createInvitationService({ db, bus, publicUrl, canSendEmail: config.mail !== undefined }),
+    transfers: createTransferService({
+      ...{ db, bus, publicUrl, requireRecentSignIn },
+      canSendEmail: config.mail !== undefined,
+    }),
     replays: createReplayService({ db, bus }),
     payments: createPaymentService({ db, isLocalChain: config.sandbox }),
     customers: createCustomerService({ db }),
     revenue: createRevenueService({ db, statistics }),
     audit: createAuditService({ db }),
+    search: createSearchService({ db }),
     feed: createLiveFeed({ db, bus }),
   };
 }
@@ -157,7 +225,8 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
 /** Statistics come from the read replica if there is one. */
 function openStatistics({ config, db, log, metrics, onClose }: Ground): StatisticsSource {
   if (!config.databaseReadUrl) return db.prisma;
-  const replica = openReplica({ db, url: config.databaseReadUrl, log });
+  const turns = createAccountTurns({ perAccount: REPLICA_CONNECTIONS_PER_ACCOUNT, perProcess: Infinity });
+  const replica = openReplica({ db, url: config.databaseReadUrl, log, turns });
   onClose(replica.close);
   metrics.watchPool('replica', replica.pool);
   return replica;

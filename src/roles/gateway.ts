@@ -3,6 +3,8 @@ import { ownHostsOf } from '../config/own-hosts.ts';
 import { openLane } from '../database/lane.ts';
 import { createLedger } from '../features/payments/ledger.ts';
 import { checkFacilitator, configuredRails } from '../gateway/chain/rails.ts';
+import { createDetails } from '../gateway/discovery/details.ts';
+import { openDocuments } from '../gateway/discovery/documents.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import { createQuickDemands } from '../gateway/quick-demands.ts';
 import { registerGateway, rewriteHost } from '../gateway/register.ts';
@@ -17,24 +19,40 @@ import type { Ground } from './ground.ts';
  * create it, then let `serve` add the routes.
  */
 export async function openGatewayRole(ground: Ground) {
-  const { config, log, db, bus, keyring, egress, events, metrics, overrides, onClose } = ground;
-  const { network, publicUrl } = config;
-  const routes = await openRouteTable({ db, bus, log, ownHosts: ownHostsOf(config) });
+  const { config, log, db, bus, keyring, secretBox, egress, serviceEgress, events, metrics, overrides, onClose } =
+    ground;
+  const { publicUrl, upstreamAllow, gatewayDomain } = config;
+  const rails = overrides.rails ?? configuredRails(config, serviceEgress);
+  const networks = rails.map(({ network }) => network);
+  const routes = await openRouteTable({
+    db,
+    bus,
+    log,
+    networks,
+    secretBox,
+    ownHosts: ownHostsOf(config),
+    gatewayDomain,
+  });
   onClose(routes.close);
 
   return {
     rewriteUrl: rewriteHost(routes),
 
     serve(http: FastifyInstance): void {
-      const rails = overrides.rails ?? configuredRails(config, egress);
       const lane = openLane({ url: db.directUrl, pool: db.pool, log });
       const ledger = createLedger({ db, lane, events, bus, onStatus: metrics.onPaymentStatus });
       const rateLimiter = openRateLimiter(ground);
       const signer = createUpstreamSigner(keyring);
       const quickDemands = createQuickDemands({ routes, publicUrl, log, onAnswer: metrics.onAnswer });
+      const documents = openDocuments({ db: db.pool, bus });
+      onClose(documents.close);
       const gateway = startGateway({
-        ...{ routes, ledger, egress, rails, network, signer, rateLimiter, publicUrl, quickDemands, log },
+        ...{ routes, ledger, egress, upstreamAllow, rails, signer, rateLimiter, publicUrl, quickDemands, log },
         responsePacing: overrides.responsePacing,
+        responseMemory: overrides.responseMemory,
+        maxCallsPerAddress: overrides.maxCallsPerAddress,
+        detailsOf: createDetails(db.pool),
+        documentsOf: documents.find,
         metrics: metrics.gateway,
       });
       onClose(async () => {
@@ -43,7 +61,7 @@ export async function openGatewayRole(ground: Ground) {
       });
       registerGateway(http, gateway.served);
       answerFirst(http.server, quickDemands.answer);
-      if (config.production) checkFacilitator(rails.facilitator, network, log);
+      if (config.production) for (const rail of rails) checkFacilitator(rail.facilitator, rail.network, log);
     },
   };
 }

@@ -2,14 +2,14 @@ import type { Logger } from 'pino';
 import type { Bus } from '../bus/bus.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
-import type { Egress } from '../egress/egress.ts';
+import type { Egress, EgressDoor } from '../egress/egress.ts';
 import type { EventService } from '../features/events/service.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { Overrides } from './overrides.ts';
 
-/** What all roles share. A process opens it once, no matter which roles it has. */
+/** The resources that all roles share. A process opens them once, no matter which roles it has. */
 export type Ground = {
   config: Config;
   log: Logger;
@@ -18,6 +18,8 @@ export type Ground = {
   keyring: Keyring;
   secretBox: SecretBox;
   egress: Egress;
+  /** For the URLs in the configuration. Sellers' URLs must never go through it. */
+  serviceEgress: EgressDoor;
   events: EventService;
   metrics: Metrics;
   overrides: Overrides;

@@ -1,11 +1,15 @@
 import type { DeliverySettings } from '../delivery/delivery-settings.ts';
 import type { PayloadVersions } from '../events/versions.ts';
-import type { PaymentRails } from '../gateway/chain/rails.ts';
+import type { PaymentRail } from '../gateway/chain/rails.ts';
+import type { ResponseMemoryBounds } from '../gateway/payment/response-memory.ts';
 import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
+import type { ExportOptions } from '../rest/export/serve.ts';
+import type { RestRoute } from '../rest/routes/route.ts';
+import type { TestPayments } from '../sandbox/test-payments.ts';
 
 /**
  * For tests: replaces parts of the service that no configuration can change. Outside tests, only the development
- * sandbox sets an override, and only `rails`.
+ * sandbox sets overrides: `rails` and `testPayments`.
  */
 export type Overrides = {
   /** Loopback servers that replace vendors' hosts. Never read from stored configuration. */
@@ -14,8 +18,20 @@ export type Overrides = {
   delivery?: Partial<DeliverySettings>;
   /** How fast buyers must read their responses. */
   responsePacing?: ResponsePacing;
+  /** How many bytes of responses the gateway may hold. */
+  responseMemory?: ResponseMemoryBounds;
+  /** How many paid calls to an account's origin a client address may have in progress. */
+  maxCallsPerAddress?: number;
+  /** How many exports may run at once, and how fast they must be read. */
+  exports?: ExportOptions;
   /** The events' payload versions. */
   payloadVersions?: PayloadVersions;
-  /** Where payments are verified and settled. */
-  rails?: PaymentRails;
+  /** DNS servers, as `address:port`, for verifying custom hosts. */
+  dnsServers?: string[];
+  /** The REST API's routes. */
+  routes?: readonly RestRoute[];
+  /** The services that verify and settle payments. */
+  rails?: readonly PaymentRail[];
+  /** Buys a response from this server with test money. */
+  testPayments?: TestPayments;
 };

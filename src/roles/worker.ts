@@ -1,3 +1,4 @@
+import { topics } from '../bus/bus.ts';
 import { findConnector } from '../connectors/types/registry.ts';
 import { openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
@@ -6,11 +7,14 @@ import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createDueProbes } from '../features/connectors/due-probes.ts';
+import { createIdleTokens } from '../features/connectors/idle-tokens.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
 import { createDeliveryRollups } from '../features/delivery-stats/rollups.ts';
 import { createNoticeChecks } from '../features/notices/checks.ts';
 import { createMailer } from '../features/notices/mailer.ts';
 import { createNoticeRunner } from '../features/notices/runner.ts';
+import { openHostChecker } from '../features/projects/hosts/open-checker.ts';
+import { assignMissingSlugs } from '../features/projects/slugs.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { USER_AGENT, VERSION } from '../version.ts';
 import type { Ground } from './ground.ts';
@@ -18,6 +22,9 @@ import { CLEAN_UPS, startSweeps } from './sweeps.ts';
 
 const PROBES_SECONDS = 30;
 const NOTICE_CHECKS_SECONDS = 50;
+const IDLE_TOKENS_SECONDS = 3600;
+const HOST_CHECKS_SECONDS = 50;
+const SLUGS_SECONDS = 300;
 
 /**
  * Starts everything that a process with the `worker` role runs: deliveries, replays, daily summaries, rollups,
@@ -45,7 +52,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   metrics.watch('failingDestinations', () => worker.stats().failingDestinations);
   const { retentionDays } = config;
   const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays, onKept: metrics.onPartitionsKept });
-  // The delivery worker stops first: what it has in flight must end in time.
+  // The delivery worker stops first, so that its requests in flight have time to finish.
   const loops = [
     createReplayRunner({ db, bus, log }),
     createDailySummaries({ db, events, log }),
@@ -66,5 +73,14 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   const noticeChecks = { periodSeconds: NOTICE_CHECKS_SECONDS, run: createNoticeChecks({ retentionDays, log }) };
-  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes, noticeChecks }));
+  const idleTokens = { periodSeconds: IDLE_TOKENS_SECONDS, run: createIdleTokens({ secretBox, withToken, log }) };
+  const hostChecks = { periodSeconds: HOST_CHECKS_SECONDS, run: openHostChecker(ground).checkDue };
+  const slugs = { periodSeconds: SLUGS_SECONDS, run: () => giveSlugs(ground) };
+  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes, noticeChecks, idleTokens, slugs, hostChecks }));
+}
+
+/** Gives a name under the operator's domain to projects that were created before the domain was set. */
+async function giveSlugs({ db, bus, config }: Ground): Promise<void> {
+  if (config.gatewayDomain === undefined) return;
+  if ((await assignMissingSlugs(db)) > 0) bus.publish(topics.gatewayHosts);
 }

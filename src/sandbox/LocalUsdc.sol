@@ -2,10 +2,11 @@
 pragma solidity ^0.8.24;
 
 /// A dollar token for the local chain that behaves like USDC in payments: ERC-20, EIP-3009 with both kinds of signature
-/// arguments, and the revert messages of Circle's FiatTokenV2_2. Its runtime code is installed at the address of Base
-/// Sepolia's USDC, so nothing may depend on a constructor. Anyone can mint.
+/// arguments, and the revert messages of Circle's FiatTokenV2_2. Its runtime code is installed at the address of the
+/// network's USDC, so nothing may depend on a constructor. Anyone can mint.
 contract LocalUsdc {
-    string public constant name = "USDC";
+    /// Differs between networks. It is in the first storage slot, where the sandbox writes it.
+    string public name;
     string public constant version = "2";
     string public constant symbol = "USDC";
     uint8 public constant decimals = 6;

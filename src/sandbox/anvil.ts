@@ -7,19 +7,41 @@ export type Anvil = {
   /** `http://127.0.0.1:<port>`. */
   rpcUrl: string;
   port: number;
-  /** Resolves when the process ends, on purpose or not. */
+  /** Resolves when the process ends, for any reason. */
   ended: Promise<void>;
   stop(): Promise<void>;
 };
 
-const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+/** The platforms that anvil's packages are named after. */
+const PACKAGES: Partial<Record<string, string>> = {
+  'linux-x64': '@foundry-rs/anvil-linux-amd64',
+  'linux-arm64': '@foundry-rs/anvil-linux-arm64',
+  'darwin-x64': '@foundry-rs/anvil-darwin-amd64',
+  'darwin-arm64': '@foundry-rs/anvil-darwin-arm64',
+  'win32-x64': '@foundry-rs/anvil-win32-amd64',
+};
 const START_MILLISECONDS = 15_000;
+
+/**
+ * The npm package with anvil for a platform (`process.platform`) and an architecture (`process.arch`), if there is one.
+ */
+export function anvilPackage(platform: string, architecture: string): string | undefined {
+  return PACKAGES[`${platform}-${architecture}`];
+}
+
+/** Why the sandbox can't run, and what to do. */
+export function explainNoAnvil(platform: string, architecture: string): string {
+  const name = anvilPackage(platform, architecture);
+  if (name)
+    return `the sandbox is off because the package ${name} is not installed; payments go to the public test network`;
+  return `the sandbox is off because there is no local chain for ${platform}-${architecture}; payments go to the public test network`;
+}
 
 /** The path to the anvil binary, if its package is installed for this platform. */
 export function findAnvil(): string | undefined {
-  const name = `@foundry-rs/anvil-${process.platform}-${ARCHITECTURES[process.arch]}`;
-  const require = createRequire(import.meta.url);
-  const folders = require.resolve.paths(name) ?? [];
+  const name = anvilPackage(process.platform, process.arch);
+  if (!name) return undefined;
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
   const file = process.platform === 'win32' ? 'anvil.exe' : 'anvil';
   return folders.map((folder) => join(folder, name, 'bin', file)).find((path) => existsSync(path));
 }
@@ -57,8 +79,8 @@ export async function startAnvil(options: { binary: string; chainId: number; por
 }
 
 /**
- * Starts a program that ends with this process, no matter how this process ends. A shell waits for the end of its
- * input, which the operating system closes when this process ends.
+ * Starts a program that ends with this process, no matter how this process ends. A shell waits for its input to end,
+ * and the operating system closes the input when this process ends.
  */
 function spawnBound(program: string, args: string[]): ChildProcess {
   // Detached from the terminal, because Ctrl-C would otherwise end it before the service has stopped.

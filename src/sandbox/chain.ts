@@ -1,13 +1,21 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createTestClient, defineChain, type Hex, parseAbi, publicActions, type Transport, walletActions } from 'viem';
+import {
+  createTestClient,
+  defineChain,
+  type Hex,
+  parseAbi,
+  publicActions,
+  stringToHex,
+  type Transport,
+  toHex,
+  walletActions,
+} from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Network } from '../gateway/chain/networks.ts';
+import contracts from './contracts.json' with { type: 'json' };
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Compiled by `scripts/compile-contracts.ts` from the Solidity files in this folder. */
-const CONTRACTS = join(import.meta.dirname, 'contracts.json');
-type Compiled = { runtimeCode: { LocalUsdc: Hex; LocalMulticall: Hex } };
+const CODE = contracts.runtimeCode as { LocalUsdc: Hex; LocalMulticall: Hex };
 
 /** Multicall3's address on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
@@ -38,17 +46,17 @@ export async function prepareChain({ network, transport }: { network: Network; t
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })
     .extend(publicActions)
     .extend(walletActions);
-  const { runtimeCode } = JSON.parse(await readFile(CONTRACTS, 'utf8')) as Compiled;
   const token = { address: network.asset.address, abi: TOKEN_ABI } as const;
-  await client.setCode({ address: token.address, bytecode: runtimeCode.LocalUsdc });
-  await client.setCode({ address: MULTICALL3, bytecode: runtimeCode.LocalMulticall });
+  await client.setCode({ address: token.address, bytecode: CODE.LocalUsdc });
+  await client.setStorageAt({ address: token.address, index: 0, value: storedText(network.asset.name) });
+  await client.setCode({ address: MULTICALL3, bytecode: CODE.LocalMulticall });
   const minter = privateKeyToAccount(generatePrivateKey());
   const inTurn = oneAtATime();
   await client.setBalance({ address: minter.address, value: GAS_MONEY });
 
   return {
     client,
-    /** Gives an address gas money. */
+    /** Funds an address so that it can pay for gas. */
     giveGas: (address: Hex) => client.setBalance({ address, value: GAS_MONEY }),
     /** Gives an address dollars, in atomic units. */
     async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {
@@ -58,4 +66,13 @@ export async function prepareChain({ network, transport }: { network: Network; t
     },
     balanceOf: (address: Hex) => client.readContract({ ...token, functionName: 'balanceOf', args: [address] }),
   };
+}
+
+/**
+ * Text of up to 31 bytes as Solidity stores it: the bytes, padded on the right, and twice their number in the last
+ * byte (https://docs.soliditylang.org/en/latest/internals/layout_in_storage.html#bytes-and-string).
+ */
+function storedText(text: string): Hex {
+  const bytes = stringToHex(text, { size: 31 });
+  return `${bytes}${toHex(Buffer.byteLength(text) * 2, { size: 1 }).slice(2)}`;
 }

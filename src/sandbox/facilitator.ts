@@ -18,7 +18,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 
 const CONFIRMATION_MILLISECONDS = 20_000;
 
-/** A facilitator service's endpoints, with plain objects instead of JSON. */
+/** The endpoints of a facilitator service, as functions that take plain objects instead of JSON. */
 export type FacilitatorEndpoints = {
   address: `0x${string}`;
   verify(request: FacilitatorRequest): Promise<unknown>;

@@ -5,15 +5,16 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
 import { createEgress } from '../egress/egress.ts';
 import type { Network } from '../gateway/chain/networks.ts';
-import type { PaymentRails } from '../gateway/chain/rails.ts';
+import type { PaymentRail } from '../gateway/chain/rails.ts';
 import { egressTransport } from '../gateway/chain/rpc.ts';
 import { readOrCreate } from '../secrets/create-once.ts';
-import { findAnvil, startAnvil } from './anvil.ts';
+import { explainNoAnvil, findAnvil, startAnvil } from './anvil.ts';
 import { prepareChain } from './chain.ts';
 import { startDemoUpstream } from './demo-upstream.ts';
 import { createLocalFacilitator, inProcess } from './facilitator.ts';
+import { createTestPayments, type TestPayments } from './test-payments.ts';
 
-/** The contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. */
+/** The contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. It describes the first network. */
 export type SandboxFile = {
   network: string;
   asset: string;
@@ -24,28 +25,34 @@ export type SandboxFile = {
   wallet: { address: string; privateKey: string };
 };
 
-export type Sandbox = SandboxFile & { rails: PaymentRails; stop(): Promise<void> };
+export type Sandbox = SandboxFile & {
+  rails: PaymentRail[];
+  testPayments: TestPayments;
+  /** Where the demo API listens, or would if the port weren't taken. */
+  demoPort: number;
+  /** The local chain that stands in for each network. */
+  chains: { network: Network; rpcUrl: string }[];
+  stop(): Promise<void>;
+};
 
-/** One of the ports that EGRESS_ALLOW includes in development. */
+/** EGRESS_ALLOW always includes this port in development. */
 const DEMO_UPSTREAM_PORT = 4011;
 const DEMO_DOLLARS_ATOMIC = 1_000_000_000n;
 
 /**
- * Runs locally everything that payments need: a chain with dollars, a facilitator, an API to pay for, and a wallet to
- * pay from. Without the anvil binary, it logs a warning and returns undefined.
+ * Runs a local version of everything that payments need: a chain with dollars and a facilitator for each network, an
+ * API to pay for, and a wallet to pay from. Without the anvil binary, it logs a warning and returns undefined.
  */
 export async function startSandbox(options: {
-  network: Network;
+  /** At least one, preferred first. */
+  networks: readonly Network[];
   dataDir: string;
   log: Logger;
 }): Promise<Sandbox | undefined> {
-  const { network, dataDir, log } = options;
+  const { networks, dataDir, log } = options;
   const binary = findAnvil();
   if (!binary) {
-    log.warn(
-      { platform: `${process.platform}-${process.arch}` },
-      'the sandbox is off because the package @foundry-rs/anvil is not installed for this platform; payments go to the public test network',
-    );
+    log.warn(explainNoAnvil(process.platform, process.arch));
     return undefined;
   }
   const closers: (() => Promise<unknown>)[] = [];
@@ -61,7 +68,7 @@ export async function startSandbox(options: {
     return undefined;
   }
 
-  async function run(program: string): Promise<Sandbox> {
+  async function runChain(program: string, network: Network, wallet: `0x${string}`) {
     const anvil = await startAnvil({ binary: program, chainId: network.chainId });
     closers.push(anvil.stop);
     // A separate egress for this one port, so the service's own egress stays closed to it.
@@ -71,18 +78,28 @@ export async function startSandbox(options: {
     const chain = await prepareChain({ network, transport });
     const endpoints = createLocalFacilitator({ network, transport });
     await chain.giveGas(endpoints.address);
+    await chain.giveDollars(wallet, DEMO_DOLLARS_ATOMIC);
+    const rail: PaymentRail = { network, facilitator: inProcess(endpoints), transport };
+    return { rail, rpcUrl: anvil.rpcUrl, ended: anvil.ended };
+  }
+
+  async function run(program: string): Promise<Sandbox> {
     const wallet = await demoWallet(dataDir);
-    await chain.giveDollars(wallet.address, DEMO_DOLLARS_ATOMIC);
+    const chains = [];
+    for (const network of networks) chains.push(await runChain(program, network, wallet.address));
+    const [{ rail, rpcUrl }] = chains as [(typeof chains)[number]];
     const upstream = await startDemoUpstream(DEMO_UPSTREAM_PORT).catch((error) => {
       log.warn({ err: error }, 'could not start the demo API, so it is off');
       return undefined;
     });
     if (upstream) closers.push(upstream.stop);
+    const testPayments = createTestPayments(wallet.privateKey, log);
+    closers.push(testPayments.close);
 
     const file: SandboxFile = {
-      network: network.id,
-      asset: network.asset.address,
-      rpcUrl: anvil.rpcUrl,
+      network: rail.network.id,
+      asset: rail.network.asset.address,
+      rpcUrl,
       upstreamUrl: upstream?.url ?? null,
       wallet,
     };
@@ -91,12 +108,17 @@ export async function startSandbox(options: {
     await writeFile(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
     closers.push(() => rm(path, { force: true }));
     let isStopping = false;
-    anvil.ended.then(
-      () => isStopping || log.error('the local chain has stopped, so payments can no longer be settled'),
-    );
+    for (const { rail, ended } of chains)
+      ended.then(() => {
+        const message = 'the local chain has stopped, so payments can no longer be settled';
+        if (!isStopping) log.error({ network: rail.network.id }, message);
+      });
     return {
       ...file,
-      rails: { facilitator: inProcess(endpoints), transport },
+      testPayments,
+      demoPort: DEMO_UPSTREAM_PORT,
+      rails: chains.map(({ rail }) => rail),
+      chains: chains.map(({ rail: { network }, rpcUrl }) => ({ network, rpcUrl })),
       stop() {
         isStopping = true;
         return stop();
@@ -105,7 +127,7 @@ export async function startSandbox(options: {
   }
 }
 
-/** The same wallet on every start, so it stays the same customer. */
+/** The wallet is the same on every start, so it stays the same customer. */
 async function demoWallet(dataDir: string) {
   const text = await readOrCreate(join(dataDir, 'sandbox-wallet'), () => `${generatePrivateKey()}\n`);
   const privateKey = text.trim() as `0x${string}`;

@@ -2,39 +2,40 @@ import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
-import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import SimpleObjectsPlugin from '@pothos/plugin-simple-objects';
-import { isObjectType } from 'graphql';
-import { AppError } from '../errors.ts';
+import type { TenantFilter } from '../database/tenant-filter.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import { typeOfId } from '../ids.ts';
+import type { Countable } from './connections.ts';
 import type { GraphQLContext } from './context.ts';
 import { costOfField } from './cost.ts';
+import { isNodeId, loadNodes } from './nodes.ts';
 import { RELAY_DESCRIPTIONS } from './relay-descriptions.ts';
+
+/** A node is found by its ID and a tenant filter. */
+type FilteredTypes = {
+  [Name in keyof PrismaTypes]: Omit<PrismaTypes[Name], 'WhereUnique'> & {
+    WhereUnique: PrismaTypes[Name]['WhereUnique'] & TenantFilter;
+  };
+};
 
 /** The schema builder. Each feature defines its types in `features/<name>/schema.ts`. */
 export const builder = new SchemaBuilder<{
   Context: GraphQLContext;
-  PrismaTypes: PrismaTypes;
+  PrismaTypes: FilteredTypes;
   DefaultFieldNullability: false;
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;
-  AuthScopes: { user: boolean };
+  Connection: Countable;
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
     JSON: { Input: unknown; Output: unknown };
   };
 }>({
-  plugins: [ScopeAuthPlugin, RelayPlugin, PrismaPlugin, ComplexityPlugin, SimpleObjectsPlugin],
+  plugins: [RelayPlugin, PrismaPlugin, ComplexityPlugin, SimpleObjectsPlugin],
   defaultFieldNullability: false,
-  scopeAuth: {
-    // Credentials are checked before execution. Scopes only distinguish people from API keys.
-    authScopes: ({ viewer }) => ({ user: viewer.kind === 'user' }),
-    authorizeOnSubscribe: true,
-    unauthorizedError: () => new AppError('FORBIDDEN'),
-  },
   relay: {
     cursorType: 'String',
     clientMutationId: 'omit',
@@ -45,22 +46,25 @@ export const builder = new SchemaBuilder<{
       description: 'The items on this page, with their cursors.',
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
-    mutationInputArgOptions: { description: 'The input of the mutation.' },
+    mutationInputArgOptions: { description: 'Input for the mutation.' },
     // A failed mutation must not hide the results of other mutations in the same document.
     relayMutationFieldOptions: { nullable: true },
     // An ID's prefix names its type, so GraphQL, REST, webhooks, and logs use the same IDs.
     encodeGlobalID: (_typename, id) => String(id),
-    decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
+    decodeGlobalID: (id) => ({ typename: nodeTypeOf(id), id }),
     nodeQueryOptions: {
-      description: 'Any object by its ID. Null if it doesn’t exist or you can’t see it.',
+      description: 'Any object by its ID. Null if the object doesn’t exist or you can’t see it.',
       nullable: true,
-      // Some IDs don't belong to nodes (users, attempts), and some text isn't an ID.
-      resolve: (_root, { id }, _context, { schema }, resolveNode) => {
-        const type = schema.getType(id.typename);
-        return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node') ? resolveNode(id) : null;
-      },
+      resolve: (_root, { id }, _context, info, resolveNode) => (isNodeId(info, id) ? resolveNode(id) : null),
     },
-    nodesQueryOptions: false,
+    nodesQueryOptions: {
+      description:
+        'Up to 100 objects, looked up by ID and returned in the order of the IDs. An entry is null if the object doesn’t exist or you ' +
+        'can’t see it.',
+      nullable: { list: true, items: true },
+      args: { ids: { description: 'The IDs.' } },
+      resolve: (_root, { ids }, context, info) => loadNodes(ids, context, info),
+    },
   },
   prisma: {
     // Services load pages and items along with their relations. The plugin loads what a mutation's payload selects.
@@ -75,6 +79,12 @@ export const builder = new SchemaBuilder<{
   },
 });
 
+/** The type of the node that an ID belongs to. Only operators can see users other than themselves. */
+function nodeTypeOf(id: string): string {
+  const type = typeOfId(id);
+  return type === 'User' ? 'OperatorUser' : (type ?? 'Unknown');
+}
+
 builder.queryType({ description: 'All queries.' });
 builder.mutationType({ description: 'All mutations.' });
-builder.subscriptionType({ description: 'All subscriptions: events and changes as they happen.' });
+builder.subscriptionType({ description: 'All subscriptions. They deliver events and changes as they happen.' });

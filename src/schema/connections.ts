@@ -17,10 +17,13 @@ export type PageWindow = { where: { id: { lt?: string; gt?: string } }; take: nu
 
 const NODE_PATHS = [['nodes'], ['edges', 'node']];
 
-/** The relations that a document selects on a connection's items. They are loaded with the page. */
+/** The relations that a document selects on a connection's items. They are loaded together with the page. */
 export function relationsOfNodes(request: { context: GraphQLContext; info: GraphQLResolveInfo }) {
   return queryFromInfo({ ...request, paths: NODE_PATHS });
 }
+
+/** A list that can be counted. `countAll` returns null above the limit. */
+export type Countable = { countAll?: () => Promise<number | null> };
 
 /** The part of a list to load. A negative `take` counts from the end. */
 export type PageSlice = { after?: string; before?: string; take: number };
@@ -29,7 +32,8 @@ export type PageSlice = { after?: string; before?: string; take: number };
  * Resolves a Relay connection from a list ordered by ID, newest first. An item's cursor is its ID, so a page can
  * start after an item that was deleted.
  *
- * @param request the resolver's context and info. What the document selects on the items goes to `load`.
+ * @param request the resolver's context and info. What the document selects on the items is passed to `load`.
+ * @param countAll counts the whole list, for `totalCount`.
  * @throws AppError `VALIDATION_FAILED` for `first` together with `last`, sizes outside 1 to 100, and invalid cursors.
  */
 export async function resolvePage<T extends { id: string }>(
@@ -37,11 +41,16 @@ export async function resolvePage<T extends { id: string }>(
   args: PageArguments,
   request: { context: GraphQLContext; info: GraphQLResolveInfo },
   load: (query: PageWindow & ReturnType<typeof relationsOfNodes>) => Promise<T[]>,
+  countAll?: Countable['countAll'],
 ) {
   const relations = relationsOfNodes(request);
   const isCursor = (cursor: string) => isId(type, cursor);
-  return resolveSlice(args, { isCursor, cursorOf: ({ id }: T) => id }, ({ after, before, take }) =>
-    load({ where: { id: { ...(after && { lt: after }), ...(before && { gt: before }) } }, take, ...relations }),
+  return resolveSlice(
+    args,
+    { isCursor, cursorOf: ({ id }: T) => id },
+    ({ after, before, take }) =>
+      load({ where: { id: { ...(after && { lt: after }), ...(before && { gt: before }) } }, take, ...relations }),
+    countAll,
   );
 }
 
@@ -49,12 +58,13 @@ export async function resolvePage<T extends { id: string }>(
  * Resolves a connection from a list in any order. A cursor is an item's position in that order.
  *
  * @param load returns the items in the slice in the list's order.
- * @throws AppError like `resolvePage`.
+ * @throws AppError the same errors as `resolvePage`.
  */
 export async function resolveSlice<T>(
   args: PageArguments,
   cursors: { isCursor(cursor: string): boolean; cursorOf(item: T): string },
   load: (slice: PageSlice) => Promise<T[]>,
+  countAll?: Countable['countAll'],
 ) {
   if (args.first != null && args.last != null) {
     throw new AppError('VALIDATION_FAILED', {
@@ -69,7 +79,8 @@ export async function resolveSlice<T>(
   }
   for (const name of ['after', 'before'] as const) {
     const cursor = args[name];
-    if (cursor != null && !cursors.isCursor(cursor)) throw invalidField(`/${name}`, 'Invalid cursor for this list.');
+    if (cursor != null && !cursors.isCursor(cursor))
+      throw invalidField(`/${name}`, 'Must be a cursor from a page of this list.');
   }
   const backwards = args.last != null;
   const size = args.first ?? args.last ?? DEFAULT_PAGE_SIZE;
@@ -83,6 +94,7 @@ export async function resolveSlice<T>(
   const items = backwards ? found.slice(more ? 1 : 0) : found.slice(0, size);
   const edges = items.map((node) => ({ cursor: cursors.cursorOf(node), node }));
   return {
+    ...(countAll && { countAll }),
     edges,
     pageInfo: {
       startCursor: edges.at(0)?.cursor ?? null,

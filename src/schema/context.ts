@@ -5,7 +5,7 @@ import type { Backlog } from '../limits/backlog.ts';
 /** The services that resolvers call. Each feature adds its own through declaration merging. */
 export interface Services {}
 
-/** What every resolver gets: the caller, the services, and the request ID. */
+/** The context of every resolver: the caller, the services, and the request ID. */
 export type GraphQLContext = {
   viewer: Viewer;
   services: Services;

@@ -10,7 +10,7 @@ export const RELAY_DESCRIPTIONS = {
   startCursorFieldOptions: { description: 'The cursor of the first item. Null if the page is empty.' },
   endCursorFieldOptions: { description: 'The cursor of the last item. Null if the page is empty.' },
   pageInfoFieldOptions: { description: 'The position of this page in the list.' },
-  cursorFieldOptions: { description: 'Pass this as `after` or `before` to continue from here.' },
+  cursorFieldOptions: { description: 'Pass this cursor as `after` or `before` to continue from here.' },
   firstArgOptions: { description: 'Return the first n items, 1 to 100. Default: 20.' },
   lastArgOptions: { description: 'Return the last n items, 1 to 100. Can’t be combined with `first`.' },
   afterArgOptions: { description: 'Return items after this cursor.' },

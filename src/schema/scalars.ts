@@ -1,7 +1,16 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
+import { SCOPE_DESCRIPTIONS, SCOPES } from '../auth/permissions.ts';
 import { CONNECTOR_CATEGORIES, CONNECTOR_TYPES } from '../connectors/definition.ts';
 import { EVENT_KIND_DESCRIPTIONS, EVENT_KINDS, EVENT_TYPE_FILTERS } from '../events/kinds.ts';
-import { AttemptTrigger, DeliveryStatus, KeyEnvironment, Tier, WebhookOrdering } from '../generated/prisma/enums.ts';
+import {
+  AttemptTrigger,
+  DeliveryStatus,
+  KeyEnvironment,
+  PaymentStage,
+  ProjectMode,
+  Tier,
+  WebhookOrdering,
+} from '../generated/prisma/enums.ts';
 import { builder } from './builder.ts';
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -95,12 +104,25 @@ export const TierEnum = builder.enumType('Tier', {
   },
 });
 
-export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
-  description: 'The environment that an API key is for.',
+export const ProjectModeEnum = builder.enumType('ProjectMode', {
+  description: 'Whether a project accepts real money.',
   values: {
-    LIVE: { value: KeyEnvironment.LIVE, description: 'Production. The key starts with `tg_live_`.' },
-    TEST: { value: KeyEnvironment.TEST, description: 'Development. The key starts with `tg_test_`.' },
+    LIVE: { value: ProjectMode.LIVE, description: 'Buyers pay real money.' },
+    TEST: { value: ProjectMode.TEST, description: 'Buyers pay on test networks, with test money that has no value.' },
   },
+});
+
+export const KeyEnvironmentEnum = builder.enumType('KeyEnvironment', {
+  description: 'What an API key is for.',
+  values: {
+    LIVE: { value: KeyEnvironment.LIVE, description: 'A live project. The key starts with `tg_live_`.' },
+    TEST: { value: KeyEnvironment.TEST, description: 'A test project. The key starts with `tg_test_`.' },
+  },
+});
+
+export const ApiKeyScopeEnum = builder.enumType('ApiKeyScope', {
+  description: 'What an API key can do.',
+  values: enumValues(SCOPES, (scope) => SCOPE_DESCRIPTIONS[scope]),
 });
 
 export const DeliveryStatusEnum = builder.enumType('DeliveryStatus', {
@@ -128,7 +150,25 @@ export const WebhookOrderingEnum = builder.enumType('WebhookOrdering', {
 export const AttemptTriggerEnum = builder.enumType('AttemptTrigger', {
   description: 'What caused an attempt.',
   values: {
-    SCHEDULED: { value: AttemptTrigger.SCHEDULED, description: 'The event itself, or an automatic retry.' },
+    SCHEDULED: {
+      value: AttemptTrigger.SCHEDULED,
+      description: 'The event itself or an automatic retry caused the attempt.',
+    },
     MANUAL: { value: AttemptTrigger.MANUAL, description: 'Someone resent the delivery or sent a test event.' },
+  },
+});
+
+export const PaymentStageEnum = builder.enumType('PaymentStage', {
+  description: 'The step at which a payment failed.',
+  values: {
+    VERIFY: {
+      value: PaymentStage.VERIFY,
+      description: 'The signature was invalid, the terms were not met, or the gateway was interrupted.',
+    },
+    UPSTREAM: {
+      value: PaymentStage.UPSTREAM,
+      description: 'There was no usable response from the upstream, or the buyer disconnected too early.',
+    },
+    SETTLE: { value: PaymentStage.SETTLE, description: 'The payment could not be settled.' },
   },
 });

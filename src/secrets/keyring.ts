@@ -23,6 +23,8 @@ type KeyringEntry = {
 export type Keyring = { current: KeyringEntry; all: ReadonlyMap<string, KeyringEntry> };
 
 const KEY_BYTES = 32;
+/** Random keys have about 30 distinct bytes. */
+const MIN_DISTINCT_BYTES = 16;
 const ID_PATTERN = /^[a-z0-9]{1,16}$/;
 const KEY_PATTERN = /^[A-Za-z0-9+/]{43}=?$/;
 
@@ -51,6 +53,29 @@ export function parseKeyring(text: string): Keyring {
 }
 
 /**
+ * Checks the form of `SECRET_KEYS`, and that the current key looks random. Older keys aren't checked for that, so that
+ * a guessable key can be replaced.
+ *
+ * @throws Error that names the invalid entry, but never its key.
+ */
+export function checkSecretKeys(text: string): void {
+  parseKeyring(text);
+  const [id = '', key = ''] = text.split(',', 1)[0]!.trim().split(':');
+  if (looksRandom(Buffer.from(key, 'base64'))) return;
+  throw new Error(
+    `The current key (${id}) isn't random, so others can guess it. To generate a key, run \`openssl rand -base64 32\`.`,
+  );
+}
+
+/** Random bytes fail these checks less than once in ten billion keys. */
+function looksRandom(key: Buffer): boolean {
+  const bytes = [...key];
+  const steps = new Set(bytes.slice(1).map((byte, index) => (byte - bytes[index]! + 256) % 256));
+  const isText = bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
+  return new Set(bytes).size >= MIN_DISTINCT_BYTES && steps.size > 1 && !isText;
+}
+
+/**
  * The keyring in `SECRET_KEYS`, or else in `<dataDir>/secret-keys`, which is created with a random key on the first
  * start. Without that file, the stored secrets can't be read, so back it up with the database.
  */
@@ -65,9 +90,7 @@ export async function loadKeyring(options: { secretKeys?: string | undefined; da
   }
 }
 
-/**
- * A keyring with one new random key, as text. The ID is random too, so a key from elsewhere has a different ID.
- */
+/** A keyring with one new random key, as text. The ID is also random, so a key from elsewhere has a different ID. */
 function newKeyringText(): string {
   return `${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}\n`;
 }

@@ -5,15 +5,13 @@ const PLAIN_WORD = /^(?=.{1,20}$)[a-z]+(?:[-_][a-z]+)*[0-9]{0,2}$/;
 const LETTERS = /^[A-Za-z]+(?:[-_][A-Za-z]+)*$/;
 const NAMED_VALUE = /^([^=]{1,24})=([^=].*)$/su;
 const PARTS = /^([Hh][Tt][Tt][Pp][Ss]?:\/\/)([^/?#]*@)?([^/?#@]+)([^?#]*)(\?[^#]*)?(#.*)?$/s;
-// URL parsers drop or convert these characters, so the URL parsed here would differ from the one that is requested.
+// URL parsers drop or convert these characters, so the URL that is parsed here would differ from the URL that is
+// requested.
 const DECEPTIVE = /[\0-\x20\\]/;
 
 // Shorter pieces would also match harmless text, and are easy to guess anyway.
 const MIN_HIDDEN_LENGTH = 6;
 const MIN_WORD_LENGTH = 16;
-
-/** The length of the shortest text that can contain a hidden part of a URL. */
-export const SHORTEST_HIDDEN_PART = MIN_HIDDEN_LENGTH;
 
 export function isUrl(text: string): boolean {
   return /^https?:\/\//i.test(text);

@@ -1,2 +1,2 @@
-/** Replaces values that must not be shown. */
+/** Shown in place of a secret value. */
 export const MASK = '••••';

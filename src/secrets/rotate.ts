@@ -13,18 +13,19 @@ export type RotationReport = {
    * written by a process without the new key. If there are any, run the command again.
    */
   remaining: number;
-  /** Active API keys with a hash that was made with an older key. Each is rehashed on its next use. */
+  /** Active API keys whose hash was made with an older key. Each is rehashed on its next use. */
   apiKeysUnderOlderKeys: number;
 };
 
-type SealedColumn = { table: string; column: string };
-/** How many secrets are sealed, or API keys hashed, with a key other than the current one. */
+/** `project`: the column with the project's ID, if it isn't `projectId`. */
+type SealedColumn = { table: string; column: string; project?: string };
+/** How many secrets are sealed, and how many API keys are hashed, with a key other than the current one. */
 export type OlderSecrets = {
   /** Secrets sealed under a key in the keyring other than the current one. */
   rotatable: number;
   /** Secrets sealed under a key that isn't in the keyring. They can't be read. */
   lost: number;
-  /** Active API keys with a hash that was made with an older key. */
+  /** Active API keys whose hash was made with an older key. */
   apiKeys: number;
 };
 
@@ -42,6 +43,8 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'NoticeContacts', column: 'webhookUrl' },
   { table: 'NoticeContacts', column: 'webhookSecret' },
   { table: 'NoticeContacts', column: 'slackUrl' },
+  { table: 'Endpoint', column: 'secretUpstreamHeaders' },
+  { table: 'Project', column: 'secretUpstreamHeaders', project: 'id' },
 ];
 
 /**
@@ -79,9 +82,12 @@ export async function rotateSecrets(options: {
   report.apiKeysUnderOlderKeys = await countOlderApiKeys(db, keyring);
   return report;
 
-  async function readBatch({ table, column }: SealedColumn, cursor: string): Promise<SealedRow[]> {
+  async function readBatch(
+    { table, column, project = 'projectId' }: SealedColumn,
+    cursor: string,
+  ): Promise<SealedRow[]> {
     const { rows } = await db.pool.query<SealedRow>(
-      `SELECT id, "projectId", "${column}" AS sealed FROM "${table}"
+      `SELECT id, "${project}" AS "projectId", "${column}" AS sealed FROM "${table}"
         WHERE id > $1 AND "${column}" <> '' AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`,
       [cursor, prefix, batchSize],
     );

@@ -74,7 +74,7 @@ function parse(sealed: string, context?: SealContext) {
   return { keyId, iv, ciphertext, tag };
 }
 
-/** A JSON array of strings is unambiguous: no two cells share one, no matter what their names contain. */
+/** A JSON array of strings is unambiguous: no two cells have the same one, no matter what their names contain. */
 function associatedData(keyId: string, { table, column, rowId, projectId }: SealContext): Buffer {
   return Buffer.from(JSON.stringify([VERSION, keyId, table, column, projectId, rowId]), 'utf8');
 }

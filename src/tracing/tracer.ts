@@ -42,7 +42,7 @@ export async function inSpan<T>(name: string, describe: () => SpanOptions, run: 
   try {
     return await context.with(within, run);
   } catch (error) {
-    // Only the class, because messages may contain data that doesn't belong in telemetry.
+    // Records only the class, because messages may contain data that doesn't belong in telemetry.
     span.setAttribute('error.type', error instanceof Error ? error.name : typeof error);
     span.setStatus({ code: SpanStatusCode.ERROR });
     throw error;

@@ -20,7 +20,7 @@ const start = (options: Options) => startTestApp({ hostOverrides: vendors.hostOv
 
 let made = 0;
 
-/** Creates an endpoint in a new project with a Slack connector. Returns the message and where its link leads. */
+/** Creates an endpoint in a new project with a Slack connector. Returns the message and the target of its link. */
 async function messageOf(app: TestApp) {
   made += 1;
   const mark = `links${made}`.padEnd(24, 'x');

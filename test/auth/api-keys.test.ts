@@ -10,7 +10,7 @@ const NEW = `new:${randomBytes(32).toString('base64')}`;
 
 describe('an API key', () => {
   test.each(['LIVE', 'TEST'] as const)(
-    'for the %s environment has its prefix, a fixed length, and a correct checksum',
+    'has the prefix of its environment (%s), a fixed length, and a correct checksum',
     (environment) => {
       for (let index = 0; index < 1000; index++) {
         const key = newApiKey(environment);
@@ -26,11 +26,11 @@ describe('an API key', () => {
     expect(parseApiKey(`tg_test_${'0'.repeat(43)}3waIaM`)).toEqual({ environment: 'TEST' });
   });
 
-  test('is unique among ten thousand new ones', () => {
+  test('is unique among ten thousand new keys', () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newApiKey('LIVE'))).size).toBe(10_000);
   });
 
-  test('with one changed character, two swapped characters, or the other prefix is rejected', () => {
+  test('is rejected if it has one changed character, two swapped characters, or the wrong prefix', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
     fc.assert(
       fc.property(fc.integer({ min: 8, max: 56 }), fc.constantFrom(...alphabet), (at, character) => {
@@ -53,7 +53,7 @@ describe('an API key', () => {
     (key: string) => key.toUpperCase(),
     () => '',
     () => 'tg_live_',
-  ])('in the wrong format is rejected (%#)', (change) => {
+  ])('is rejected if it has the wrong format (%#)', (change) => {
     expect(parseApiKey(change(newApiKey('LIVE')))).toBeUndefined();
   });
 
@@ -64,7 +64,7 @@ describe('an API key', () => {
 });
 
 describe("an API key's hash", () => {
-  test('names its keyring key, reveals nothing about the API key, and is deterministic', () => {
+  test('includes the ID of its keyring key, reveals nothing about the API key, and is deterministic', () => {
     const keyring = parseKeyring(NEW);
     const key = newApiKey('LIVE');
     const [hash] = apiKeyHashes(key, keyring);

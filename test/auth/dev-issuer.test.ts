@@ -46,7 +46,7 @@ describe('the dev issuer', () => {
     expect(claims).not.toHaveProperty('requestsPerMinute');
   });
 
-  test('keeps its key in a file that only its owner can read, and exposes no private part of it', async () => {
+  test('keeps its key in a file that only its owner can read, and never exposes the private key', async () => {
     const issuers = await Promise.all(Array.from({ length: 10 }, () => openDevIssuer({ dataDir })));
     expect(await readdir(dataDir)).toEqual(['dev-issuer.json']);
     const path = join(dataDir, 'dev-issuer.json');

@@ -12,7 +12,7 @@ export type IdentityProvider = {
   config: IssuerConfig;
   /** The HTTP server behind `config.jwksUri`. */
   receiver: Receiver;
-  /** Fetches through the real egress, which can only reach this server. */
+  /** Fetches through the real egress, which can reach only this server. */
   fetchJson: FetchJson;
   /** Replaces the published keys and makes the server respond normally again. */
   publish(...keys: SigningKey[]): void;
@@ -28,7 +28,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   const receiver = await startReceiver();
   const egress: Egress = createEgress({
     allow: parseEgressAllow(`127.0.0.1/32:${receiver.port}`),
-    log: { debug: () => {} },
+    log: { debug: () => {}, warn: () => {} },
   });
   const provider: IdentityProvider = {
     config: {

@@ -16,6 +16,8 @@ describe('AUTH_ISSUERS', () => {
       algorithms: ['PS256'],
       tierClaim: 'https://tollgate.example/tier',
       requestsPerMinuteClaim: 'rpm',
+      emailClaim: 'https://tollgate.example/email',
+      emailVerifiedClaim: 'https://tollgate.example/email_verified',
     };
     expect(parseAuthIssuers(JSON.stringify([full]))).toEqual([full]);
   });

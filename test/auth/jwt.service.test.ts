@@ -64,12 +64,23 @@ describe('a valid token', () => {
       issuer: 'https://idp.example',
       subject: 'alice',
       expiresAt: new Date((NOW_SECONDS + 300) * 1000),
+      signedInAt: new Date(NOW_SECONDS * 1000),
     });
   });
 
   test.each([
+    ['its auth_time', { auth_time: NOW_SECONDS - 7200 }, 7200],
+    ['its iat, if it has no auth_time', { iat: NOW_SECONDS - 60 }, 60],
+    ['its iat, if its auth_time is later', { auth_time: NOW_SECONDS * 1000, iat: NOW_SECONDS - 60 }, 60],
+    ['its iat, if its auth_time is not a number', { auth_time: `${NOW_SECONDS}`, iat: NOW_SECONDS - 60 }, 60],
+  ])('takes the sign-in time from %s', async (_what, changes, agoSeconds) => {
+    const { signedInAt } = await verifier.verify(signed(changes));
+    expect(signedInAt).toEqual(new Date((NOW_SECONDS - agoSeconds) * 1000));
+  });
+
+  test.each([
     ['that expired 29 s ago', {}, { exp: NOW_SECONDS - 29 }],
-    ['that is valid in 29 s', {}, { nbf: NOW_SECONDS + 29 }],
+    ['that becomes valid in 29 s', {}, { nbf: NOW_SECONDS + 29 }],
     ['of type at+jwt', { typ: 'at+jwt' }, {}],
     ['of type application/at+jwt', { typ: 'application/at+jwt' }, {}],
     ['without a type', { typ: undefined }, {}],
@@ -85,7 +96,7 @@ describe('a valid token', () => {
   });
 });
 
-// Each token is valid except for the one thing it is named after.
+// Each token has exactly one flaw, which its name describes.
 const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['empty', () => '', /neither an API key nor a well-formed token/],
   ['not a token', () => 'hello', /well-formed/],
@@ -124,6 +135,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ],
   ['own key in x5c', () => makeToken(attacker, good(), { kid: keys.ES256.kid, x5c: ['MIIB'] }), /signature/],
   ['crit with an unknown extension', () => signed({}, { crit: ['exp-2'], 'exp-2': 1 }), 'The token is malformed.'],
+  ['b64 without crit', () => signed({}, { b64: false }), 'The token is malformed.'],
   ['crit with b64', () => signed({}, { crit: ['b64'], b64: false }), 'The token is malformed.'],
   [
     'payload changed after signing',
@@ -137,7 +149,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['iss in a list', () => signed({ iss: ['https://idp.example'] }), /not configured/],
   ['no iss', () => signed({ iss: undefined }), /not configured/],
   ['wrong aud', () => signed({ aud: 'other-api' }), 'The token is for another audience.'],
-  ['aud that begins like ours', () => signed({ aud: 'tollgate-api-2' }), 'The token is for another audience.'],
+  ['aud that starts with ours', () => signed({ aud: 'tollgate-api-2' }), 'The token is for another audience.'],
   ['no aud', () => signed({ aud: undefined }), 'The token has no aud claim.'],
   ['empty aud list', () => signed({ aud: [] }), 'The token is for another audience.'],
   ['typ of a logout token', () => signed({}, { typ: 'logout+jwt' }), /not an access token/],
@@ -148,6 +160,7 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['exp as a string', () => signed({ exp: String(NOW_SECONDS + 300) }), /exp/],
   ['exp beyond the largest date', () => signed({ exp: 1e300 }), 'The token’s exp claim is not a valid time.'],
   ['nbf in 31 s', () => signed({ nbf: NOW_SECONDS + 31 }), 'The token is not valid yet.'],
+  ['iat in 31 s', () => signed({ iat: NOW_SECONDS + 31 }), 'The token’s iat claim is in the future.'],
   ['no iat', () => signed({ iat: undefined }), 'The token has no iat claim.'],
   ['iat as a string', () => signed({ iat: 'now' }), /iat/],
   ['no sub', () => signed({ sub: undefined }), 'The token has no sub claim.'],
@@ -160,20 +173,20 @@ const FORGED: [name: string, token: () => string, detail: RegExp | string][] = [
   ['an encrypted token', () => `${encode({ alg: 'dir', enc: 'A256GCM' })}..AAAA.AAAA.AAAA`, /well-formed/],
 ];
 
-describe('a forged token is rejected', () => {
-  test.each(FORGED)('%s', async (_name, token, detail) => {
+describe('a forged token', () => {
+  test.each(FORGED)('is rejected: %s', async (_name, token, detail) => {
     const error = await verifier.verify(token()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(AppError);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('alice');
     expect(error).toMatchObject({ code: 'UNAUTHENTICATED', status: 401, message: expect.stringMatching(detail) });
   });
 
-  test("without causing a request to the attacker's server", async () => {
+  test("is rejected without sending a request to the attacker's server", async () => {
     for (const [, token] of FORGED) await verifier.verify(token()).catch(() => {});
     expect(attackerServer.receiver.requests).toEqual([]);
   });
 
-  test('with a challenge that says why, in characters that RFC 6750 allows', async () => {
+  test('is rejected with a challenge that says why, in characters that RFC 6750 allows', async () => {
     for (const [, token] of FORGED) {
       const error = (await verifier.verify(token()).catch((reason: unknown) => reason)) as AppError;
       expect(error.headers['www-authenticate']).toMatch(
@@ -194,7 +207,7 @@ describe('an issuer without an audience', () => {
     return verifierOfIt.verify(signed({ aud: undefined, ...changes }));
   };
 
-  test('needs its required claims in every token', async () => {
+  test('rejects tokens without its required claims', async () => {
     expect((await verify({ token_use: 'access', client_id: 'app-2' })).subject).toBe('alice');
     await expect(verify({ token_use: 'id', client_id: 'app-1' })).rejects.toThrow('The token’s token_use claim');
     await expect(verify({ token_use: 'access', client_id: 'app-3' })).rejects.toThrow('The token’s client_id claim');
@@ -213,6 +226,38 @@ describe('an issuer without an audience', () => {
   );
 });
 
+describe('an issuer that is trusted to verify email addresses', () => {
+  const CLAIMS = {
+    emailClaim: 'https://tollgate.example/email',
+    emailVerifiedClaim: 'https://tollgate.example/verified',
+  };
+  const emailOf = async (changes: Record<string, unknown>, trust: object) => {
+    const config = { ...provider.config, ...trust };
+    const trusting = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log, now });
+    return (await trusting.verify(signed(changes))).email;
+  };
+
+  test.each([
+    [{ email: 'Bob@Example.com', email_verified: true }, { emailClaim: 'email' }, 'bob@example.com'],
+    [
+      { 'https://tollgate.example/email': 'bob@example.com', 'https://tollgate.example/verified': true },
+      CLAIMS,
+      'bob@example.com',
+    ],
+    // Without the setting, the issuer isn't trusted.
+    [{ email: 'bob@example.com', email_verified: true }, {}, undefined],
+    [{ email: 'bob@example.com', email_verified: true }, CLAIMS, undefined],
+    [{ email: 'bob@example.com' }, { emailClaim: 'email' }, undefined],
+    [{ email: 'bob@example.com', email_verified: false }, { emailClaim: 'email' }, undefined],
+    [{ email: 'bob@example.com', email_verified: 'true' }, { emailClaim: 'email' }, undefined],
+    [{ email: 'bob@example.com', email_verified: 1 }, { emailClaim: 'email' }, undefined],
+    [{ email: ['bob@example.com'], email_verified: true }, { emailClaim: 'email' }, undefined],
+    [{ email: '\u212Aevin@example.com', email_verified: true }, { emailClaim: 'email' }, undefined],
+  ])('turns the claims %j and the setting %j into the address %s', async (changes, trust, expected) => {
+    expect(await emailOf(changes, trust)).toBe(expected);
+  });
+});
+
 describe('an issuer that is trusted to set tiers', () => {
   const verify = async (changes: Record<string, unknown>) => {
     const config = { ...provider.config, tierClaim: 'https://tollgate.example/tier', requestsPerMinuteClaim: 'rpm' };
@@ -229,7 +274,7 @@ describe('an issuer that is trusted to set tiers', () => {
     [{ 'https://tollgate.example/tier': 'gold', rpm: -1 }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': ['pro'], rpm: '5' }, [undefined, undefined]],
     [{ 'https://tollgate.example/tier': 'constructor', rpm: 1.5 }, [undefined, undefined]],
-  ])('with the claims %j sets the tier and rate to %j', async (changes, expected) => {
+  ])('turns the claims %j into the tier and rate %j', async (changes, expected) => {
     expect(await verify(changes)).toEqual(expected);
   });
 });

@@ -7,7 +7,7 @@ import { newId } from '../../src/ids.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { WALLET } from '../support/resources.ts';
 
-test('a project that is no longer visible is soon hidden from a subscription that could see it', async () => {
+test('a subscription soon stops showing a project that its viewer can no longer see', async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, poolSize: 2, log: pino({ level: 'silent' }) });
   try {

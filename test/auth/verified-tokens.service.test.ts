@@ -101,7 +101,7 @@ describe('a verified token', () => {
     await expect(verifier.verify(sent)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('does not lend its claims to a token that differs in one character', async () => {
+  test('does not share its claims with a token that differs by one character', async () => {
     const sent = token();
     await verifier.verify(sent);
     const [header, payload, signature] = sent.split('.') as [string, string, string];

@@ -135,12 +135,13 @@ describe('a token', () => {
       tier: 'STARTER',
       requestsPerMinute: null,
       expiresAt: expect.any(Date),
+      signedInAt: expect.any(Date),
     });
     const second = await authenticator.authenticate(`Bearer ${tokenFor(subject)}`);
     expect(second.userId).toBe(first.userId);
   });
 
-  test('used for the first time by twenty requests at once creates one user', async () => {
+  test('used for the first time by twenty concurrent requests creates one user', async () => {
     const subject = newSubject();
     const viewers = await Promise.all(
       Array.from({ length: 20 }, () => authenticator.authenticate(`Bearer ${tokenFor(subject)}`)),
@@ -149,7 +150,7 @@ describe('a token', () => {
     expect(await db.prisma.user.count({ where: { subject } })).toBe(1);
   });
 
-  test('with the same subject from another issuer belongs to a different user', async () => {
+  test('belongs to a different user if it has the same subject but another issuer', async () => {
     const subject = newSubject();
     const config = { ...provider.config, issuer: 'https://second.example' };
     const second = createTokenVerifier({ issuers: [config], fetchJson: provider.fetchJson, log });
@@ -161,7 +162,7 @@ describe('a token', () => {
     expect(two.userId).not.toBe(one.userId);
   });
 
-  test('from a trusted issuer sets the tier and the rate, which stay in effect when later tokens have neither', async () => {
+  test('sets the tier and the rate if its issuer is trusted, and they stay in effect when later tokens have neither', async () => {
     const subject = newSubject();
     const trusting = createAuthenticator({ db, verifier: trustingVerifier(), keyring, log });
     const claims = { tier: 'enterprise', rpm: 5000 };
@@ -178,7 +179,7 @@ describe('a token', () => {
     expect(stored).toMatchObject({ tier: 'BUSINESS', requestsPerMinute: null });
   });
 
-  test('that is rejected creates no user', async () => {
+  test('creates no user if it is rejected', async () => {
     const subject = newSubject();
     const expired = tokenFor(subject, { exp: Math.floor(Date.now() / 1000) - 60 });
     await expect(authenticator.authenticate(`Bearer ${expired}`)).rejects.toThrow('The token has expired.');
@@ -196,17 +197,18 @@ describe('an API key', () => {
       userId,
       tier: 'PRO',
       requestsPerMinute: null,
+      scopes: ['READ', 'DELIVERIES', 'WRITE', 'CREDENTIALS'],
       expiresAt: null,
     });
   });
 
-  test('that does not exist is rejected', async () => {
+  test('is rejected if it does not exist', async () => {
     await expect(authenticator.authenticate(`Bearer ${newApiKey('LIVE')}`)).rejects.toThrow(
       'The API key does not exist.',
     );
   });
 
-  test('with a wrong checksum is rejected without a database query, in each of ten thousand guesses', async () => {
+  test('is rejected without a database query if its checksum is wrong, for each of ten thousand guesses', async () => {
     const { key } = await mintApiKey();
     queryCount = 0;
     for (let index = 0; index < 10_000; index++) {
@@ -219,7 +221,7 @@ describe('an API key', () => {
     expect(queryCount).toBe(0);
   });
 
-  test('that is revoked on one node is rejected on the next request to another', async () => {
+  test('is rejected by every node on the next request after one node revokes it', async () => {
     const { key, id } = await mintApiKey();
     const otherNode = createAuthenticator({ db: otherDb, verifier, keyring, log });
     for (let index = 0; index < 3; index++) await otherNode.authenticate(`Bearer ${key}`);
@@ -276,7 +278,10 @@ describe('an API key', () => {
 test('a user and their API keys share a rate limit, but not stored responses', () => {
   const account = { userId: 'usr_1', tier: 'PRO' as const, requestsPerMinute: null };
   const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
-  const apiKey: Viewer = { ...account, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', expiresAt: null };
+  const apiKey: Viewer = {
+    ...account,
+    ...{ kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', scopes: ['READ'], expiresAt: null },
+  };
   expect(rateLimitScope(apiKey)).toBe(rateLimitScope(user));
   expect(idempotencyScope(apiKey)).not.toBe(idempotencyScope(user));
 });

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Bus, openBus } from '../../src/bus/bus.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
@@ -19,14 +19,14 @@ afterAll(async () => {
 });
 
 /** Opens a bus and collects the turns of the hints that it gets. */
-async function listen(url = database.url): Promise<{ bus: Bus; turns: (number | undefined)[] }> {
-  const bus = await openBus({ url, pool, log, heartbeatMilliseconds: 200 });
+async function listen(url = database.url, busLog: Logger = log): Promise<{ bus: Bus; turns: (number | undefined)[] }> {
+  const bus = await openBus({ url, pool, log: busLog, heartbeatMilliseconds: 200 });
   const turns: (number | undefined)[] = [];
   bus.subscribe('news', (turn) => turns.push(turn));
   return { bus, turns };
 }
 
-test('every process gets every hint with the same turn, which goes up by one with each notification', async () => {
+test('every process gets every hint with the same turn number, which increases by one with each notification', async () => {
   const [one, two] = [await listen(), await listen()];
   for (let count = 1; count <= 3; count++) {
     one.bus.publish('news');
@@ -38,7 +38,7 @@ test('every process gets every hint with the same turn, which goes up by one wit
   await Promise.all([one.bus.close(), two.bus.close()]);
 });
 
-test('a connection that falls silent is replaced, and listeners check for what they missed', async () => {
+test('a connection that goes silent is replaced, and listeners check for what they missed', async () => {
   const target = new URL(database.url);
   const proxy = await startCuttableProxy(`http://${target.host}`);
   const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
@@ -51,7 +51,41 @@ test('a connection that falls silent is replaced, and listeners check for what t
   await proxy.close();
 });
 
-test('a notification from an earlier version, which has no turn, is passed on', async () => {
+test('the bus reconnects at most twice a second to a server that closes every connection', async () => {
+  const target = new URL(database.url);
+  const proxy = await startCuttableProxy(`http://${target.host}`);
+  const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
+  const failures: number[] = [];
+  const { bus, turns } = await listen(url, pino({ level: 'warn' }, { write: () => failures.push(performance.now()) }));
+  proxy.cut();
+  await expect.poll(() => failures.length).toBeGreaterThanOrEqual(6);
+  expect(failures[5]! - failures[0]!).toBeGreaterThan(5 * 400);
+  proxy.mend();
+  await expect.poll(() => turns).toEqual([undefined]);
+  await expect.poll(() => proxy.openCount()).toBe(1);
+  await bus.close();
+  await proxy.close();
+});
+
+test('a bus that is closed while it reconnects leaves no connection behind', async () => {
+  const target = new URL(database.url);
+  const proxy = await startCuttableProxy(`http://${target.host}`);
+  const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
+  const warnings: string[] = [];
+  const { bus } = await listen(url, pino({ level: 'warn' }, { write: (line) => warnings.push(line) }));
+  proxy.cut();
+  await expect.poll(() => warnings.length).toBeGreaterThan(0);
+  // From now on, the server accepts connections but doesn't respond.
+  proxy.mend({ isSilent: true });
+  await expect.poll(() => proxy.openCount()).toBe(1);
+  const before = warnings.length;
+  await bus.close();
+  await expect.poll(() => proxy.openCount()).toBe(0);
+  expect(warnings).toHaveLength(before);
+  await proxy.close();
+});
+
+test('a notification from an earlier version, which has no turn number, is passed on', async () => {
   const { bus, turns } = await listen();
   await pool.query(`SELECT pg_notify('tollgate', E'other\\nnews')`);
   await expect.poll(() => turns).toEqual([undefined]);

@@ -9,7 +9,7 @@ let user: TestUser;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  // So long that no retry interferes with a test, however slow the machine is.
+  // Long enough that no retry interferes with a test, even on a slow machine.
   app = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
   user = await app.user('alice');
 });
@@ -41,18 +41,30 @@ describe('trigger', () => {
     expect(stdout).toMatch(/PENDING +400 .*http_status .*next attempt at \d\d:\d\d:\d\d/);
   });
 
-  test('lists the valid event types if the given one is unknown, and reports when no webhook is active', async () => {
+  test('suggests a similar event type for an invalid one, or lists the valid ones if none is similar', async () => {
     const project = await createProject(user);
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
-    expect(await runCli(['trigger', 'payment.made'], here)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('Use one of payment.verified, payment.settled'),
-    });
-    expect(await runCli(['trigger', 'payment.settled'], here)).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('no active webhook'),
-    });
+    for (const [type, advice] of [
+      ['nonsense', 'Use one of payment.verified, payment.settled'],
+      ['payment.setled', 'Did you mean `payment.settled`?'],
+    ] as const) {
+      expect(await runCli(['trigger', type], here)).toMatchObject({
+        ...{ code: 2, stdout: '' },
+        stderr: expect.stringContaining(advice),
+      });
+    }
+  });
+
+  test('records an event without delivering it in a project without an active webhook', async () => {
+    const project = await createProject(user);
+    const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: project.id };
+    const { code, stdout, stderr } = await runCli(['trigger', 'payment.settled', '--json'], here);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { body } = await user.rest<{ data: unknown[] }>('GET', `${project.base}/events`);
+    expect(body.data).toEqual([JSON.parse(stdout)]);
+    expect(body.data).toMatchObject([{ type: 'payment.settled', test: true }]);
+    const deliveries = await user.rest<{ data: unknown[] }>('GET', `${project.base}/deliveries`);
+    expect(deliveries.body.data).toEqual([]);
   });
 });
 
@@ -62,7 +74,7 @@ describe('deliveries', () => {
     const { base } = await projectFor(receiver.url);
     await createEndpoint(user, base);
     await receiver.waitFor(1);
-    const filter = ['--since', '1h', '--status', 'succeeded', '--event-type', 'endpoint.created'];
+    const filter = ['--from', '1h', '--status', 'succeeded', '--event-type', 'endpoint.created'];
     const cli = startCli(['deliveries', 'tail', ...filter], env);
     await cli.waitFor(/endpoint\.created +dlv_\w+ +→ wh_\w+ +SUCCEEDED/);
     await createEndpoint(user, base);
@@ -96,10 +108,23 @@ describe('deliveries', () => {
     expect(after.attempts.map(({ statusCode }: { statusCode: number }) => statusCode)).toEqual([422, 204]);
   });
 
-  test('show exits with 4 for an ID that does not exist or does not belong to a delivery', async () => {
+  test('show prints control characters in a response as escapes, so that they cannot change the terminal', async () => {
+    const body = '\u001b]0;owned\u0007\u001b[2J\u009b1mgone\u007f';
+    await using receiver = await startReceiver(() => ({ statusCode: 422, body }));
+    await projectFor(receiver.url);
+    const { id } = JSON.parse((await runCli(['trigger', 'payment.settled', '--json'], env)).stdout);
+    const shown = await runCli(['deliveries', 'show', id], env);
+    expect(shown.stdout).toContain(String.raw`response: \u001b]0;owned\u0007\u001b[2J\u009b1mgone\u007f`);
+    expect(shown.stdout).not.toMatch(/[^\n\P{Cc}]/u);
+    const json = await runCli(['deliveries', 'show', id, '--json'], env);
+    expect(json.stdout).not.toMatch(/[^\n\P{Cc}]/u);
+    expect(JSON.parse(json.stdout).attempts).toMatchObject([{ responseBody: body }]);
+  });
+
+  test('show exits with 7 for an ID that does not exist or does not belong to a delivery', async () => {
     const { id } = await projectFor('https://hooks.example.com/');
     for (const wrong of [id, 'dlv_01jc9x2v5qe3w8k4m6n7p9r0st', 'nonsense']) {
-      expect(await runCli(['deliveries', 'show', wrong], env)).toMatchObject({ code: 4, stdout: '' });
+      expect(await runCli(['deliveries', 'show', wrong], env)).toMatchObject({ code: 7, stdout: '' });
     }
   });
 });
@@ -112,9 +137,9 @@ describe('before a command starts, the CLI', () => {
     });
   });
 
-  test('exits with 4 for a rejected credential, and does not print it', async () => {
+  test('exits with 5 for a rejected credential, and does not print it', async () => {
     const result = await runCli(['deliveries', 'tail'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: 'tg_live_wrong' });
-    expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
+    expect(result).toMatchObject({ code: 5, stderr: expect.stringContaining('Set TOLLGATE_API_KEY') });
     expect(result.stdout + result.stderr).not.toContain('tg_live_wrong');
   });
 
@@ -139,7 +164,7 @@ describe('before a command starts, the CLI', () => {
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: projectId };
     for (const command of [['listen'], ['deliveries', 'tail']]) {
       expect(await runCli(command, here)).toEqual({
-        code: 4,
+        code: 7,
         stdout: '',
         stderr: `Project ${projectId} not found.\n`,
       });
@@ -151,7 +176,7 @@ describe('before a command starts, the CLI', () => {
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: id };
     expect(await runCli(['replay', '--dry-run', '--webhook', 'wh_x', '--max-per-second', '0'], here)).toMatchObject({
       code: 4,
-      stderr: expect.stringMatching(/^ {2}\/maxPerSecond: Must be at least 1\.$/m),
+      stderr: expect.stringMatching(/^Invalid maxPerSecond: must be at least 1\.$/m),
     });
   });
 

@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** What the doctor finds out about the database. Nothing else that it checks is reachable. */
+/** The doctor's findings about the database. None of the other services that it checks are reachable. */
 async function examine(env: Record<string, string>): Promise<Record<string, Finding>> {
   const base = { NODE_ENV: 'test', DATA_DIR: dataDir, ROLES: 'api', DATABASE_POOL_SIZE: '5' };
   const { stdout } = await runCli(['doctor', '--json'], { ...base, ...env });
@@ -40,20 +40,20 @@ async function examine(env: Record<string, string>): Promise<Record<string, Find
 
 const unreachable = async () => `postgres://tollgate:hunter2@127.0.0.1:${await freePort()}/tollgate`;
 
-/** For processes that start at the same time on a slow machine, and wait for up to 10 s. */
+/** Allows for several processes that start at the same time on a slow machine and wait for up to 10 s. */
 const timeout = 90_000;
 
-// Much of each run is waiting, so the tests of a group wait at the same time.
-describe.concurrent('doctor examines DATABASE_DIRECT_URL', { timeout }, () => {
-  test('and accepts the same database', async () => {
+// Each run spends most of its time waiting, so the tests in a group run at the same time.
+describe.concurrent('for DATABASE_DIRECT_URL, doctor', { timeout }, () => {
+  test('accepts the same database', async () => {
     const direct = Object.assign(new URL(database.url), { hostname: 'localhost' }).href;
     const found = await examine({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: direct });
     expect(found.DATABASE_DIRECT_URL).toMatchObject({ status: 'ok' });
-    // Only LISTEN needs a connection of its own.
+    // Only LISTEN needs its own connection.
     expect(found['database connections']!.message).toMatch(/^1 needed/);
   });
 
-  test('and rejects another database, and one that is unreachable', async () => {
+  test('rejects another database, and one that is unreachable', async () => {
     const other = await createTestDatabase();
     const wrong = await examine({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: other.url });
     expect(wrong.DATABASE_DIRECT_URL).toMatchObject({ status: 'failed', message: expect.stringMatching(/different/) });
@@ -66,7 +66,7 @@ describe.concurrent('doctor examines DATABASE_DIRECT_URL', { timeout }, () => {
     expect(JSON.stringify(away)).not.toContain('hunter2');
   });
 
-  test("and reports the settings that the pooler's sessions lack", async () => {
+  test("reports the settings that the pooler's sessions lack", async () => {
     const bare = await createTestDatabase();
     const direct = Object.assign(new URL(bare.url), { hostname: 'localhost' }).href;
     const found = await examine({ DATABASE_URL: bare.url, DATABASE_DIRECT_URL: direct });
@@ -105,7 +105,7 @@ describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transacti
   });
 });
 
-describe.concurrent('doctor examines DATABASE_READ_URL', { timeout }, () => {
+describe.concurrent('for DATABASE_READ_URL, doctor', { timeout }, () => {
   let primary: EmbeddedPostgres;
   let standby: Standby;
   let url: string;
@@ -125,7 +125,7 @@ describe.concurrent('doctor examines DATABASE_READ_URL', { timeout }, () => {
   const replicaFinding = async (readUrl: string) =>
     (await examine({ DATABASE_URL: url, DATABASE_READ_URL: readUrl })).DATABASE_READ_URL;
 
-  test('and measures how far behind a standby is', async () => {
+  test('reports how far a standby is behind', async () => {
     const readUrl = standby.urlOf('tollgate');
     expect(await replicaFinding(readUrl)).toMatchObject({
       status: 'ok',
@@ -140,7 +140,7 @@ describe.concurrent('doctor examines DATABASE_READ_URL', { timeout }, () => {
     await runOnServer(readUrl, 'SELECT pg_wal_replay_resume()');
   });
 
-  test('and rejects everything else', async () => {
+  test('rejects anything but a standby of this database, and warns if it is unreachable', async () => {
     const wrong = await Promise.all([url, database.url, standby.urlOf('postgres')].map(replicaFinding));
     for (const finding of wrong)
       expect(finding).toMatchObject({

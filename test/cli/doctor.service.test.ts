@@ -6,8 +6,10 @@ import { exportJWK, generateKeyPair } from 'jose';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
+import { startConnectProxy } from '../support/connect-proxy.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
@@ -126,12 +128,12 @@ test('doctor reports every configuration problem and then runs no other checks',
   ]);
 });
 
-describe('doctor reports a database', () => {
+describe('for the database, doctor', () => {
   const only = (check: string, status: string, message: RegExp) => [
     expect.objectContaining({ check, status, message: expect.stringMatching(message), advice: expect.any(String) }),
   ];
 
-  test('that is unreachable or does not exist', async () => {
+  test('reports that it is unreachable or does not exist', async () => {
     const closed = await startReceiver();
     await closed.close();
     const away = await examine({ DATABASE_URL: `postgres://tollgate:hunter2@127.0.0.1:${closed.port}/tollgate` });
@@ -144,7 +146,7 @@ describe('doctor reports a database', () => {
     );
   });
 
-  test('whose migrations are pending, unknown, changed, or failed', async () => {
+  test('reports migrations that are pending, unknown, changed, or failed', async () => {
     const empty = await createEmptyDatabase();
     const { code, troubles } = await examine({ DATABASE_URL: empty.url });
     expect(troubles).toEqual(only('database migrations', 'warning', /pending: .*_init/));
@@ -170,7 +172,7 @@ describe('doctor reports a database', () => {
     await other.drop();
   });
 
-  test('whose clock is wrong and whose notifications get lost', async () => {
+  test('reports a wrong clock and lost notifications', async () => {
     const other = await createTestDatabase();
     await onDatabase(
       other.url,
@@ -188,7 +190,7 @@ describe('doctor reports a database', () => {
     await other.drop();
   });
 
-  test('with fewer connections than the pool needs', async () => {
+  test('reports fewer connections than the pool needs', async () => {
     const { troubles } = await examine({ DATABASE_POOL_SIZE: '500' });
     expect(troubles).toEqual(only('database connections', 'failed', /needs 506/));
   });
@@ -254,7 +256,7 @@ describe('doctor reports', () => {
     ],
     ['a facilitator that returns 500', '/supported', () => ({ statusCode: 500 }), 'facilitator', /status 500/],
     [
-      'a facilitator that refuses the credentials',
+      'a facilitator that rejects the credentials',
       '/verify',
       () => ({ statusCode: 401 }),
       'facilitator credentials',
@@ -269,7 +271,7 @@ describe('doctor reports', () => {
     ],
     ['a node that does not speak JSON-RPC', '/rpc', () => ({ body: '<html>' }), 'chain', /no JSON-RPC result/],
     [
-      'a provider whose keys match no algorithm',
+      'a provider with keys that match none of the algorithms',
       '/jwks',
       () => json({ keys: [{ ...jwk, alg: 'ES512' }] }),
       /keys$/,
@@ -277,7 +279,7 @@ describe('doctor reports', () => {
     ],
     ['a provider without keys', '/jwks', () => ({ statusCode: 404 }), /keys$/, /status 404/],
     [
-      'a provider with another issuer name',
+      'a provider with a different issuer name',
       '/.well-known/openid-configuration',
       () => json({ issuer: `${outside.url}/` }),
       /discovery$/,
@@ -296,7 +298,7 @@ describe('doctor reports', () => {
     ]);
   });
 
-  test('a warning for moved keys and for a missing discovery document', async () => {
+  test('a warning for a key set that has moved and for a missing discovery document', async () => {
     const path = '/.well-known/openid-configuration';
     const moved = await examineWith(path, () => json({ issuer: outside.url, jwks_uri: `${outside.url}/moved` }));
     expect(moved.troubles).toMatchObject([{ status: 'warning', message: expect.stringContaining('/moved') }]);
@@ -310,7 +312,7 @@ describe('doctor reports', () => {
     const { code, troubles } = await examineWith('/supported', () => json({ kinds }));
     expect(code).toBe(0);
     expect(troubles).toMatchObject([
-      { check: 'facilitator', status: 'warning', message: expect.stringContaining('only x402 version 2') },
+      { check: 'facilitator', status: 'warning', message: expect.stringContaining('only for x402 version 2') },
     ]);
   });
 
@@ -333,13 +335,43 @@ describe('doctor reports', () => {
     const inside = await examine({ AUTH_ISSUERS: issuer('http://127.0.0.1:1/jwks') });
     expect(inside.troubles[0]).toMatchObject({
       check: 'outgoing connections',
-      advice: expect.stringContaining('EGRESS_ALLOW'),
+      advice: expect.stringContaining('SERVICE_ALLOW'),
     });
   });
 
-  test('a warning for an EGRESS_ALLOW that opens a whole network', async () => {
+  test('a warning for an EGRESS_ALLOW that allows a whole network', async () => {
     const { troubles } = await examine({ EGRESS_ALLOW: `127.0.0.1/32:${outside.port},10.0.0.0/8:443,127.0.0.1/32:*` });
     expect(troubles).toMatchObject([{ check: 'EGRESS_ALLOW', status: 'warning' }]);
     expect(troubles[0]!.message).toMatch(/every port: 10\.0\.0\.0\/8:443, 127\.0\.0\.1\/32:\*\.$/);
+  });
+
+  test('what UPSTREAM_ALLOW and SERVICE_ALLOW allow, with a warning for whole networks', async () => {
+    const project = newId('Project');
+    const { findings, troubles } = await examine({
+      EGRESS_ALLOW: '',
+      SERVICE_ALLOW: `127.0.0.1/32:${outside.port}`,
+      UPSTREAM_ALLOW: `10.0.0.7/32:8080,10.1.0.0/16:80@${project}`,
+    });
+    expect(troubles).toMatchObject([{ check: 'UPSTREAM_ALLOW', status: 'warning' }]);
+    expect(troubles[0]!.message).toMatch(/every port for the upstreams of the listed projects: 10\.1\.0\.0\/16:80\.$/);
+    const messages = findings.map(({ check, message }) => `${check}: ${message}`);
+    expect(messages).toContain('UPSTREAM_ALLOW: allows 10.0.0.7/32:8080 for the upstreams of every project');
+    expect(messages).toContain(`SERVICE_ALLOW: allows 127.0.0.1/32:${outside.port} for the URLs in the configuration`);
+  });
+
+  test('nothing wrong behind a proxy, and what to check if the proxy fails', async () => {
+    await using proxy = await startConnectProxy({ credentials: 'user:hunter2' });
+    const before = outside.connectionCount();
+    expect((await examine({ EGRESS_PROXY: proxy.url })).troubles).toEqual([]);
+    // Keys, discovery, the facilitator, and the node: no connection bypasses the proxy.
+    expect(outside.connectionCount() - before).toBe(proxy.targets.length);
+    expect(proxy.targets.length).toBeGreaterThan(0);
+    proxy.failWith(403);
+    const { troubles, findings } = await examine({ EGRESS_PROXY: proxy.url });
+    expect(troubles[0]).toMatchObject({
+      check: 'outgoing connections',
+      advice: expect.stringContaining('EGRESS_PROXY'),
+    });
+    expect(JSON.stringify(findings)).not.toContain('hunter2');
   });
 });

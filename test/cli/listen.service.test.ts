@@ -47,6 +47,25 @@ test('listen forwards the same body that a webhook receives, with a valid signat
   expect(await cli.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('1 forwarded, 0 failed.') });
 });
 
+test('in a project without webhooks, listen forwards the test event that trigger creates', async () => {
+  const project = await projectWithKey();
+  await using local = await startReceiver();
+  const cli = startCli(['listen', '--forward-to', `http://127.0.0.1:${local.port}/hook`], project.env);
+  const [, secret = ''] = await cli.waitFor(/signed with (whsec_\S+)/);
+  const { code, stdout, stderr } = await runCli(['trigger', 'payment.settled'], project.env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('tollgate listen') });
+
+  const [received] = await local.waitFor(1);
+  const headers = received!.headers as Record<string, string>;
+  expect(stdout).toContain(headers['webhook-id']);
+  expect(new Webhook(secret).verify(received!.body.toString(), headers)).toMatchObject({
+    ...{ type: 'payment.settled', test: true, projectId: project.id },
+    data: { amountUsd: '0.01' },
+  });
+  cli.signal('SIGINT');
+  await cli.ended;
+});
+
 test('after a lost connection, listen forwards every missed event exactly once', async () => {
   const project = await projectWithKey();
   const proxy = await startCuttableProxy(app.url);
@@ -125,11 +144,11 @@ test('listen --print-secret always prints the same secret for an API key', async
   expect(await secretOf(other.env)).not.toBe(secret);
 });
 
-test('listen exits with 4 when its API key is revoked', async () => {
+test('listen exits with 5 when its API key is revoked', async () => {
   const project = await createProject(user);
   const { id, key } = await createKey(user, project.base);
   const cli = startCli(['listen'], { TOLLGATE_URL: app.url, TOLLGATE_API_KEY: key });
   await cli.waitFor(/Listening/);
   await user.rest('DELETE', `${project.base}/keys/${id}`);
-  expect(await cli.ended).toMatchObject({ code: 4, stderr: expect.stringContaining('TOLLGATE_API_KEY') });
+  expect(await cli.ended).toMatchObject({ code: 5, stderr: expect.stringContaining('TOLLGATE_API_KEY') });
 });

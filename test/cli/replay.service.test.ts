@@ -93,6 +93,22 @@ test('replay --dry-run prints how many deliveries match the filter', async () =>
   });
 });
 
+test('replay --delivery selects deliveries regardless of their status, unless --status is also set', async () => {
+  await failedDeliveries(2);
+  const { rows } = await database.query<{ id: string }>(
+    `SELECT "id" FROM "Delivery" WHERE "projectId" = $1 ORDER BY "id" DESC LIMIT 2`,
+    [project.id],
+  );
+  const ids = rows.map(({ id }) => id);
+  await database.query(`UPDATE "Delivery" SET status = 'SUCCEEDED' WHERE "id" = $1`, [ids[0]]);
+  const count = async (...filter: string[]) => {
+    const { stdout } = await runCli(['replay', '--dry-run', '--json', '--delivery', ids.join(), ...filter], env);
+    return JSON.parse(stdout);
+  };
+  expect(await count()).toEqual({ total: 2 });
+  expect(await count('--status', 'failed')).toEqual({ total: 1 });
+});
+
 test('replay shows its progress, and Ctrl-C cancels it', async () => {
   await failedDeliveries(4);
   const cli = startCli(['replay', '--yes', '--max-per-second', '1'], env);

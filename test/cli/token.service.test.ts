@@ -24,7 +24,16 @@ async function verify(token: string): Promise<TokenClaims> {
   return verifier.verify(token);
 }
 
+test('token warns on standard error if no server has used the data directory yet', async () => {
+  const first = await run();
+  expect(first.stderr).toBe(
+    `No server has used the data directory ${dataDir} yet. Only a server with this DATA_DIR will accept the token.\n`,
+  );
+  expect((await verify(first.stdout.trim())).subject).toBe('dev');
+});
+
 test('token prints only a token', async () => {
+  await openDevIssuer({ dataDir });
   const { stdout, stderr } = await run('--sub', 'alice', '--tier', 'pro', '--expires', '90s');
   expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   expect(stderr).toBe('');
@@ -46,7 +55,13 @@ test('token accepts a rate for enterprise users', async () => {
   expect(await verify(unlimited.stdout.trim())).toMatchObject({ requestsPerMinute: null });
 });
 
+test('token sets a verified email address', async () => {
+  const { stdout } = await run('--email', 'Bob@example.com');
+  expect(await verify(stdout.trim())).toMatchObject({ subject: 'dev', email: 'bob@example.com' });
+});
+
 test.each([
+  [['--email', 'bob'], '--email must be an email address'],
   [['--tier', 'gold'], 'Use one of starter, pro, business, enterprise.'],
   [['--tier', 'pro', '--requests-per-minute', '5'], 'only to the enterprise tier'],
   [['--requests-per-minute', '0'], '1 to 1000000, or unlimited'],

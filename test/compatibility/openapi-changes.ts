@@ -4,20 +4,28 @@ type Json = { [key: string]: unknown };
 /**
  * Lists the changes between two OpenAPI documents that break existing clients: removed or changed operations,
  * responses, and response fields, as well as parameters and request fields that are newly required or no longer
- * accepted. Each line names the place.
+ * accepted. Each line names the place. Operations, parameters, and fields that were deprecated may be removed after the
+ * date in their `x-sunset`.
+ *
+ * @param today `YYYY-MM-DD`.
  */
-export function breakingChanges(before: Json, after: Json): string[] {
+export function breakingChanges(before: Json, after: Json, today = new Date().toISOString().slice(0, 10)): string[] {
   const changes: string[] = [];
+  const documents = { before, after, today };
   for (const [name, was] of operationsOf(before)) {
     const is = operationsOf(after).get(name);
-    if (!is) changes.push(`${name}: was removed`);
-    else changes.push(...operationChanges(was, is, { before, after }).map((change) => `${name}: ${change}`));
+    if (is) changes.push(...operationChanges(was, is, documents).map((change) => `${name}: ${change}`));
+    else if (!mayBeRemoved(was, documents)) changes.push(`${name}: was removed`);
   }
   return changes;
 }
 
-type Documents = { before: Json; after: Json };
+type Documents = { before: Json; after: Json; today: string };
 type Direction = 'request' | 'answer';
+
+function mayBeRemoved({ deprecated, 'x-sunset': sunset }: Json, { today }: Documents): boolean {
+  return deprecated === true && typeof sunset === 'string' && sunset < today;
+}
 
 function operationsOf(document: Json): Map<string, Json> {
   return new Map(
@@ -49,7 +57,7 @@ function parameterChanges(was: Json, is: Json, documents: Documents): string[] {
   return [
     ...[...old].flatMap(([name, parameter]) => {
       const now = current.get(name);
-      if (!now) return [`${name} is no longer accepted`];
+      if (!now) return mayBeRemoved(parameter, documents) ? [] : [`${name} is no longer accepted`];
       return schemaChanges(parameter.schema as Json, now.schema as Json, 'request', documents, name);
     }),
     ...[...current]
@@ -81,8 +89,10 @@ function schemaChanges(was: Json, is: Json, direction: Direction, documents: Doc
   for (const [name, property] of Object.entries((old.properties ?? {}) as Record<string, Json>)) {
     const at = `${place}.${name}`;
     const current = nowProperties[name];
-    if (!current) changes.push(`${at} ${direction === 'request' ? 'is no longer accepted' : 'was removed'}`);
-    else changes.push(...schemaChanges(property, current, direction, documents, at));
+    if (!current) {
+      if (mayBeRemoved(property, documents)) continue;
+      changes.push(`${at} ${direction === 'request' ? 'is no longer accepted' : 'was removed'}`);
+    } else changes.push(...schemaChanges(property, current, direction, documents, at));
     if (direction === 'answer' && current && oldRequired.has(name) && !nowRequired.has(name))
       changes.push(`${at} can be missing`);
   }
@@ -103,8 +113,9 @@ function typeChanges(old: Json, now: Json, direction: Direction): string[] {
     const gained = is.filter((value) => !was.includes(value));
     if (direction === 'request' && (lost.length > 0 || (was.length === 0 && is.length > 0)))
       changes.push(`no longer accepts the ${keyword} ${(lost.length > 0 ? lost : ['any']).join(', ')}`);
-    // Clients have to accept new enum values in responses, but not another type.
-    if (direction === 'answer' && keyword === 'type' && gained.length > 0)
+    // Clients have to accept new enum values in responses, but not new types. If there was no type, any value was
+    // possible.
+    if (direction === 'answer' && keyword === 'type' && was.length > 0 && gained.length > 0)
       changes.push(`can have the ${keyword} ${gained.join(', ')}`);
   }
   return changes;

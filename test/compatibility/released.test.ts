@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CriticalityLevel, diff } from '@graphql-inspector/core';
 import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { schema } from '../../src/graphql/schema.ts';
+import { withResponses } from '../support/openapi.ts';
+import { breakingInGraphql, unclearDeprecations } from './deprecations.ts';
+import { eventChanges } from './event-changes.ts';
 import { breakingChanges } from './openapi-changes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -11,23 +14,25 @@ const read = (path: string) => readFile(resolve(ROOT, path), 'utf8');
 const released = {
   graphql: await read('test/compatibility/released/schema.graphql'),
   openapi: await read('test/compatibility/released/openapi.json'),
+  events: await read('test/compatibility/released/event-schemas.json'),
 };
 
-async function breakingInGraphql(before: string, after: string): Promise<string[]> {
-  const changes = await diff(buildSchema(before), buildSchema(after));
-  return changes
-    .filter(({ criticality }) => criticality.level === CriticalityLevel.Breaking)
-    .map(({ message }) => message);
-}
+const TODAY = new Date().toISOString().slice(0, 10);
 
-// An intended breaking change needs a changelog entry and new released files: see CONTRIBUTING.md.
-describe('clients of the last release keep working', () => {
-  test('over GraphQL', async () => {
-    expect(await breakingInGraphql(released.graphql, await read('schema.graphql'))).toEqual([]);
+// docs/versioning.md explains how to remove something. Other breaking changes need a changelog entry and new released
+// files: see CONTRIBUTING.md.
+describe('clients of the last release', () => {
+  test('keep working over GraphQL', async () => {
+    expect(await breakingInGraphql(released.graphql, await read('schema.graphql'), TODAY)).toEqual([]);
   });
 
-  test('over REST', async () => {
-    expect(breakingChanges(JSON.parse(released.openapi), JSON.parse(await read('docs/openapi.json')))).toEqual([]);
+  test('keep working over REST', async () => {
+    const current = withResponses(JSON.parse(await read('docs/openapi.json')));
+    expect(breakingChanges(withResponses(JSON.parse(released.openapi)), current)).toEqual([]);
+  });
+
+  test('keep working with the events that they receive', async () => {
+    expect(eventChanges(JSON.parse(released.events), JSON.parse(await read('docs/event-schemas.json')))).toEqual([]);
   });
 });
 
@@ -45,8 +50,39 @@ describe('the comparison reports', () => {
     ['a new required input field', '{ path: String }', '{ path: String, id: ID! }', /'id'.*was added/],
     ['a removed enum value', ' PAUSED', '', /'PAUSED' was removed/],
   ])('%s in GraphQL', async (_what, was, is, message) => {
-    expect((await breakingInGraphql(SCHEMA, SCHEMA.replace(was, is))).join()).toMatch(message);
-    expect(await breakingInGraphql(SCHEMA, SCHEMA)).toEqual([]);
+    expect((await breakingInGraphql(SCHEMA, SCHEMA.replace(was, is), TODAY)).join()).toMatch(message);
+    expect(await breakingInGraphql(SCHEMA, SCHEMA, TODAY)).toEqual([]);
+  });
+
+  const MARKED = '@deprecated(reason: "Use `price`. It will be removed after 2026-06-30.")';
+  const DEPRECATED = `
+    type Query { endpoints(filter: Filter, all: Boolean ${MARKED}): [Endpoint!]! }
+    type Endpoint { path: String! priceUsd: String! ${MARKED} state: State! }
+    input Filter { path: String, prefix: String ${MARKED} }
+    enum State { ACTIVE PAUSED ${MARKED} }`;
+
+  test.each([
+    ['a field', `priceUsd: String! ${MARKED}`],
+    ['an argument', `, all: Boolean ${MARKED}`],
+    ['an input field', `, prefix: String ${MARKED}`],
+    ['an enum value', ` PAUSED ${MARKED}`],
+  ])('the removal of %s in GraphQL until the date in its deprecation reason', async (_what, place) => {
+    const removed = DEPRECATED.replace(place, '');
+    expect(removed).not.toBe(DEPRECATED);
+    expect(await breakingInGraphql(DEPRECATED, removed, '2026-06-30')).toHaveLength(1);
+    expect(await breakingInGraphql(DEPRECATED, removed, '2026-07-01')).toEqual([]);
+    const withoutDay = DEPRECATED.replaceAll(/ It will be removed after [\d-]+\./g, '');
+    const unmarked = place.replace(/ It will be removed after [\d-]+\./, '');
+    expect(await breakingInGraphql(withoutDay, withoutDay.replace(unmarked, ''), '2026-07-01')).toHaveLength(1);
+  });
+
+  test('deprecations in GraphQL that do not say what to use instead, or until when', () => {
+    expect(unclearDeprecations(buildSchema(DEPRECATED))).toEqual([]);
+    const unclear = DEPRECATED.replaceAll('Use `price`. ', '');
+    expect(unclearDeprecations(buildSchema(unclear)).sort()).toEqual([
+      ...['Endpoint.priceUsd', 'Filter.prefix', 'Query.endpoints.all', 'State.PAUSED'],
+    ]);
+    expect(unclearDeprecations(schema)).toEqual([]);
   });
 
   const PATH = '/api/projects/{projectId}/endpoints';
@@ -72,7 +108,7 @@ describe('the comparison reports', () => {
       `POST ${PATH}: body.description is no longer accepted`,
     ],
     [
-      'a request field with another type',
+      'a request field whose type changed',
       [...body, 'properties', 'priceUsd', 'type'],
       'number',
       `POST ${PATH}: body.priceUsd no longer accepts the type string`,
@@ -107,6 +143,51 @@ describe('the comparison reports', () => {
     const changed = JSON.parse(released.openapi);
     put(changed, path, value);
     expect(breakingChanges(JSON.parse(released.openapi), changed)).toContain(message);
+  });
+
+  test.each<[string, string[], string]>([
+    ['an operation', post, 'was removed'],
+    ['a request field', [...body, 'properties', 'description'], 'is no longer accepted'],
+    ['a response field', [...answer, 'properties', 'priceUsd'], 'was removed'],
+    ['a parameter', [...list, '1'], 'is no longer accepted'],
+  ])('the removal of %s in REST until its sunset date', (_what, path, message) => {
+    const before = JSON.parse(released.openapi);
+    put(before, [...path, 'deprecated'], true);
+    put(before, [...path, 'x-sunset'], '2026-06-30');
+    const after = structuredClone(before);
+    if (path.includes('parameters')) after.paths[PATH].get.parameters.splice(1, 1);
+    else put(after, path, undefined);
+    expect(breakingChanges(before, after, '2026-06-30').join()).toContain(message);
+    expect(breakingChanges(before, after, '2026-07-01')).toEqual([]);
+  });
+
+  const settled = ['$defs', 'payment.settled', 'properties', 'data'];
+
+  test.each<[string, string[], unknown, string]>([
+    ['a removed type', settled.slice(0, 2), undefined, 'payment.settled: was removed'],
+    ['a removed field', [...settled, 'properties', 'payer'], undefined, 'payment.settled: payer was removed'],
+    [
+      'a field of a different type',
+      [...settled, 'properties', 'payer'],
+      { type: 'string' },
+      'payment.settled: payer has a different type',
+    ],
+    ['a field that can be missing', [...settled, 'required'], [], 'payment.settled: payer can be missing'],
+  ])('%s in events', (_what, path, value, message) => {
+    const changed = JSON.parse(released.events);
+    put(changed, path, value);
+    expect(eventChanges(JSON.parse(released.events), changed)).toContain(message);
+  });
+
+  test('a new required field in events, because recorded events do not have it', () => {
+    const changed = JSON.parse(released.events);
+    const data = changed.$defs['payment.settled'].properties.data;
+    data.properties.note = { type: 'string' };
+    expect(eventChanges(JSON.parse(released.events), changed)).toEqual([]);
+    data.required.push('note');
+    expect(eventChanges(JSON.parse(released.events), changed)).toEqual([
+      "payment.settled: note is required, but recorded events don't have it",
+    ]);
   });
 
   test('no breaking change when fields, paths, and responses are only added', () => {

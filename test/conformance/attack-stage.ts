@@ -9,10 +9,10 @@ export type AttackStage = Awaited<ReturnType<typeof openAttackStage>>;
 type Totals = { paymentCount: number; settledCount: number; failedCount: number };
 
 /**
- * A shop with a chain, a facilitator, and an upstream, all real.
+ * A shop with a real chain, facilitator, and upstream.
  *
- * @param options `endpoints`: by path, which is also the upstream's. `gatewayCount`: how many separate processes serve
- *   the paid routes. By default, the service does so itself.
+ * @param options `endpoints`: by path, which is also the upstream's path. `gatewayCount`: how many separate processes
+ * serve the paid routes. By default, the service does so itself.
  */
 export async function openAttackStage(options: {
   endpoints: Record<string, { priceUsd?: string; description?: string }>;
@@ -41,7 +41,7 @@ export async function openAttackStage(options: {
     shop,
     /** Where each process serves the shop's paid routes. */
     urls: (gatewayCount > 0 ? gateways : [app]).map(({ url }) => `${url}/gateway/${shop.projectId}`),
-    /** What the seller is told about payments: how many there are, and how many of them are settled or failed. */
+    /** The payments that the seller sees: how many there are in total, and how many are settled or failed. */
     async totals(): Promise<Totals> {
       const { data } = await seller.graphql<{ project: { paymentTotals: Totals } }>(
         'query ($id: ID!) { project(id: $id) { paymentTotals { paymentCount settledCount failedCount } } }',

@@ -57,7 +57,7 @@ test('if a project already has a host name that now belongs to the service, requ
     await createProject(alice, { gatewayHost: 'later.example' });
     await expect.poll(() => statusOf(published.url, 'later.example')).toBe(404);
     expect(await statusOf(published.url, 'gate.example')).toBe(200);
-    const warnings = lines.filter(({ msg }) => msg?.startsWith("a project's host name is ignored"));
+    const warnings = lines.filter(({ msg }) => msg?.startsWith("a project's domain is ignored"));
     expect(warnings.map(({ host, projectId }) => [host, projectId]).sort()).toEqual([
       ['a.pay.gate.example', projects[2]!.id],
       ['gate.example', projects[1]!.id],
@@ -98,8 +98,8 @@ describe('a project of a published service gets 422 if it asks for', () => {
 
   test.each([
     ["the service's name", 'pay.gate.com', /belongs to the service itself/],
-    ['www. under it', 'www.pay.gate.com', /belongs to the service itself/],
-    ['console. under it', 'console.pay.gate.com', /belongs to the service itself/],
+    ['its www. subdomain', 'www.pay.gate.com', /belongs to the service itself/],
+    ['its console. subdomain', 'console.pay.gate.com', /belongs to the service itself/],
     ['its parent domain', 'gate.com', /belongs to the service itself/],
     ["a cloud's metadata service", 'metadata.google.internal', /Must be a name on the public internet/],
     ['a loopback name', 'a.localhost', /Must be a name on the public internet/],

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-test("a sale isn't lost if the facilitator responds to its settlement with one 503: the buyer is served and charged once", async () => {
+test("a sale isn't lost if the facilitator returns one 503 for its settlement: the buyer is served and charged once", async () => {
   const { rails, upstream, urls, totals } = stage;
   let settlements = 0;
   rails.facilitator.misbehave('settle', async (response, real) => {

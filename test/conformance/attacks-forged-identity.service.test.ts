@@ -3,7 +3,7 @@ import { headerLines, rawRequest, sign, v2Headers } from '../gateway/sign.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { type AttackStage, openAttackStage } from './attack-stage.ts';
 
-/** Proxies in front of an API set these, and the API trusts them. */
+/** Headers that proxies in front of an API set, and that the API trusts. */
 const NAMES = [
   'x-webauth-user',
   'x-consumer-username',
@@ -30,9 +30,9 @@ afterAll(() => stage?.close());
 
 test.each([
   ['as they are', (name: string) => name],
-  // Servers that turn names into variables (CGI, WSGI, PHP) read these like the ones above.
+  // Servers that turn header names into variables (CGI, WSGI, PHP) treat these like the ones above.
   ['with underscores', (name: string) => name.replaceAll('-', '_')],
-  ['in capitals', (name: string) => name.toUpperCase()],
+  ['in uppercase', (name: string) => name.toUpperCase()],
 ])("the upstream doesn't get headers that proxies use to identify the caller: %s", async (_how, write) => {
   const { rails, upstream, urls } = stage;
   upstream.requests.length = 0;

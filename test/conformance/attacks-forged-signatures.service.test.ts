@@ -2,6 +2,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBus } from '../../src/bus/bus.ts';
 import { openDatabase } from '../../src/database/client.ts';
+import { behindWall } from '../../src/database/tenant-client.ts';
 import { createEventService } from '../../src/features/events/service.ts';
 import { createDailySummaries } from '../../src/features/revenue/daily-summary.ts';
 import { sign, v2Headers } from '../gateway/sign.ts';
@@ -29,13 +30,13 @@ async function customerCount(): Promise<number> {
   return body.data.length;
 }
 
-/** Records daily summaries as the service will tomorrow. */
+/** Records daily summaries, as the service would do tomorrow. */
 async function summarizeTomorrow(): Promise<void> {
   const log = pino({ level: 'silent' });
   const db = await openDatabase({ url: stage.app.databaseUrl, poolSize: 2, log });
   const bus = await openBus({ url: stage.app.databaseUrl, pool: db.pool, log });
   const now = () => new Date(Date.now() + DAY_MILLISECONDS);
-  await createDailySummaries({ db, events: createEventService({ db, bus }), log, now }).run();
+  await createDailySummaries({ db, events: createEventService({ db: behindWall(db), bus }), log, now }).run();
   await bus.close();
   await db.close();
 }
@@ -69,7 +70,7 @@ test("of 600 forged payments in a wallet's name, sent at once through two proces
   expect(await totals()).toEqual({ paymentCount: 0, settledCount: 0, failedCount: 0 });
   expect(upstream.requests.filter(({ path }) => path !== '/hook')).toEqual([]);
 
-  // The same checks notice a real payment, which still works, even from the same address.
+  // Shows that the checks above would notice a real payment. It still works, even from the same address.
   const bought = async () => ask(0, v2Headers(await sign(await rails.wallet(10_000n))));
   await expect.poll(bought, { interval: 1_000 }).toBe(200);
   await summarizeTomorrow();

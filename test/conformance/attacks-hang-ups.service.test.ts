@@ -31,7 +31,7 @@ async function hangUp(path: string, requests: RequestInit[]): Promise<void> {
 test('if a buyer hangs up a hundred times after the upstream has received the request, there are a hundred upstream calls and a hundred payments', async () => {
   const before = await settledCount();
   const buyer = await stage.rails.wallet(100n * 5n * CENT);
-  // In waves, because a busy machine is too slow to verify a hundred payments at once.
+  // Sends the payments in waves, because a busy machine is too slow to verify a hundred at the same time.
   for (let wave = 0; wave < 10; wave++) {
     const { promise: areGone, resolve: gone } = Promise.withResolvers<void>();
     stage.upstream.handle(async () => {
@@ -51,7 +51,7 @@ test('if a buyer hangs up a hundred times after the upstream has received the re
   expect(stage.upstream.requests).toHaveLength(100);
 });
 
-test('twenty orders whose buyer hangs up are executed once and paid once each, and the buyer can still fetch each response', async () => {
+test('if a buyer hangs up after sending twenty orders, each order is executed once and paid for once, and the buyer can still fetch each response', async () => {
   stage.upstream.handle(({ body }) => ({ statusCode: 201, body: `ordered ${body}` }));
   const before = await settledCount();
   const buyer = await stage.rails.wallet(21n * CENT);

@@ -33,8 +33,8 @@ async function sendTo(path: string, method: string, lines: string[], body = '') 
   return answer!;
 }
 
-describe('a change by the seller', () => {
-  test('of the price from A to B to C leaves A valid in every process for payments that were signed earlier', async () => {
+describe('changes by the seller', () => {
+  test('leave payments signed at price A valid in every process if the price goes from A to B to C', async () => {
     const { rails, urls, seller, shop } = stage;
     const amountAt = async (url: string) =>
       decodeHeader<Terms>((await fetch(`${url}/prices`)).headers.get('payment-required')).accepts[0]!.amount;
@@ -51,7 +51,7 @@ describe('a change by the seller', () => {
     for (const { address } of buyers) expect(await rails.chain.balanceOf(address)).toBe(0n);
   });
 
-  test('is known at once: 60 of 60 new endpoints in every process, and 60 of 60 changed or deleted ones in the process that changed them', async () => {
+  test('take effect immediately: in every process for 60 of 60 new endpoints, and in the process that made the change for 60 of 60 changed or deleted ones', async () => {
     const { app, upstream, urls } = stage;
     const whole = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     const seller = await whole.user('seller', 'ENTERPRISE');
@@ -61,7 +61,7 @@ describe('a change by the seller', () => {
     try {
       for (let index = 0; index < 60; index++) {
         const path = `/new-${index}`;
-        // Now all processes have looked for it, and know all routes except for this one.
+        // Now every process has looked for the route, and has all other routes in memory.
         for (const url of everywhere) seen.unknown.push(await statusOf(url + path));
         const fields = { path, upstreamUrl: upstream.url, priceUsd: '0.01' };
         const { body } = await seller.rest<{ id: string }>('POST', `${base}/endpoints`, fields);
@@ -88,7 +88,7 @@ describe('a request', () => {
   test.each([
     ...['a"><script>1</script>', 'a.example/b', 'user@a.example', 'a.example:99999'],
     ...['a b', 'a,b', 'a?b', '[::1', ''],
-  ])('with the host %j gets 400 instead of terms whose resource.url repeats it', async (host) => {
+  ])('gets 400 for the host %j, instead of terms that repeat the host in resource.url', async (host) => {
     for (const accept of ['text/html', 'application/json']) {
       const { status, text, headers } = await sendTo('/weather', 'GET', [`Host: ${host}`, `Accept: ${accept}`]);
       expect([status, headers.get('payment-required')]).toEqual([400, null]);
@@ -127,7 +127,7 @@ describe('a request', () => {
     },
   );
 
-  test('with a malformed Content-Type is passed to the upstream with that header unchanged', async () => {
+  test('keeps a malformed Content-Type unchanged when it is passed to the upstream', async () => {
     const types = [
       'json',
       'text/',
@@ -151,7 +151,7 @@ describe('a request', () => {
 
 describe("an upstream's response", () => {
   test.each([201, 202])(
-    'with status %i keeps its Location, as a public URL, even when the response is fetched again',
+    'keeps its Location as a public URL with status %i, even when the response is fetched again',
     async (statusCode) => {
       const { upstream, urls } = stage;
       upstream.handle(() => ({ statusCode, headers: { location: `${upstream.url}/weather/7?x=1` } }));
@@ -170,7 +170,7 @@ describe("an upstream's response", () => {
     const answer = await fetch(`${stage.urls[0]}/weather`, { headers });
     expect(answer.headers.get('x-custom')).toBe('a');
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    // With credentials, the wildcard would be a literal name.
+    // In a request with credentials, browsers don't treat `*` as a wildcard.
     expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
     const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
     const named = ['payment-response', 'payment-required', 'etag', 'location', 'link', 'retry-after'];

@@ -9,13 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-// The slow case comes first, because it uses up none of the limit on bad payments: the other payments are rejected
-// before they are verified.
 test.each([
   ['after all others were rejected', true],
   ['immediately', false],
 ])(
-  'forty requests at once through two processes, with money for only one, cause exactly one upstream call, which is paid for, if the upstream responds %s',
+  'forty concurrent requests through two processes, with money for only one, cause exactly one paid upstream call if the upstream responds %s',
   async (_when, isHeld) => {
     const { rails, upstream, urls, totals } = stage;
     const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();
@@ -46,6 +44,8 @@ test.each([
     // The facilitator may respond too late on a busy machine.
     const refusals = [
       [429, 'FUNDS_IN_USE', '1'],
+      // Both cases together make more bad payments than an address is allowed in a minute.
+      [429, 'RATE_LIMITED', expect.any(String)],
       [503, 'FACILITATOR_UNAVAILABLE', '5'],
     ];
     for (const { status, text, retryAfter } of rejected) {

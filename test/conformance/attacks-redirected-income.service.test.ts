@@ -28,7 +28,7 @@ async function createShop(host: string) {
   return shop;
 }
 
-/** The wallet that a host name's 402 demands payment to. Undefined if there is no such endpoint. */
+/** Returns the wallet in a host name's 402 response, or undefined if there is no such endpoint. */
 async function payeeAt(host: string): Promise<string | undefined> {
   const [answer] = await sendRaw(app.url, [rawRequest('GET /weather', `Host: ${host}`)]);
   if (answer!.status !== 402) return undefined;
@@ -37,7 +37,7 @@ async function payeeAt(host: string): Promise<string | undefined> {
 
 const change = (who: TestUser, base: string, fields: object) => who.rest<Problem>('PATCH', base, fields);
 
-/** Two ways to get a host name. Returns the codes of the errors. */
+/** Tries to claim a host name with a new project and with a change. Returns the errors. */
 async function claim(host: string): Promise<Problem[]> {
   const stall = await createProject(stranger, { walletAddress: STRANGERS_WALLET });
   await createEndpoint(stranger, stall.base, { path: '/weather' });

@@ -6,7 +6,7 @@ import { sign, v2Headers } from '../gateway/sign.ts';
 import { decodeHeader, payingFetch, payingFetchV1 } from '../gateway/support.ts';
 import { type AttackStage, openAttackStage } from './attack-stage.ts';
 
-// No surrogate pair may be cut, and 500 characters may be up to 1,000 UTF-16 units.
+// Surrogate pairs must stay whole, and 500 characters can take up to 1,000 UTF-16 code units.
 const DESCRIPTIONS = {
   '/exact': { given: '☀️'.repeat(250), sent: '☀️'.repeat(250) },
   '/long': { given: `a${'🌦'.repeat(499)} and more`, sent: `a${'🌦'.repeat(498)}…` },
@@ -30,7 +30,7 @@ afterAll(() => stage?.close());
 const descriptionIn = ({ paymentPayload, paymentRequirements }: FacilitatorRequest): string =>
   ((paymentPayload.resource ?? paymentRequirements) as { description: string }).description;
 
-/** Like facilitators that reject longer descriptions. */
+/** Rejects longer descriptions, as some facilitators do. */
 const onlyShort: Misbehaviour = async (response, real, request) => {
   if ([...descriptionIn(request)].length > 500) response.writeHead(400).end('"description" is too long');
   else response.end(JSON.stringify(await real()));
@@ -57,7 +57,7 @@ test.each([
 );
 
 test.each([400, 401, 403, 404, 422])(
-  "a facilitator's %i is logged with its text and shown to the seller, and the buyer gets a 502 that says nothing about a retry",
+  "a facilitator's %i is logged with its text and shown to the seller, and the buyer gets a 502 that doesn't suggest a retry",
   async (statusCode) => {
     const { rails, upstream, urls, seller, shop } = stage;
     rails.facilitator.misbehave(
@@ -86,7 +86,7 @@ test.each([400, 401, 403, 404, 422])(
     const logged = logLines.filter((line) => line.paymentId === paymentId);
     expect(logged).toMatchObject([{ level: pino.levels.values.error, err: { message } }]);
 
-    // The payment isn't used up: it works once the operator has corrected the credential.
+    // The payment is still valid, and succeeds once the operator has corrected the credential.
     rails.facilitator.misbehave('verify', undefined);
     expect((await fetch(`${urls[0]}/weather`, { headers: payment })).status).toBe(200);
   },

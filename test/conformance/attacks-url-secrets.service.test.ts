@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../connectors/end-to-end/stage.ts';
 import { payingFetch, type Rails, startRails } from '../gateway/support.ts';
 import type { TestUser } from '../support/app.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
-import { createKey } from '../support/resources.ts';
+import { createKey, EVERY_SCOPE } from '../support/resources.ts';
 import { type Canary, dumpDatabase, findCanaries, newCore, type Trace } from './canaries.ts';
 import { createCarelessVendor } from './connector-echoes.ts';
 
@@ -16,7 +16,7 @@ const answers: Trace[] = [];
 const frames: Trace[] = [];
 const logLines: Trace[] = [];
 
-/** A secret with characters that URLs, JSON, and HTML escape. Its core is found in every escaped form. */
+/** A secret with characters that URLs, JSON, and HTML escape. Its core is the same in every escaped form. */
 function plant(name: string): string {
   const core = newCore();
   canaries.push({ name, core });
@@ -46,8 +46,10 @@ let endpointPath: string;
 let webhookUrl: string;
 let webhookBase: string;
 let upstreamUrl: string;
+let contactsSent = '';
+let importsSent = '';
 
-/** Everything in the request, in every encoding that a receiver could send back. */
+/** The whole request, in every encoding that a receiver could send back. */
 function echo({ method, path, headers, body }: ReceivedRequest): string {
   const parsed = new URL(path, 'http://receiver.example');
   const parts = [
@@ -84,7 +86,7 @@ beforeAll(async () => {
     },
     body: echo(request),
   }));
-  program = stage.app.caller((await createKey(stage.user, stage.base)).key);
+  program = stage.app.caller((await createKey(stage.user, stage.base, EVERY_SCOPE)).key);
   upstreamUrl = `${upstream.url}/now${upstreamQuery}`;
   webhookUrl = receiver.url + webhookPath + webhookQuery;
   socket = await subscribe();
@@ -133,7 +135,7 @@ async function query(who: TestUser, document: string, variables: object) {
 
 async function settled(): Promise<void> {
   const open = async () => {
-    // Like a manual resend, because retries to a failing receiver are delayed.
+    // Makes all retries due now, as a manual resend does, because retries to a failing receiver are delayed.
     const waiting = { status: 'PENDING', trigger: 'SCHEDULED' } as const;
     await stage.db.prisma.delivery.updateMany({
       where: waiting,
@@ -146,8 +148,8 @@ async function settled(): Promise<void> {
   await expect.poll(open, { interval: 50 }).toBe(0);
 }
 
-describe('the service receives URLs with secrets', () => {
-  test("in a webhook's URL: users see them in full, and API keys see them masked", async () => {
+describe('a service that gets URLs with secrets', () => {
+  test("gets them in a webhook's URL: users see them in full, and API keys see them masked", async () => {
     const body = { url: webhookUrl, eventTypes: ['*'] };
     const byPerson = await stage.user.rest<{ id: string; url: string }>('POST', `${stage.base}/webhooks`, body);
     expect(byPerson).toMatchObject({ status: 201, body: { url: webhookUrl } });
@@ -167,7 +169,7 @@ describe('the service receives URLs with secrets', () => {
     expect((await stage.user.rest('GET', webhookBase)).body).toMatchObject({ url: webhookUrl });
   });
 
-  test("in an endpoint's URL: users see them in full, API keys see them masked, and connectors get events", async () => {
+  test("gets them in an endpoint's URL: users see them in full, API keys see them masked, and connectors get events", async () => {
     for (const type of CONNECTORS) {
       stage.vendors.interfere(type, createCarelessVendor(() => {})(400));
       await stage.connect(type);
@@ -189,7 +191,7 @@ describe('the service receives URLs with secrets', () => {
     expect(await stage.user.rest('PATCH', endpointPath, moved)).toMatchObject({ status: 200, body: moved });
   });
 
-  test('and uses them: payments reach the upstream and fail there, and test events reach the receiver', async () => {
+  test('uses the URLs: payments reach the upstream and fail there, and test events reach the receiver', async () => {
     const pay = payingFetch(await rails.wallet());
     const url = `${stage.app.url}/gateway/${stage.projectId}/weather`;
     await expect.poll(async () => (await pay(url)).status).toBe(200);
@@ -208,8 +210,49 @@ describe('the service receives URLs with secrets', () => {
   });
 });
 
-describe('clients then read everything', () => {
-  test.each(['person', 'program'])('over REST and GraphQL as a %s', async (kind) => {
+describe('a service that gets more URLs with secrets', () => {
+  test("gets them as contacts' URLs, which are shown masked to everyone", async () => {
+    const secret = (place: string) => `${receiver.url}/contact/${plant(`in the path of a contact’s ${place}`)}`;
+    const body = { slackUrl: secret('Slack URL'), webhookUrl: secret('webhook URL') };
+    expect((await ask(stage.user, 'PATCH', `${stage.base}/contacts`, body)).status).toBe(200);
+    for (const who of [stage.user, program]) expect((await ask(who, 'GET', `${stage.base}/contacts`)).status).toBe(200);
+    contactsSent = Object.values(body).join(' ');
+  });
+
+  test('gets them in an OpenAPI document, and in the URL that it is imported from', async () => {
+    const server = `${upstream.url}/api?key=${plant('in the server of an imported document')}`;
+    const document = JSON.stringify({
+      openapi: '3.1.0',
+      servers: [{ url: server }],
+      paths: { '/imported': { get: {} } },
+    });
+    const item = { path: '/imported', methods: ['GET'] };
+    const input = { document, upstreamUrl: server, priceUsd: '1', items: [item] };
+    expect((await ask(program, 'POST', `${stage.base}/endpoints/import`, input)).status).toBe(200);
+    receiver.handle(() => ({ statusCode: 404 }));
+    const url = `${receiver.url}/openapi.json?token=${plant('in the URL of a document')}`;
+    expect((await ask(program, 'POST', `${stage.base}/endpoints/import/preview`, { url })).status).toBe(422);
+    importsSent = `${server} ${url}`;
+  });
+
+  test('gets them in a copy of the project, which is read with the copy’s API key', async () => {
+    const copied = await stage.user.rest<{ id: string }>('POST', `${stage.base}/copy`, {
+      ...{ name: 'Copy', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045', mode: 'TEST' },
+    });
+    expect(copied.status).toBe(200);
+    const base = `/api/projects/${copied.body.id}`;
+    const key = stage.app.caller((await createKey(stage.user, base, EVERY_SCOPE)).key);
+    for (const list of ['webhooks', 'endpoints', 'connectors', 'audit-log', 'events', 'contacts', 'notices']) {
+      const { status, body } = await ask(key, 'GET', `${base}/${list}`);
+      expect([list, status]).toEqual([list, 200]);
+      if (list === 'webhooks') expect(JSON.stringify(body)).toContain('••••');
+    }
+    expect((await ask(stage.user, 'GET', `${base}/audit-log`)).status).toBe(200);
+  });
+});
+
+describe('clients that read everything', () => {
+  test.each(['person', 'program'])('use REST and GraphQL as a %s', async (kind) => {
     const who = kind === 'person' ? stage.user : program;
     const { base } = stage;
     const lists = ['deliveries', 'events', 'audit-log', 'payments', 'customers', 'replays', 'connectors'];
@@ -232,8 +275,35 @@ describe('clients then read everything', () => {
     );
   });
 
+  test.each(['person', 'program'])('use exports and searches as a %s', async (kind) => {
+    const who = kind === 'person' ? stage.user : program;
+    for (const list of ['payments', 'customers', 'deliveries', 'events', 'audit-log']) {
+      for (const format of ['csv', 'jsonl']) {
+        const path = `${stage.base}/${list}/export?format=${format}`;
+        const response = await fetch(stage.app.url + path, { headers: { authorization: `Bearer ${who.token}` } });
+        expect(response.status).toBe(200);
+        answers.push({ where: path, text: await response.text() });
+      }
+    }
+    for (const text of ['weather', 'hooks', '127.0.0.1', 'Shop', 'contact']) {
+      expect((await ask(who, 'GET', `${stage.base}/search?q=${text}`)).status).toBe(200);
+    }
+    for (const list of ['notices', 'contacts'])
+      expect((await ask(who, 'GET', `${stage.base}/${list}`)).status).toBe(200);
+  });
+
+  test('use the documents that buyers read', async () => {
+    const gateway = `${stage.app.url}/gateway/${stage.projectId}`;
+    for (const path of ['/openapi.json', '/.well-known/x402', '/llms.txt', '/weather', '/imported']) {
+      const response = await fetch(gateway + path);
+      answers.push({ where: path, text: JSON.stringify([[...response.headers], await response.text()]) });
+      expect([200, 402]).toContain(response.status);
+    }
+  });
+
   test('the search finds every secret in the requests that were sent', () => {
     const sent = [...receiver.requests, ...upstream.requests].map((request) => ({ where: 'it', text: echo(request) }));
+    sent.push({ where: 'it', text: `${contactsSent} ${importsSent}` });
     const found = new Set(findCanaries(canaries, sent));
     expect(canaries.map(({ name }) => `${name} in it`).filter((hit) => !found.has(hit))).toEqual([]);
   });

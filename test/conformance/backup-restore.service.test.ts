@@ -20,7 +20,7 @@ if (!programs) {
     'Skipped: backup and restore, because pg_dump and its server (the package postgresql) are not installed.',
   );
 }
-const [backUp, restore] = codeBlocks(section(await readPage('docs/operations.md'), '## Backup and restore'), 'bash');
+const [backUp, restore] = codeBlocks(section(await readPage('docs/operations.md'), '## Backup and restore'), 'sh');
 
 /** Delays the next attempt until after the backup. */
 const delivery = { retryScheduleSeconds: [8] };
@@ -115,11 +115,11 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     ).toMatchObject({ id });
   });
 
-  test('lets live clients continue from their cursors, and new IDs sort after the old ones', async () => {
+  test('supports resuming live feeds from old cursors, and creates IDs that sort after the old ones', async () => {
     const live = await subscribe(key, after!.url, seen.cursor);
     const { id } = await createEndpoint(after!.caller(key), project.base);
     const items: EventItem[] = [];
-    // Events close to the cursor are sent again, because it is unknown which ones the client has seen.
+    // Events close to the cursor are sent again, because the server can't know which ones the client has seen.
     do items.push(await live.next());
     while (items.at(-1)!.event.id === seen.event.id);
     await live.close();

@@ -10,9 +10,9 @@ export type Trace = { where: string; text: string };
 /** All planted secrets start with this, so text without it can be skipped quickly. */
 const PREFIX = 'kan4ry';
 
-/** Returns the forms in which an encoded secret can appear, in lower case. */
+/** Returns the forms in which an encoded secret can appear, in lowercase. */
 function spellingsOf(core: string): string[] {
-  // Three bytes make four characters, so a longer value can contain the secret at three alignments.
+  // Base64 encodes three bytes as four characters, so a longer value can contain the secret at three alignments.
   const inBase64 = [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)]).toString('base64');
     return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6));
@@ -30,7 +30,7 @@ export function findCanaries(canaries: readonly Canary[], traces: readonly Trace
   const ofPrefix = spellingsOf(PREFIX);
   return traces.flatMap(({ where, text }) => {
     const lowered = text.toLowerCase();
-    // The prefix is spelled like the secret that it begins.
+    // The prefix is encoded in the same way as the secret that starts with it.
     const mayBePlanted = ofPrefix.map((spelling) => lowered.includes(spelling));
     return searched
       .filter(({ isPlanted, spellings }) =>

@@ -9,7 +9,7 @@ import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createEndpoint, createKey, createProject, type Resource } from '../support/resources.ts';
+import { createEndpoint, createKey, createProject, EVERY_SCOPE, type Resource } from '../support/resources.ts';
 import { type Canary, dumpDatabase, findCanaries, newCore, type Trace } from './canaries.ts';
 
 const canaries: Canary[] = [];
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const log = pino({ level: 'trace' }, { write });
   database = await createTestDatabase();
   pool = new pg.Pool({ connectionString: database.url });
-  // Both repeat everything that they receive.
+  // Both servers echo everything that they receive.
   receiver = await startReceiver(({ headers, body }) => {
     const text = `${JSON.stringify(headers)} ${body}`;
     const authorization = headers.authorization ?? '';
@@ -123,7 +123,7 @@ async function settled(): Promise<void> {
   await expect.poll(async () => (await pool.query(open)).rowCount, { timeout: 60_000 }).toBe(0);
 }
 
-/** Ends what earlier failures have done. */
+/** Undoes the effects of earlier failures. */
 async function revive(): Promise<void> {
   await pool.query(
     'UPDATE "Webhook" SET "isActive" = true, "pausedAt" = NULL, "pausedReason" = NULL, "circuitOpenUntil" = NULL',
@@ -171,7 +171,7 @@ describe('webhooks with secrets', () => {
     }
     const fields = 'headers { name value } authentication { type password token clientSecret }';
     await alice.graphql(`{ node(id: "${first.body.id}") { ... on Webhook { ${fields} } } }`);
-    const { key } = await createKey(alice, base);
+    const { key } = await createKey(alice, base, EVERY_SCOPE);
     answers.pop();
     await app.caller(key).rest('GET', path);
   });
@@ -201,7 +201,7 @@ describe('webhooks with secrets', () => {
     await settled();
   });
 
-  test('show their deliveries, explanations, and audit log', async () => {
+  test('lead to deliveries, explanations, and audit log entries, all of which are read', async () => {
     await alice.rest('GET', `${base}/webhooks`);
     await alice.rest('GET', `${base}/audit-log`);
     await alice.rest('GET', `${base}/events`);
@@ -215,7 +215,7 @@ describe('webhooks with secrets', () => {
   });
 });
 
-describe('afterward', () => {
+describe('after webhooks with secrets were used', () => {
   test('the secret keys are rotated', async () => {
     const keyring = parseKeyring([...masterKeys].reverse().join());
     const log = pino(
@@ -223,7 +223,7 @@ describe('afterward', () => {
       { write: (text) => void logLines.push({ where: 'the log of the rotation', text }) },
     );
     const report = await rotateSecrets({ db: { pool }, keyring, secretBox: createSecretBox(keyring), log });
-    // Three signing secrets, three times headers and authentication, and an access token.
+    // Three signing secrets, three sets of headers and authentication, and an access token.
     expect(report).toMatchObject({ rotated: 7, unreadable: [], remaining: 0 });
   });
 

@@ -221,7 +221,7 @@ describe('the service receives secrets', () => {
       expect((await caller.rest('GET', '/api/projects')).status).toBe(401);
     }
     await user.rest('GET', `${base}/keys`);
-    const notOurs = plant('a credential of somebody else');
+    const notOurs = plant('someone else’s credential');
     for (const credential of [notOurs, `tg_live_${notOurs}`, `${notOurs}.${notOurs}.${notOurs}`]) {
       expect((await stage.app.caller(credential).rest('GET', `/api/projects?limit=${notOurs}`)).status).toBe(401);
     }
@@ -238,8 +238,9 @@ const careless = createCarelessVendor((call, body) =>
 async function settled(): Promise<void> {
   const due = { status: 'PENDING', nextAttemptAt: { not: null } } as const;
   const open = async () => {
-    // Like a manual resend, because automatic retries to a failing vendor become less and less frequent, and some types
-    // have their own long delays. The deliveries are older than any schedule, so that a 429 counts as a failure.
+    // Makes all retries due now, as a manual resend does, because automatic retries to a failing vendor become less and
+    // less frequent, and some types have their own long delays. Makes the deliveries older than any retry schedule, so
+    // that a 429 counts as a failure.
     const created = new Date(Date.now() - 4 * 86_400_000);
     const resent = { trigger: 'MANUAL', nextAttemptAt: new Date(), createdAt: created } as const;
     await stage.db.prisma.delivery.updateMany({ where: { ...due, trigger: 'SCHEDULED' }, data: resent });
@@ -279,7 +280,7 @@ describe('vendors repeat what they were sent', () => {
     const [project] = [stage.projectId];
     const history = `query ($project: ID!) { project(id: $project) {
       connectors(first: 50) { nodes { id config disabledReason pausedReason } }
-      deliveries(first: 100) { nodes { id reason attempts { errorMessage responseBody } } } } }`;
+      deliveries(first: 100) { nodes { id reason attempts(last: 5) { errorMessage responseBody } } } } }`;
     expect((await callGraphQL(history, { project })).errors).toBeUndefined();
     await stage.user.rest('GET', `${stage.base}/connectors`);
     await revive();
@@ -334,7 +335,7 @@ describe('vendors repeat what they were sent', () => {
   });
 });
 
-describe('afterward', () => {
+describe('after secrets were used in every place', () => {
   test('the secret keys are rotated', async () => {
     const keyring = parseKeyring([...masterKeys].reverse().join());
     const lines = pino(
@@ -392,7 +393,7 @@ describe('afterward', () => {
       'API key, LIVE',
       'API key, TEST',
       'signing secret 1',
-      // The retry shows it again.
+      // The retry returns the secret again.
       'signing secret 1',
       'signing secret 1 after a change',
       'signing secret 2',

@@ -116,7 +116,10 @@ const resend: FormatCheck = (request) => {
   for (const { name, value } of tags) expect(`${name}${value}`).toMatch(/^[\w-]{1,256}$/);
 };
 
-/** Rich text doesn't interpret Markdown, and the blocks that interpret it have only our text. A flow accepts 28 KB. */
+/**
+ * Rich text doesn't interpret Markdown, and the blocks that do interpret it contain only our text. A flow accepts 28
+ * KB.
+ */
 const teams: FormatCheck = (request) => {
   const body = json(request);
   const card = body.attachments?.[0].content ?? body;
@@ -189,7 +192,7 @@ const ga4: FormatCheck = (request) => {
   }
 };
 
-/** The unchanged payload, which receivers are told to treat as data. */
+/** The unchanged payload, which receivers should treat as data, according to the documentation. */
 const envelope: FormatCheck = (request, event) => {
   const { data, id, type } = json(request);
   expect([id, type]).toEqual([event.id, event.type]);
@@ -290,7 +293,7 @@ const hubspot: FormatCheck = (request) => {
   for (const { properties: values } of json(request).inputs) for (const value of Object.values(values)) oneLine(value);
 };
 
-/** Linear links and formats whatever is not in a code span. */
+/** Linear turns text outside of code spans into links and formatting. */
 const linear: FormatCheck = (request) => {
   const { title, description } = json(request).variables.input;
   atMost(title, 255);

@@ -11,7 +11,7 @@ export type RequestRules = {
 };
 
 export type ReadBody = {
-  /** Every field with its name, at any depth. Array items have the name of their array. */
+  /** Returns every field with its name, at any depth. Array items have the name of their array. */
   fields: [name: string, value: unknown][];
   /** Every string value. */
   strings: string[];
@@ -60,7 +60,7 @@ function parseBody(contentType: string | undefined, body: string): unknown[] {
   if (contentType === 'application/x-www-form-urlencoded') return [Object.fromEntries(new URLSearchParams(body))];
   if (contentType !== 'application/x-ndjson') return [JSON.parse(body)];
   const lines = body.split('\n');
-  if (lines.pop() !== '') throw new SyntaxError('The last line has no end.');
+  if (lines.pop() !== '') throw new SyntaxError('The last line is incomplete.');
   return lines.map((line) => JSON.parse(line));
 }
 

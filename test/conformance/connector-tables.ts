@@ -36,7 +36,7 @@ export const MATRIX: Record<ConnectorType, string> = {
   xero: '- book - - - - - book',
 };
 
-/** How to recognize the request for each word. */
+/** How to recognize the request that each word in the table stands for. */
 export const WORDS: Record<string, (body: string, url: string) => boolean> = {
   message: (body) => body.includes('evt_'),
   track: (body) => body.includes('evt_'),
@@ -129,7 +129,7 @@ export const MAX_BODY_BYTES: Record<ConnectorType, number> = {
 
 /**
  * Rows contain the event type, so sums can filter by it. Where users can't be expected to filter, only settled payments
- * carry money. Accounting connectors book either days or payments.
+ * have an amount. Accounting connectors book either days or payments.
  */
 const ROWS_WITH_MONEY: EventKind[] = ['payment.verified', 'payment.settled', 'payment.failed'];
 export const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {

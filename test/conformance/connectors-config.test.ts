@@ -40,7 +40,7 @@ const DOCUMENTED = `
 | xero | Accounting | accessToken, tenantId |
 `;
 
-/** Fields beyond the documented ones. All of them are optional. */
+/** Optional fields that aren't in the documented table. */
 const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   email: ['region'],
   teams: ['envelope'],
@@ -64,7 +64,7 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   xero: ['bankAccountCode', 'revenueAccountCode', 'clientId', 'clientSecret', 'refreshToken', 'grant'],
 };
 
-/** Types whose access token is required only if the config has no other credential. */
+/** Types that require an access token only if the config has no other credential. */
 const HAS_OTHER_CREDENTIAL: ReadonlySet<string> = new Set([
   'bigquery',
   'google-sheets',

@@ -71,6 +71,18 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       },
     );
 
+    const priced = carried.filter((kind) => kind.startsWith('endpoint.'));
+    test.each(priced)('delivers a price of 0 in %s', (kind) => {
+      const event = sampleEvent(kind, {
+        priceUsd: '0',
+        ...(kind !== 'endpoint.created' && { previousPriceUsd: '0' }),
+      });
+      const { outcome, requests } = send(definition, event);
+      expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
+      for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
+      expect(deliveringRequest(requests).body ?? '').not.toMatch(/NaN|undefined|Infinity|-0\b/);
+    });
+
     test.each(carried)('builds the same bytes for %s every time', (kind) => {
       const build = (context: Parameters<typeof sampleContext>[0]) =>
         definition.build(
@@ -98,7 +110,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(idsOf(sampleEvent(kind!, {}, other))).not.toBe(idsOf(sampleEvent(kind!)));
     });
 
-    test.each(carried)('stays within the size limits however long the text in %s is', (kind) => {
+    test.each(carried)('stays within the size limits no matter how long the text in %s is', (kind) => {
       const { requests } = send(definition, longEvent(kind), sampleConfig(type, 'all'));
       for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
     });

@@ -25,7 +25,7 @@ import { WITH_VENDOR } from './isolation-operations.ts';
 
 /** For a longer run: `FUZZ_RUNS=5000 npx vitest run test/conformance/graphql-fuzz`. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
-const TIMEOUT_MILLISECONDS = 30_000 + RUNS * 1_000;
+const TIMEOUT_MILLISECONDS = 180_000 + RUNS * 1_000;
 
 let app: TestApp;
 let alice: TestUser;
@@ -43,6 +43,7 @@ const PLACES: Record<string, (call: string) => string> = {
   Revenue: (call) => `project(id: "${ids.projectId}") { revenue { ${call} } }`,
   Webhook: (call) => `node(id: "${ids.webhookId}") { ... on Webhook { ${call} } }`,
   Connector: (call) => `node(id: "${ids.connectorId}") { ... on Connector { ${call} } }`,
+  Delivery: (call) => `project(id: "${ids.projectId}") { deliveries(first: 1) { nodes { ${call} } } }`,
   Customer: (call) => `node(id: "${ids.customerId}") { ... on Customer { ${call} } }`,
 };
 
@@ -50,11 +51,12 @@ const PLACES: Record<string, (call: string) => string> = {
 type Leaf = {
   path: string[];
   values: fc.Arbitrary<unknown>;
-  /** A value with a NUL character, if the place accepts text. */
-  nul?: unknown;
+  /** Returns the value to send for some text, if the place accepts text. */
+  ofText?: (text: string) => unknown;
 };
 
-const NUL_FILTER = { 'data.path': { contains: '\0' } };
+/** Tried in every place that accepts text. The last one is as long as a request can be. */
+const TEXTS = ['\0', '\ud800', 'x'.repeat(200_000)];
 
 const SCALARS: Record<string, fc.Arbitrary<unknown>> = {
   ...{ ID: hostileText(), String: hostileText(), JSON: hostileJson(), Boolean: fc.boolean() },
@@ -77,21 +79,57 @@ function leavesOf(nullable: GraphQLInputType, path: string[]): Leaf[] {
   if (isEnumType(type)) {
     return [{ path, values: fc.constantFrom(...type.getValues().map(({ name }) => name)) }];
   }
-  if (path.at(-1) === 'filter') return [{ path, values: fc.oneof(hostileFilter(), hostileJson()), nul: NUL_FILTER }];
-  return [{ path, values: SCALARS[type.name]!, ...(['ID', 'String'].includes(type.name) && { nul: '\0' }) }];
+  if (path.at(-1) === 'filter')
+    return [
+      {
+        path,
+        values: fc.oneof(hostileFilter(), hostileJson()),
+        ofText: (text) => ({ 'data.path': { contains: text } }),
+      },
+    ];
+  return [{ path, values: SCALARS[type.name]!, ...(['ID', 'String'].includes(type.name) && { ofText: String }) }];
 }
+
+const DOCUMENT = JSON.stringify({
+  openapi: '3.1.0',
+  servers: [{ url: 'https://api.example.com' }],
+  paths: { '/imported': { get: {} } },
+});
+/** The input fields that mutations need in addition to those that the schema requires. */
+const ALSO_NEEDED: Record<string, object> = {
+  recordTestEvent: { eventType: 'PAYMENT_SETTLED' },
+  transferProject: { memberId: 'none' },
+  createConnector: { config: GOOD.connector.config },
+  previewImport: { document: DOCUMENT },
+  importEndpoints: { document: DOCUMENT, items: [{ path: '/imported', priceUsd: '1' }] },
+};
 
 /** Returns a valid value with only the required fields. */
 function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknown {
   const type = getNullableType(nullable);
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields()).filter(isRequiredInputField);
-    return Object.fromEntries(fields.map((field) => [field.name, goodOf(field.type, field.name, asked)]));
+    const required = Object.fromEntries(fields.map((field) => [field.name, goodOf(field.type, field.name, asked)]));
+    return name === 'input' ? { ...required, ...ALSO_NEEDED[asked] } : required;
   }
   const subject = Object.keys(ids).find((key) => asked.toLowerCase().includes(key.slice(0, -2).toLowerCase()));
   const known: Record<string, unknown> = {
     ...{ ...GOOD.endpoint, ...GOOD.webhook, ...GOOD.project, ...GOOD.connector, filter: { type: 'payment.settled' } },
-    ...{ type: 'SLACK', eventTypes: ['ALL'], projectId: ids.projectId, state: 'unknown', code: 'unknown' },
+    ...{
+      type: 'SLACK',
+      mode: 'TEST',
+      eventTypes: ['ALL'],
+      projectId: ids.projectId,
+      tool: 'list_payments',
+      state: 'unknown',
+      role: 'VIEWER',
+      email: 'guest@example.com',
+      memberId: 'none',
+      code: 'unknown',
+      reason: 'Unpaid invoice.',
+    },
+    ids: [ids.projectId],
+    query: 'weather',
     // Mutations that delete get an ID that doesn't exist, because other operations need the resources.
     id: /^(delete|revoke)/.test(asked) || !subject ? 'none' : ids[subject],
   };
@@ -146,7 +184,9 @@ describe('hostile arguments never cause an internal error', () => {
       };
       const expected = WITH_VENDOR.has(field.name) ? ['NOT_FOUND', 'VALIDATION_FAILED'] : ['NOT_FOUND'];
       expect((await ask(good)).filter((code) => !expected.includes(String(code)))).toEqual([]);
-      for (const { path, nul } of leaves) if (nul !== undefined) await ask(replaced(good, path, nul));
+      for (const { path, ofText } of leaves) {
+        if (ofText) for (const text of TEXTS) await ask(replaced(good, path, ofText(text)));
+      }
       const around = fc
         .constantFrom(...leaves)
         .chain(({ path, values }) => values.map((value) => replaced(good, path, value)));

@@ -70,7 +70,7 @@ async function hears(client: SocketClient, ids: string[]): Promise<void> {
     .toEqual([...ids].sort());
 }
 
-/** Returns once the server has processed everything that was sent before. */
+/** Returns once the server has processed all earlier messages. */
 async function settled(client: SocketClient): Promise<void> {
   const query = '{ __typename }';
   client.send({ id: 'settled', type: 'subscribe', payload: { query } });
@@ -78,7 +78,7 @@ async function settled(client: SocketClient): Promise<void> {
 }
 
 describe('opening', () => {
-  test('the subprotocol graphql-transport-ws is chosen from those offered', async () => {
+  test('the subprotocol graphql-transport-ws is chosen if the client offers several', async () => {
     const client = await raw({ protocols: ['something-else', 'graphql-transport-ws'] });
     expect(client.socket.protocol).toBe('graphql-transport-ws');
   });
@@ -386,6 +386,14 @@ describe('expired or revoked credentials', () => {
   test('a socket is closed with 4403 when its token expires', async () => {
     const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
     const client = await connected(token);
+    subscribe(client, '1');
+    expect(await client.closed).toMatchObject({ code: 4403 });
+  });
+
+  test("an API key's sockets are closed with 4403 when it expires", async () => {
+    const body = { name: 'Short-lived', expiresAt: new Date(Date.now() + 2_000).toISOString() };
+    const created = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, body);
+    const client = await connected(created.body.key);
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4403 });
   });

@@ -1,13 +1,16 @@
 import {
   type GraphQLField,
   type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLObjectType,
+  type GraphQLUnionType,
   getNamedType,
   isInputObjectType,
   isLeafType,
   isObjectType,
   isRequiredArgument,
   isRequiredInputField,
+  isUnionType,
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
@@ -41,12 +44,16 @@ const PARAMETERS: Record<string, OwnedType> = {
     paymentId: 'Payment',
     customerId: 'Customer',
   },
-  ...{ auditEntryId: 'AuditEntry', noticeId: 'Notice' },
+  ...{ auditEntryId: 'AuditEntry', noticeId: 'Notice', memberId: 'ProjectMember', invitationId: 'Invitation' },
+  transferId: 'ProjectTransfer',
+  userId: 'User',
 };
 
-/** The type that each ID argument identifies. `node` is queried for every type. */
+/** The type that each ID argument identifies. `node` and `nodes` are queried for every type. */
 const ARGUMENTS: Record<string, OwnedType | 'any'> = {
-  ...{ 'Query.node.id': 'any', 'Query.project.id': 'Project' },
+  ...{ 'Query.node.id': 'any', 'Query.nodes.ids': 'any', 'Query.project.id': 'Project' },
+  'Query.search.projectId': 'Project',
+  'Query.operatorUser.id': 'User',
   ...{ 'Project.apiKey.id': 'ApiKey', 'Project.connector.id': 'Connector', 'Project.delivery.id': 'Delivery' },
   ...{ 'Project.endpoint.id': 'Endpoint', 'Project.event.id': 'Event', 'Project.webhook.id': 'Webhook' },
   ...{
@@ -56,27 +63,40 @@ const ARGUMENTS: Record<string, OwnedType | 'any'> = {
     'Project.customer.id': 'Customer',
   },
   ...{ 'Project.auditEntry.id': 'AuditEntry', 'Project.notice.id': 'Notice' },
+  ...{ 'Project.member.id': 'ProjectMember', 'Project.invitation.id': 'Invitation' },
   'Subscription.noticeUpdated.projectId': 'Project',
   ...{ 'Subscription.paymentUpdated.projectId': 'Project' },
   ...{ 'Subscription.deliveryUpdated.projectId': 'Project', 'Subscription.eventRecorded.projectId': 'Project' },
 };
 
-/** The type that `id` or `ids` identifies in a mutation's input. `projectId` is always a project, `eventId` an event. */
+/** What `id` or `ids` identifies in a mutation's input. `projectId` is always a project, and `eventId` an event. */
 const INPUT_IDS: Record<string, OwnedType> = {
   ...{ deleteConnector: 'Connector', testConnector: 'Connector', updateConnector: 'Connector' },
   ...{ deleteEndpoint: 'Endpoint', updateEndpoint: 'Endpoint' },
   ...{ deleteProject: 'Project', updateProject: 'Project', markNoticesRead: 'Notice' },
   ...{ deleteWebhook: 'Webhook', rotateWebhookSecret: 'Webhook', sendWebhookTestEvent: 'Webhook' },
   ...{ updateWebhook: 'Webhook', resendDelivery: 'Delivery', cancelReplay: 'Replay', revokeApiKey: 'ApiKey' },
+  ...{ updateMember: 'ProjectMember', removeMember: 'ProjectMember', revokeInvitation: 'Invitation' },
+  ...{ acceptInvitation: 'Invitation', declineInvitation: 'Invitation' },
+  ...{ acceptTransfer: 'ProjectTransfer', declineTransfer: 'ProjectTransfer' },
+  ...{ updateUser: 'User', blockUser: 'User', unblockUser: 'User' },
 };
 
 /** Bodies that would be accepted and change something, by operation. All other operations need no body. */
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
+const OPENAPI = JSON.stringify({
+  openapi: '3.1.0',
+  servers: [{ url: 'https://api.example.com' }],
+  paths: { '/imported': { get: {} } },
+});
 const BODIES: Record<string, object> = {
   createProject: { name: 'Taken', walletAddress: WALLET },
+  copyProject: { name: 'Taken', walletAddress: WALLET, mode: 'TEST' },
   // API keys can't change the wallet.
   updateProject: { name: 'Taken' },
   createEndpoint: { path: '/taken', upstreamUrl: 'https://api.example.com/taken', priceUsd: '1' },
+  previewImport: { document: OPENAPI },
+  importEndpoints: { document: OPENAPI, items: [{ path: '/imported', priceUsd: '1' }] },
   updateEndpoint: { path: '/moved', priceUsd: '2', isActive: false },
   createApiKey: { name: 'Taken' },
   createConnector: { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/taken' }, eventTypes: ['*'] },
@@ -84,10 +104,17 @@ const BODIES: Record<string, object> = {
   startConnectorAuthorization: { type: 'xero', config: {}, eventTypes: ['*'] },
   finishConnectorAuthorization: { state: 'unknown', code: 'unknown' },
   createWebhook: { url: 'https://taken.example.com', eventTypes: ['*'] },
+  recordTestEvent: { eventType: 'endpoint.created' },
   testEventFilter: { filter: { type: 'endpoint.created' } },
   updateWebhook: { url: 'https://taken.example.com', isActive: false },
   testConnector: { eventType: 'endpoint.created' },
+  updateUser: { tier: 'PRO' },
+  blockUser: { reason: 'Taken' },
   updateContacts: { emails: ['taken@example.com'] },
+  updateMember: { role: 'ADMIN' },
+  inviteMember: { email: 'taken@example.com', role: 'ADMIN' },
+  transferProject: { memberId: 'mem_00000000000000000000000000' },
+  recordToolCall: { tool: 'list_payments' },
 };
 
 /** Arguments that filter visible resources. None of them identifies a resource. */
@@ -95,11 +122,34 @@ const CHOOSING = new Set([
   ...['first', 'last', 'after', 'before', 'filter', 'types', 'orderBy', 'walletAddress', 'from', 'to', 'interval'],
 ]);
 
-/** Inputs whose identifiers are also filters. Tests in test/features cover other callers' identifiers in them. */
-const CHOOSING_INPUTS = new Set(['PaymentFilter', 'AuditFilter']);
+/** Values for required text arguments. Every home's mark contains this text. */
+const TEXTS: Readonly<Record<string, string>> = { 'search.query': 'mark' };
 
-/** Operations that need an account at a vendor. test/features/connectors/authorizations shows that they succeed. */
+/** Query parameters that REST routes require, by operation. */
+const QUERIES: Readonly<Record<string, string>> = { searchProject: '?q=mark', search: '?q=mark' };
+
+/** Inputs with identifiers that are also filters. Tests in test/features cover other callers' identifiers in them. */
+const CHOOSING_INPUTS = new Set([
+  ...['PaymentFilter', 'AuditFilter', 'DeliveryFilter', 'EventFilter', 'NoticeFilter', 'CustomerFilter'],
+  ...['EndpointFilter', 'WebhookFilter', 'ConnectorFilter', 'ReplayListFilter'],
+]);
+
+/** Operations that need an account at a vendor. test/features/connectors/authorizations checks that they succeed. */
 export const WITH_VENDOR = new Set(['startConnectorAuthorization', 'finishConnectorAuthorization']);
+
+/**
+ * Operations that need two people. test/features/members checks that they succeed.
+ */
+export const FOR_TWO = new Set([
+  ...['mutation acceptInvitation', 'POST /api/invitations/:invitationId/accept'],
+  ...['mutation declineInvitation', 'POST /api/invitations/:invitationId/decline'],
+  ...['mutation transferProject', 'POST /api/projects/:projectId/transfer'],
+  ...['mutation acceptTransfer', 'POST /api/transfers/:transferId/accept'],
+  ...['mutation declineTransfer', 'POST /api/transfers/:transferId/decline'],
+]);
+
+/** Whether only operators can run an operation. Nobody else can see users. */
+export const isForOperators = ({ name }: Pick<Operation, 'name'>) => /operator|(update|block)User$/i.test(name);
 
 /** Reasons why an operation isn't covered, and where to add it. */
 export const uncovered: string[] = [];
@@ -123,7 +173,9 @@ function restOperations(): Operation[] {
       isWrite: method !== 'GET',
       request: (values) => ({
         ...{ kind: 'rest', method, body },
-        path: path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(values[name]!)),
+        path:
+          path.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(values[name]!)) +
+          (QUERIES[operationId] ?? ''),
       }),
     };
   });
@@ -134,6 +186,9 @@ function slotOf(operation: string, name: string, type: OwnedType | undefined, is
     uncovered.push(`${operation} takes the identifier ${name}: add its type to PARAMETERS, ARGUMENTS or INPUT_IDS.`);
   return { name, type: type ?? 'Project', isOptional };
 }
+
+/** The fields that find any node, and how to call them. */
+const NODE_FIELDS: Record<string, string> = { node: 'node(id: $id)', nodes: 'nodes(ids: [$id])' };
 
 function queryOperations(): Operation[] {
   const project = schema.getQueryType()!.getFields().project!;
@@ -147,12 +202,15 @@ function queryOperations(): Operation[] {
     });
   const ofRoot = Object.values(schema.getQueryType()!.getFields()).flatMap((field) => {
     const slots = argumentSlots('Query', field);
-    if (field.name !== 'node') return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
-    // Attempts and users also have identifiers, although they aren't nodes.
-    const nodes = NODE_TYPES.map((node) => [node.name, `... on ${node.name} ${selectionOf(node)}`]);
-    return [...nodes, ['Attempt', ''], ['User', '']].map(([type, fragment]) => {
+    if (!NODE_FIELDS[field.name]) return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
+    // Only operators see users. Attempts also have identifiers, although they aren't nodes.
+    const typeOf = ({ name }: { name: string }) => (name === 'OperatorUser' ? 'User' : name);
+    const nodes = NODE_TYPES.map((node) => [typeOf(node), `... on ${node.name} ${selectionOf(node)}`]);
+    return [...nodes, ['Attempt', '']].map(([type, fragment]) => {
       const slot: Slot = { name: 'id', type: type as OwnedType, takesAnyNode: true };
-      return graphql(`query node of ${type}`, [slot], 'query', () => `node(id: $id) { __typename id ${fragment} }`);
+      return graphql(`query ${field.name} of ${type}`, [slot], 'query', () => {
+        return `${NODE_FIELDS[field.name]} { __typename id ${fragment} }`;
+      });
     });
   });
   for (const { name, getFields } of objectTypes()) {
@@ -178,6 +236,7 @@ function argumentSlots(typeName: string, field: GraphQLField<unknown, unknown>):
   return field.args.flatMap((argument) => {
     const place = `${typeName}.${field.name}.${argument.name}`;
     const type = ARGUMENTS[place];
+    if (`${field.name}.${argument.name}` in TEXTS) return [];
     if (!type && CHOOSING.has(argument.name) && !isRequiredArgument(argument) && !namesThings(argument.type)) return [];
     return [slotOf(`${typeName}.${field.name}`, argument.name, type === 'any' ? 'Project' : type)];
   });
@@ -210,7 +269,12 @@ function mutationOperations(): Operation[] {
     const slots = Object.values(type.getFields()).flatMap((item) => {
       const isOptional = !isRequiredInputField(item);
       if (String(getNamedType(item.type)) === 'ID') {
-        const ids = { projectId: 'Project', eventId: 'Event', connectorId: 'Connector' } as const;
+        const ids = {
+          projectId: 'Project',
+          eventId: 'Event',
+          connectorId: 'Connector',
+          memberId: 'ProjectMember',
+        } as const;
         const idType = { id: INPUT_IDS[field.name], ids: INPUT_IDS[field.name], ...ids }[item.name];
         return [slotOf(`The mutation ${field.name}`, item.name, idType, isOptional)];
       }
@@ -258,12 +322,18 @@ function graphql(
 /** Selects a field with everything below it. Identifiers come from variables with the same names. */
 function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): string {
   const args = field.args.filter(({ name }) => slots.some((slot) => slot.name === name));
-  const pages = field.args.some(({ name }) => name === 'first') ? ['first: 8'] : [];
-  const list = [...args.map(({ name }) => `${name}: $${name}`), ...pages].join(', ');
+  // All fields are selected for each project, so more projects would exceed the cost limit.
+  const size = field.name === 'projects' ? 3 : 6;
+  const pages = field.args.some(({ name }) => name === 'first') ? [`first: ${size}`] : [];
+  const texts = field.args.flatMap(({ name }) => {
+    const text = TEXTS[`${field.name}.${name}`];
+    return text === undefined ? [] : [`${name}: "${text}"`];
+  });
+  const list = [...args.map(({ name }) => `${name}: $${name}`), ...texts, ...pages].join(', ');
   return `${field.name}${list && `(${list})`} ${selectionOf(field.type)}`;
 }
 
-/** Fields that some document selects, as `Type.field`. */
+/** The fields that at least one document selects, as `Type.field`. */
 export const selected = new Set<string>();
 
 /** Together with the list fields between them, this many nested types reach the depth limit of a document. */
@@ -271,20 +341,44 @@ const MAX_TYPES_ABOVE = 7;
 
 /** Selects every field below a type that needs no identifier. Types don't repeat along a path. */
 function selectionOf(outputType: unknown, above: readonly string[] = []): string {
-  const type = getNamedType(outputType as GraphQLObjectType);
+  const type: GraphQLNamedType = getNamedType(outputType as GraphQLObjectType);
   if (isLeafType(type)) return '';
+  if (isUnionType(type)) return selectionOfUnion(type);
   const fields = Object.values((type as GraphQLObjectType).getFields()).flatMap((field) => {
     const inner = getNamedType(field.type);
     const isConnection = inner.name.endsWith('Connection');
     if (field.args.some(isRequiredArgument) || above.includes(inner.name)) return [];
-    // More would exceed the depth limit.
+    // If the fields of unions were selected everywhere, the document would exceed the length limit.
+    if (isUnionType(inner) && above.length > 2) return [];
+    // Below a project, lists are selected only by their nodes. Otherwise, the document would exceed the length limit.
+    if (field.name === 'edges' && above.includes('Project')) return [];
+    // A third list would exceed the depth limit.
     if (isConnection && above.filter((name) => name.endsWith('Connection')).length > 1) return [];
     if (above.length === MAX_TYPES_ABOVE && !isLeafType(inner)) return [];
     selected.add(`${type.name}.${field.name}`);
-    const size = isConnection ? '(first: 2)' : '';
+    const isLimited = field.args.some(({ name }) => name === 'last');
+    const size = isConnection ? '(first: 2)' : isLimited ? '(last: 2)' : '';
     return [`${field.name}${size} ${selectionOf(field.type, [...above, type.name])}`];
   });
   return `{ ${fields.join(' ')} }`;
+}
+
+/**
+ * Selects every field of each type in a union. A field needs an alias if its type differs between the union's types.
+ */
+function selectionOfUnion(union: GraphQLUnionType): string {
+  const types = new Map<string, string>();
+  const fragments = union.getTypes().map((type) => {
+    const fields = Object.values(type.getFields()).map((field) => {
+      const own = String(field.type);
+      if (!types.has(field.name)) types.set(field.name, own);
+      selected.add(`${type.name}.${field.name}`);
+      const alias = types.get(field.name) === own ? '' : `${type.name}_${field.name}: `;
+      return `${alias}${field.name} ${selectionOf(field.type, [type.name])}`;
+    });
+    return `... on ${type.name} { ${fields.join(' ')} }`;
+  });
+  return `{ __typename ${fragments.join(' ')} }`;
 }
 
 /** All operations: the rows in the REST table and the fields in the schema. */

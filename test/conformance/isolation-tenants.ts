@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { ID_PREFIXES, newId } from '../../src/ids.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
+import { join } from '../support/members.ts';
+import { userIdOf } from '../support/operator.ts';
 import { insertPayment } from '../support/payments.ts';
 import {
   createConnector,
@@ -8,13 +10,15 @@ import {
   createKey,
   createProject,
   createWebhook,
+  EVERY_SCOPE,
   GOOD,
 } from '../support/resources.ts';
 
 /** Everything that has an identifier and belongs to a tenant. */
 const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
-  ...(['Payment', 'Customer', 'Replay', 'AuditEntry', 'Notice'] as const),
+  ...(['Payment', 'Customer', 'Replay', 'AuditEntry', 'Notice', 'ProjectMember', 'Invitation'] as const),
+  'ProjectTransfer' as const,
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -22,8 +26,10 @@ export type Ids = Record<OwnedType, string>;
 /** A project with one of every resource, an API key for it, and the mark that all its text contains. */
 export type Home = { ids: Ids; mark: string; key: string };
 
+const WRONG_TYPES = ['wrongTypeOwn', 'wrongTypeForeign', 'wrongTypeMissing'] as const;
+
 /** How the identifier in a request relates to the caller. */
-export const VARIANTS = ['foreign', 'missing', 'deleted', 'malformed', 'miscased', 'wrongType'] as const;
+export const VARIANTS = ['foreign', 'missing', 'deleted', 'malformed', 'miscased', ...WRONG_TYPES] as const;
 export type Variant = (typeof VARIANTS)[number];
 
 /** A caller who can only see their own home, and the identifiers to use in requests. */
@@ -32,19 +38,23 @@ export type Stranger = { caller: TestUser; home: Home; ids: Record<Variant | 'ow
 export type Tenants = Awaited<ReturnType<typeof createTenants>>;
 
 /**
- * Creates two tenants. Bob has a project that nobody else can see. The strangers are Alice, one of Alice's API keys,
- * and an API key for another of Bob's projects.
+ * Creates two tenants. Bob has a project that nobody else can see. Bob can be made an operator, and then
+ * `subordinateId` is a user that he can change. The strangers are Alice, one of Alice's API keys, an API key for
+ * another of Bob's projects, and Dana, who is an admin of that project.
  */
 export async function createTenants(app: TestApp) {
   const sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
-  // These accounts have no rate limit, because its headers would differ between responses.
+  // These accounts have no rate limit, because rate limit headers would differ between responses.
   const bob = await app.user('bob', 'ENTERPRISE');
   const alice = await app.user('alice', 'ENTERPRISE');
   const secret = await furnish(sql, bob, 'plantedmark');
   const aliceHome = await furnish(sql, alice, 'alicemark');
   const bobHome = await furnish(sql, bob, 'bobmark');
+  const dana = await app.user('dana', 'ENTERPRISE', 'dana@example.com');
+  await join(bob, `/api/projects/${bobHome.ids.Project}`, dana, 'ADMIN');
 
-  async function stranger(caller: TestUser, owner: TestUser, home: Home): Promise<Stranger> {
+  /** @param others resources that provide identifiers of the wrong type. */
+  async function stranger(caller: TestUser, owner: TestUser, home: Home, others = home.ids): Promise<Stranger> {
     const deleted = await furnish(sql, owner, 'deletedmark', home.ids.Project);
     await demolish(sql, owner, deleted.ids, home.ids.Project);
     return {
@@ -57,7 +67,9 @@ export async function createTenants(app: TestApp) {
         deleted: deleted.ids,
         malformed: mapIds((type) => `${ID_PREFIXES[type]}-none`),
         miscased: mapIds((type) => secret.ids[type].toUpperCase()),
-        wrongType: mapIds((type) => home.ids[type === 'Webhook' ? 'Connector' : 'Webhook']),
+        wrongTypeOwn: mapIds((type) => others[otherType(type)]),
+        wrongTypeForeign: mapIds((type) => secret.ids[otherType(type)]),
+        wrongTypeMissing: mapIds((type) => newId(otherType(type))),
       },
     };
   }
@@ -66,11 +78,14 @@ export async function createTenants(app: TestApp) {
     'another user': await stranger(alice, alice, aliceHome),
     'an API key of another tenant': await stranger(app.caller(aliceHome.key), alice, aliceHome),
     'an API key of another project of the same user': await stranger(app.caller(bobHome.key), bob, bobHome),
+    // In their own project, a member without a sufficient role gets an error that says so.
+    'a member of another project of the same user': await stranger(dana, bob, bobHome, mapIds(newId)),
   };
   return {
     bob,
     secret,
     strangers,
+    subordinateId: await userIdOf(await app.user('subordinate')),
     /** Creates another home for Bob, for requests that succeed. */
     furnish: (mark: string) => furnish(sql, bob, mark),
     snapshot: () => snapshot(sql),
@@ -82,9 +97,13 @@ const mapIds = (idOf: (type: OwnedType) => string) =>
   Object.fromEntries(OWNED_TYPES.map((type) => [type, idOf(type)])) as Ids;
 
 async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: string): Promise<Home> {
-  const base = projectId ? `/api/projects/${projectId}` : (await createProject(user, { name: `${mark} shop` })).base;
+  const gatewayHost = `${mark}-${newId('Project').slice(-8)}.example`;
+  const base = projectId
+    ? `/api/projects/${projectId}`
+    : (await createProject(user, { name: `${mark} shop`, gatewayHost })).base;
   const description = `${mark} description`;
-  const key = await createKey(user, base, { name: `${mark} key` });
+  // The key has all scopes, so that it is rejected only because of its project.
+  const key = await createKey(user, base, { name: `${mark} key`, ...EVERY_SCOPE });
   const webhook = await createWebhook(user, base, { url: `https://hooks.example.com/${mark}`, description });
   const connector = await createConnector(user, base, {
     type: 'email',
@@ -125,6 +144,9 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
     `INSERT INTO "Notice" (id, "projectId", type, "subjectId", subject) VALUES ($1, $2, 'destination.paused', $3, $4)`,
     [noticeId, delivery.projectId, webhook.id, mark],
   );
+  const memberId = await insertMember(sql, delivery.projectId, mark);
+  const invitationId = await insertInvitation(sql, delivery.projectId, mark);
+  const transferId = await insertTransfer(sql, delivery.projectId, mark);
   if (!projectId) await user.rest('PATCH', `${base}/contacts`, { emails: [`${mark}@example.com`] });
   const { rows: entries } = await sql.query('SELECT id FROM "AuditEntry" WHERE "targetId" = $1', [webhook.id]);
   return {
@@ -145,8 +167,43 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Replay: replayId,
       AuditEntry: entries[0].id,
       Notice: noticeId,
+      ProjectMember: memberId,
+      Invitation: invitationId,
+      ProjectTransfer: transferId,
     },
   };
+}
+
+async function insertMember(sql: pg.Pool, projectId: string, mark: string): Promise<string> {
+  const [id, userId] = [newId('ProjectMember'), newId('User')];
+  await sql.query('INSERT INTO "User" (id, issuer, subject) VALUES ($1, $2, $1)', [userId, `https://${mark}.example`]);
+  await sql.query(
+    `INSERT INTO "ProjectMember" (id, "projectId", "userId", role, name, email) VALUES ($1, $2, $3, 'VIEWER', $4, $4)`,
+    [id, projectId, userId, `${mark}-member@example.com`],
+  );
+  return id;
+}
+
+async function insertInvitation(sql: pg.Pool, projectId: string, mark: string): Promise<string> {
+  const id = newId('Invitation');
+  await sql.query(
+    `INSERT INTO "Invitation" (id, "projectId", email, role, "invitedById", "invitedByName", "expiresAt")
+     VALUES ($1, $2, $3, 'VIEWER', $4, $5, now() + interval '1 day')`,
+    [id, projectId, `${mark}-guest@example.com`, newId('User'), mark],
+  );
+  return id;
+}
+
+/** A project can have only one open offer. */
+async function insertTransfer(sql: pg.Pool, projectId: string, mark: string): Promise<string> {
+  const id = newId('ProjectTransfer');
+  await sql.query(
+    `INSERT INTO "ProjectTransfer" (id, "projectId", email, name, status, "offeredById", "offeredByName", "expiresAt")
+     SELECT $1, $2, $3, $3, CASE WHEN EXISTS (SELECT FROM "ProjectTransfer" WHERE "projectId" = $2) THEN 'DECLINED'
+       ELSE 'PENDING' END::"TransferStatus", $4, $5, now() + interval '1 day'`,
+    [id, projectId, `${mark}-heir@example.com`, newId('User'), mark],
+  );
+  return id;
 }
 
 /** Deletes what `furnish` added to a project. Keeps that project, but deletes a new one to get a deleted ID. */
@@ -161,18 +218,24 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   // Events remain after their resource is deleted.
   await sql.query('DELETE FROM "Delivery" WHERE "eventId" = $1', [ids.Event]);
   await sql.query('DELETE FROM "Event" WHERE id = $1', [ids.Event]);
-  // Payments remain, too. Only deleting the project deletes them.
+  // Payments also remain. Only deleting the project deletes them.
   await sql.query('DELETE FROM "Payment" WHERE id = $1', [ids.Payment]);
   await sql.query('DELETE FROM "Customer" WHERE id = $1', [ids.Customer]);
   await sql.query('DELETE FROM "Replay" WHERE id = $1', [ids.Replay]);
+  // Only a superuser can delete an entry, by turning triggers off.
+  await sql.query('SET session_replication_role = replica');
   await sql.query('DELETE FROM "AuditEntry" WHERE id = $1', [ids.AuditEntry]);
+  await sql.query('RESET session_replication_role');
   await sql.query('DELETE FROM "Notice" WHERE id = $1', [ids.Notice]);
+  await sql.query('DELETE FROM "ProjectMember" WHERE id = $1', [ids.ProjectMember]);
+  await sql.query('DELETE FROM "Invitation" WHERE id = $1', [ids.Invitation]);
+  await sql.query('DELETE FROM "ProjectTransfer" WHERE id = $1', [ids.ProjectTransfer]);
   await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');
 }
 
-/** Returns every row of every table as text, except for what reads write. */
+/** Returns every row of every table as text, except for values that read requests change. */
 async function snapshot(sql: pg.Pool): Promise<string[]> {
   const { rows: tables } = await sql.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.tables
@@ -187,3 +250,5 @@ async function snapshot(sql: pg.Pool): Promise<string[]> {
   }
   return rows;
 }
+
+const otherType = (type: OwnedType): OwnedType => (type === 'Webhook' ? 'Connector' : 'Webhook');

@@ -14,7 +14,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { create, createProject, createWebhook, GOOD } from '../support/resources.ts';
 import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
 
-// Several processes with one role each share a database, as if they ran on separate machines.
+// Several processes, each with one role, share a database as if they ran on separate machines.
 
 const WAIT = { timeout: 60_000, interval: 50 };
 
@@ -126,7 +126,7 @@ describe('nodes with wrong clocks', () => {
 });
 
 describe('a rolling restart', () => {
-  test('of servers and workers loses no events and sends none twice', async () => {
+  test('loses no events, and sends none twice, while servers and workers restart', async () => {
     const [api, gateway] = await Promise.all([start('api'), start('gateway')]);
     const workers = await Promise.all([start('worker'), start('worker')]);
     const { projectId, publish } = await furnish(api);

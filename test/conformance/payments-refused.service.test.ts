@@ -2,6 +2,7 @@ import { PaymentRequiredV1Schema, PaymentRequiredV2Schema } from '@x402/core/sch
 import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PAYMENT_IDENTIFIER } from '../../src/gateway/payment/payment-identifier.ts';
 import { accepted, encode, type Signed, sign, v1Headers, v2Headers } from '../gateway/sign.ts';
 import { createShop, decodeHeader, NETWORK, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -68,8 +69,12 @@ describe('an unpaid request', () => {
     expect(required).toEqual({
       x402Version: 2,
       error: 'Payment is required.',
-      resource: { url, description: 'Weather <now> & "then"', mimeType: '' },
+      resource: { url, description: 'Weather <now> & "then"', mimeType: '', serviceName: 'Shop' },
       accepts: [accepted()],
+      extensions: {
+        ...PAYMENT_IDENTIFIER,
+        bazaar: expect.objectContaining({ info: { input: { type: 'http', method: 'GET', queryParams: {} } } }),
+      },
     });
     const { amount, ...common } = accepted();
     expect(body).toEqual({
@@ -83,13 +88,13 @@ describe('an unpaid request', () => {
           resource: url,
           description: 'Weather <now> & "then"',
           mimeType: '',
-          outputSchema: {},
+          outputSchema: { input: { type: 'http', method: 'GET', discoverable: true }, output: {} },
         },
       ],
     });
   });
 
-  test('from a browser gets a page with the price', async () => {
+  test('gets a page with the price in a browser', async () => {
     const answer = await ask({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
     expect(answer.status).toBe(402);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -101,7 +106,7 @@ describe('an unpaid request', () => {
     expect(requiredOf(answer).accepts).toEqual([accepted()]);
   });
 
-  test('from a web page on another origin gets terms that the page can read', async () => {
+  test('gets terms that a web page on another origin can read', async () => {
     const preflight = await fetch(`${shop.url}/weather`, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -228,8 +233,8 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
     [
-      'an authorization that is about to expire',
-      async () => v2Headers(await sign(buyer, { validBefore: seconds(12) })),
+      'an authorization that could expire before the upstream responds',
+      async () => v2Headers(await sign(buyer, { validBefore: seconds(70) })),
       'invalid_exact_evm_payload_authorization_valid_before',
     ],
     [
@@ -238,7 +243,7 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
       'invalid_exact_evm_payload_authorization_valid_after',
     ],
     [
-      'an authorization for far longer than requested',
+      'an authorization that lasts far longer than requested',
       async () => v2Headers(await sign(buyer, { validBefore: seconds(3_600) })),
       'authorization_lives_too_long',
     ],
@@ -314,7 +319,7 @@ describe('a payment that the facilitator rejects', () => {
     });
   }
 
-  test('because it was already used on the chain gets 402', async () => {
+  test('gets 402 if it was already used on the chain', async () => {
     const signed = await sign(buyer);
     const { from, to, value, validAfter, validBefore, nonce } = signed.authorization;
     await rails.chain.giveGas(buyer.address);
@@ -389,6 +394,6 @@ test('an address whose payments keep being rejected is rate limited', async () =
   }
   expect(answers.at(-1)).toBe(429);
   expect(new Set(answers.slice(0, -1))).toEqual(new Set([402]));
-  // The terms are still available.
+  // Unpaid requests still get the terms.
   expect((await ask({})).status).toBe(402);
 });

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'graphql-sse';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
-import { newId } from '../../src/ids.ts';
+import { firstIdAt, newId } from '../../src/ids.ts';
 import { BACKLOG_LIMITS } from '../../src/limits/backlog.ts';
 import { encodeCursor } from '../../src/live/cursor.ts';
 import { connectSocket, type SocketClient } from '../graphql/socket-client.ts';
@@ -19,7 +19,9 @@ import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
 
 // One process with a small heap, an account that doesn't read its streams, and another that does.
 
-const WAIT = { timeout: 90_000, interval: 100 };
+// Each test waits several times for the same account, and an account's reads take turns.
+vi.setConfig({ testTimeout: 600_000 });
+const WAIT = { timeout: 150_000, interval: 100 };
 const HEAP_MEGABYTES = 256;
 const SOCKETS = 50;
 const SUBSCRIPTIONS = 20;
@@ -63,18 +65,18 @@ async function createHistory(user: TestUser, count: number): Promise<string> {
   return projectId;
 }
 
-/** A made-up cursor before all events. */
+/** A fake cursor that comes before all events. */
 const CURSOR_OF_THE_BEGINNING = encodeCursor({
-  position: { milliseconds: 1, id: newId('Event', 1) },
+  position: { milliseconds: 1, id: firstIdAt('Event', 1) },
   lookedAtMilliseconds: 1,
   horizon: 1n,
   shown: new Map(),
 });
-/** A made-up cursor that all late events come before. */
+/** A fake cursor that comes after all events, so every event that arrives counts as late. */
 const cursorOfTheEnd = () => {
   const inAnHour = Date.now() + 3_600_000;
   return encodeCursor({
-    position: { milliseconds: inAnHour, id: newId('Event', inAnHour) },
+    position: { milliseconds: inAnHour, id: firstIdAt('Event', inAnHour) },
     lookedAtMilliseconds: 1,
     horizon: 1n,
     shown: new Map(),
@@ -85,7 +87,7 @@ const QUERY = `subscription ($projectId: ID!, $after: String) {
   eventRecorded(projectId: $projectId, after: $after) { cursor event { id data } }
 }`;
 
-/** Subscribes with a client that reads. Returns the list of endpoint IDs that it adds to. */
+/** Subscribes with a client that reads. Returns the list to which it adds endpoint IDs. */
 function follow(user: TestUser, projectId: string): { seen: string[]; stop: () => void } {
   const seen: string[] = [];
   const client = createClient({

@@ -22,7 +22,7 @@ describe.each(CONNECTOR_TYPES)('the config fields of type %s', (type) => {
   const fields = describeFields(definition);
   const config = sampleConfig(type, 'all');
 
-  test('are marked if and only if they decide where requests go', () => {
+  test('are marked if and only if they determine where requests go', () => {
     const marked = fields.flatMap(({ name, decidesAddress }) => (decidesAddress ? [name] : []));
     expect(marked).toEqual(Object.keys(OTHER_ADDRESSES[type] ?? {}));
   });

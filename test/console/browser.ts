@@ -56,7 +56,7 @@ export type ConsolePage = Page & {
   requests: ReadonlySet<Request>;
 };
 
-/** Tabs of a browser share a context, so they fetch and compile each file of the console only once. */
+/** Tabs in a browser share a context, so they fetch and compile each of the console's files only once. */
 const shared = new WeakMap<Browser, Promise<BrowserContext>>();
 
 function contextOf(browser: Browser): Promise<BrowserContext> {
@@ -104,7 +104,11 @@ function followRequests(page: Page): ReadonlySet<Request> {
 
 /** Placeholders for content that is still loading. */
 const PLACEHOLDERS = '.mantine-Loader-root, .mantine-Skeleton-root, [role=status]:text-is("Connecting")';
-const IDLE = 'new Promise((resolve) => requestAnimationFrame(() => requestIdleCallback(resolve)))';
+// A busy machine may never be idle, and a tab in the background draws no frames.
+const IDLE = `Promise.race([
+  new Promise((resolve) => requestAnimationFrame(() => requestIdleCallback(resolve))),
+  new Promise((resolve) => setTimeout(resolve, 2_000)),
+])`;
 
 /** Waits until the page is complete: no requests in flight, all responses rendered, and no loading indicators. */
 export async function untilComplete(page: ConsolePage): Promise<void> {
@@ -142,7 +146,9 @@ type AxeResult = {
 };
 
 const WCAG_AND_PRACTICE = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** The rules about colors. Both color schemes show the same elements, so only these can differ. */
+/**
+ * The rules about colors. Both color schemes show the same elements, so only the results of these rules can differ.
+ */
 const RULES_OF_COLORS = ['color-contrast', 'link-in-text-block'];
 
 /** Expects no serious axe-core violations of WCAG 2.2 A and AA. */
@@ -167,7 +173,7 @@ async function show(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
 }
 
 async function expectNothingSerious(page: Page, runOnly: RunOnly): Promise<void> {
-  // Not `addScriptTag`: the content security policy rightly blocks it.
+  // The content security policy would block `addScriptTag`.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
   // axe would also fetch style sheets, but only for a rule about orientation that isn't used here.
   const options = { runOnly, resultTypes: ['violations'], preload: { assets: ['media'] } };

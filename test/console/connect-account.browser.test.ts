@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
   let browser: Browser;
   let alice: TestUser;
   let base: string;
-  /** The bodies of all responses of the service. */
+  /** The bodies of all the service's responses. */
   let received = '';
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
     await vendors?.close();
   });
 
-  /** Opens the form of a new connector. The vendor's page returns the user with what `respond` returns. */
+  /** Opens the form for a new connector. The vendor's page sends the user back with what `respond` returns. */
   async function openForm(respond: (url: string) => Record<string, string>): Promise<Page> {
     const project = await createProject(alice);
     base = project.base;
@@ -61,7 +61,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
     return page;
   }
 
-  test('leads to a connector that works, and no token gets to the browser', async () => {
+  test('results in a working connector, and no token reaches the browser', async () => {
     const page = await openForm((url) => consent.agree(url));
     const dialog = page.getByRole('dialog', { name: 'Xero' });
     await expectAccessible(page);
@@ -78,7 +78,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
     await page.getByText('Connection works').waitFor();
     await page.getByRole('button', { name: 'Xero', exact: true }).click();
     await dialog.getByText('An account is connected.').waitFor();
-    await dialog.getByRole('button', { name: 'Connect Xero again' }).waitFor();
+    await dialog.getByRole('button', { name: 'Reconnect Xero' }).waitFor();
 
     expect(consent.issued.length).toBeGreaterThan(0);
     const browserState = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
@@ -87,17 +87,17 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
     }
   });
 
-  test('changes nothing if the user doesn’t agree, or if what the vendor returns doesn’t fit', async () => {
+  test('changes nothing if the user doesn’t agree, or if the vendor returns an unknown state', async () => {
     const page = await openForm(() => ({ error: 'access_denied', state: 'any' }));
     const dialog = page.getByRole('dialog', { name: 'Xero' });
     await dialog.getByLabel('Tenant ID').fill(TENANT_ID);
     await dialog.getByRole('button', { name: 'Connect Xero' }).click();
-    await page.getByText('You didn’t agree to connect the account. Nothing has changed.').waitFor();
+    await page.getByText('You didn’t allow access to the account. No changes were made.').waitFor();
     expect(page.url()).toBe(`${app.url}/console/connect`);
     await expectAccessible(page);
 
     await page.goto(`${app.url}/console/connect?code=code&state=unknown`);
-    await page.getByText('Connect again.').first().waitFor();
+    await page.getByText('Connect the account again.').first().waitFor();
     expect(page.url()).toBe(`${app.url}/console/connect`);
     const { body } = await alice.rest<{ data: unknown[] }>('GET', `${base}/connectors`);
     expect(body.data).toEqual([]);

@@ -61,7 +61,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await expectAccessible(page);
     const { body } = await alice.rest<{ data: Resource[] }>('GET', `${shop.base}/events`);
     await page.goto(`${app.url}${base}/events/${body.data[0]!.id}`);
-    await page.getByRole('row', { name: 'Filtered out for' }).getByText('/few').waitFor();
+    await page.getByRole('row', { name: 'Filtered out by' }).getByText('/few').waitFor();
     await expectAccessible(page);
   });
 
@@ -128,6 +128,9 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await send('payment.settled');
     await page.getByRole('button', { name: 'Resume (1 new)' }).waitFor();
+    const statuses = async () =>
+      (await alice.rest<{ data: Resource[] }>('GET', `${shop.base}/deliveries`)).body.data.map(({ status }) => status);
+    await expect.poll(statuses).toEqual(['SUCCEEDED']);
     expect(await rowOf(page, 'payment.settled').count()).toBe(0);
     await page.getByRole('button', { name: 'Resume' }).click();
     await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();

@@ -1,75 +1,51 @@
-import type { Browser } from 'playwright-core';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { describe, expect, test } from 'vitest';
+import { createConnector, createEndpoint, createWebhook } from '../support/resources.ts';
+import { executablePath, expectAccessible } from './browser.ts';
+import { useDestinationStage } from './destination-stage.ts';
 
 describe.skipIf(!executablePath)('the webhooks and connectors pages of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
-  let receiver: Receiver;
-  let alice: TestUser;
-  let base: string;
+  const stage = useDestinationStage();
 
-  beforeAll(async () => {
-    receiver = await startReceiver();
-    app = await startTestApp();
-    browser = await launchBrowser();
-    alice = await app.user('alice');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-    await receiver?.close();
-  });
-
-  async function open(path: string) {
-    const project = await createProject(alice);
-    base = project.base;
-    const page = await openTab(browser);
-    await openSignedIn(page, app, alice.token, `/console/projects/${project.id}${path}`);
-    return page;
-  }
   type List = { data: { id: string; config: object; filter: object | null; eventTypes: string[] }[] };
 
   test('a new webhook’s secret is shown once and verifies a test event sent from the page', async () => {
-    const page = await open('/webhooks');
+    const page = await stage.open('/webhooks');
     await page.getByRole('button', { name: 'Add webhook' }).first().click();
     await page.getByLabel('URL').fill('example.com/hook');
-    await page.getByLabel('Filter').fill('{');
+    await page.getByText('JSON', { exact: true }).click();
+    await page.getByLabel('Filter', { exact: true }).fill('{');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await page.getByText('Invalid JSON').waitFor();
-    await page.getByLabel('Filter').fill('{"data.amountUsd": {"gte": "1.00"}}');
+    await page.getByLabel('Filter', { exact: true }).fill('{"data.amountUsd": {"gte": "1.00"}}');
     await page.getByRole('button', { name: 'Create webhook' }).click();
     await expect.poll(() => page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true');
     await expectAccessible(page);
 
-    await page.getByLabel('URL').fill(`${receiver.url}/hook`);
+    await page.getByLabel('URL').fill(`${stage.receiver.url}/hook`);
     await page.getByRole('button', { name: 'Create webhook' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your signing secret' });
     const secret = await dialog.locator('pre').innerText();
     await expectAccessible(page);
     await dialog.getByLabel('I’ve stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
-    const [webhook] = (await alice.rest<List>('GET', `${base}/webhooks`)).body.data;
+    const [webhook] = (await stage.alice.rest<List>('GET', `${stage.base}/webhooks`)).body.data;
     expect(webhook!.filter).toEqual({ 'data.amountUsd': { gte: '1.00' } });
 
-    await page.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
+    await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/hook` }).click();
     await expectAccessible(page);
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
-    await expect.poll(() => receiver.requests.length).toBe(1);
-    const [request] = receiver.requests;
+    await expect.poll(() => stage.receiver.requests.length).toBe(1);
+    const [request] = stage.receiver.requests;
     const headers = request!.headers as Record<string, string>;
     expect(new StandardWebhook(secret).verify(request!.body, headers)).toMatchObject({ test: true });
     expect(page.complaints).toEqual([]);
   });
 
   test('a webhook’s ordering, payload version, and rate limit can be set, validated, and changed', async () => {
-    const page = await open('/webhooks');
+    const page = await stage.open('/webhooks');
     await page.getByRole('button', { name: 'Add webhook' }).first().click();
-    await page.getByLabel('URL').fill(`${receiver.url}/ordered`);
+    await page.getByLabel('URL').fill(`${stage.receiver.url}/ordered`);
     await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^By payment/ }).click();
     await page.getByLabel('Failed attempts before skipping ahead').fill('101');
@@ -85,7 +61,8 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     const dialog = page.getByRole('dialog', { name: 'Your signing secret' });
     await dialog.getByLabel('I’ve stored it in a safe place').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
-    const ordered = async () => (await alice.rest<{ data: object[] }>('GET', `${base}/webhooks`)).body.data[0];
+    const ordered = async () =>
+      (await stage.alice.rest<{ data: object[] }>('GET', `${stage.base}/webhooks`)).body.data[0];
     expect(await ordered()).toMatchObject({
       ordering: 'PAYMENT',
       orderingEscapeAfterAttempts: 7,
@@ -93,7 +70,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
       maxPerSecond: 0.5,
     });
 
-    await page.getByRole('button', { name: `${receiver.url}/ordered`, exact: true }).click();
+    await page.getByRole('button', { name: `${stage.receiver.url}/ordered`, exact: true }).click();
     expect(await page.getByLabel('Failed attempts before skipping ahead').inputValue()).toBe('7');
     await page.getByRole('combobox', { name: 'Ordering' }).click();
     await page.getByRole('option', { name: /^None/ }).click();
@@ -104,15 +81,18 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
   });
 
   test('a webhook whose server is down is marked as down', async () => {
-    const page = await open('/webhooks');
-    receiver.handle(() => ({ statusCode: 500 }));
+    const page = await stage.open('/webhooks');
+    stage.receiver.handle(() => ({ statusCode: 500 }));
     const { id } = (
-      await alice.rest<{ id: string }>('POST', `${base}/webhooks`, { url: `${receiver.url}/down`, eventTypes: ['*'] })
+      await stage.alice.rest<{ id: string }>('POST', `${stage.base}/webhooks`, {
+        url: `${stage.receiver.url}/down`,
+        eventTypes: ['*'],
+      })
     ).body;
-    for (let count = 0; count < 5; count += 1) await alice.rest('POST', `${base}/webhooks/${id}/test`, {});
+    for (let count = 0; count < 5; count += 1) await stage.alice.rest('POST', `${stage.base}/webhooks/${id}/test`, {});
     const circuit = async () =>
       (
-        await alice.graphql<{ node: { circuitOpenUntil: string | null } }>(
+        await stage.alice.graphql<{ node: { circuitOpenUntil: string | null } }>(
           'query ($id: ID!) { node(id: $id) { ... on Webhook { circuitOpenUntil } } }',
           { id },
         )
@@ -122,15 +102,15 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await page.getByText('Down', { exact: true }).waitFor();
     await page.getByText('Deliveries are on hold after repeated failures').waitFor();
     await expectAccessible(page);
-    receiver.handle(() => ({}));
+    stage.receiver.handle(() => ({}));
   });
 
   test('disabling a webhook requires confirmation, explains that events are skipped, and makes test events unavailable', async () => {
-    const page = await open('/webhooks');
-    const { id } = await createWebhook(alice, base, { url: `${receiver.url}/off` });
+    const page = await stage.open('/webhooks');
+    const { id } = await createWebhook(stage.alice, stage.base, { url: `${stage.receiver.url}/off` });
     await page.reload();
     const act = async (action: string) => {
-      await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
+      await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/off` }).click();
       await page.getByRole('menuitem', { name: action, exact: true }).click();
     };
     await act('Delete');
@@ -143,14 +123,24 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const isActive = async () =>
-      (await alice.rest<{ isActive: boolean }>('GET', `${base}/webhooks/${id}`)).body.isActive;
+      (await stage.alice.rest<{ isActive: boolean }>('GET', `${stage.base}/webhooks/${id}`)).body.isActive;
     expect(await isActive()).toBe(true);
     await act('Disable');
+    await dialog.getByText('To hold events and send them later, pause the webhook instead.').waitFor();
+    await dialog.getByRole('button', { name: 'Pause instead' }).click();
+    await page.getByText('Paused manually. Deliveries are held until you resume the destination.').waitFor();
+    expect(await isActive()).toBe(true);
+    await act('Disable');
+    expect(await dialog.getByRole('button', { name: 'Pause instead' }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await act('Resume');
+    await page.getByText('Active', { exact: true }).waitFor();
+    await act('Disable');
     await dialog.getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('Its events are skipped').waitFor();
+    await page.getByText('Events are skipped').waitFor();
     expect(await isActive()).toBe(false);
 
-    await page.getByRole('button', { name: `Actions for ${receiver.url}/off` }).click();
+    await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/off` }).click();
     const testItem = page.getByRole('menuitem', { name: 'Send test event' });
     await testItem.getByText('Enable it first').waitFor();
     expect(await testItem.isDisabled()).toBe(true);
@@ -158,21 +148,23 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await page.keyboard.press('Escape');
     await testItem.waitFor({ state: 'detached' });
 
-    // After it is enabled, a replay sends the skipped delivery.
-    await createEndpoint(alice, base, { path: '/while-off' });
+    // Once the webhook is enabled, a replay sends the skipped delivery.
+    await createEndpoint(stage.alice, stage.base, { path: '/while-off' });
     await act('Enable');
     await page.getByText('Active', { exact: true }).waitFor();
     const skipped = { filter: { status: ['SKIPPED'], webhookId: id } };
-    expect((await alice.rest('POST', `${base}/replays`, skipped)).status).toBe(200);
-    await expect.poll(() => receiver.requests.some(({ body }) => body.toString().includes('/while-off'))).toBe(true);
+    expect((await stage.alice.rest('POST', `${stage.base}/replays`, skipped)).status).toBe(200);
+    await expect
+      .poll(() => stage.receiver.requests.some(({ body }) => body.toString().includes('/while-off')))
+      .toBe(true);
     expect(page.complaints).toEqual([]);
   });
 
   test.each([
-    ['webhook', () => createWebhook(alice, base, { url: `${receiver.url}/paused` })],
-    ['connector', () => createConnector(alice, base)],
+    ['webhook', () => createWebhook(stage.alice, stage.base, { url: `${stage.receiver.url}/paused` })],
+    ['connector', () => createConnector(stage.alice, stage.base)],
   ] as const)('a %s can be paused and resumed, and its status says that deliveries are held', async (kind, create) => {
-    const page = await open(`/${kind}s`);
+    const page = await stage.open(`/${kind}s`);
     const { id } = await create();
     await page.reload();
     const act = async (action: string) => {
@@ -180,9 +172,9 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
       await page.getByRole('menuitem', { name: action, exact: true }).click();
     };
     const isPaused = async () =>
-      (await alice.rest<{ isPaused: boolean }>('GET', `${base}/${kind}s/${id}`)).body.isPaused;
+      (await stage.alice.rest<{ isPaused: boolean }>('GET', `${stage.base}/${kind}s/${id}`)).body.isPaused;
     await act('Pause');
-    await page.getByText('Paused manually. Deliveries are held until you resume it.').waitFor();
+    await page.getByText('Paused manually. Deliveries are held until you resume the destination.').waitFor();
     expect(await isPaused()).toBe(true);
     await expectAccessible(page);
     await act('Resume');
@@ -191,23 +183,23 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
   });
 
   test('a test event for a webhook that someone else just disabled is reported as not sent', async () => {
-    const page = await open('/webhooks');
-    const { id } = await createWebhook(alice, base, { url: `${receiver.url}/quiet` });
+    const page = await stage.open('/webhooks');
+    const { id } = await createWebhook(stage.alice, stage.base, { url: `${stage.receiver.url}/quiet` });
     await page.reload();
     await page.getByText('Active', { exact: true }).waitFor();
-    await alice.rest('PATCH', `${base}/webhooks/${id}`, { isActive: false });
-    await page.getByRole('button', { name: `Actions for ${receiver.url}/quiet` }).click();
+    await stage.alice.rest('PATCH', `${stage.base}/webhooks/${id}`, { isActive: false });
+    await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/quiet` }).click();
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await page.getByText('Test event not sent').waitFor();
-    expect(await page.getByText('Sending test event').count()).toBe(0);
-    expect(receiver.requests.some(({ path }) => path === '/quiet')).toBe(false);
+    expect(await page.getByText('Test event queued').count()).toBe(0);
+    expect(stage.receiver.requests.some(({ path }) => path === '/quiet')).toBe(false);
   });
 
   test('a disabled connector’s menu says why it can’t send a test event', async () => {
-    const page = await open('/connectors');
+    const page = await stage.open('/connectors');
     const config = { webhookUrl: 'https://n8n.example.com/webhook/off' };
-    const { id } = await createConnector(alice, base, { type: 'n8n', config });
-    await alice.rest('PATCH', `${base}/connectors/${id}`, { isActive: false });
+    const { id } = await createConnector(stage.alice, stage.base, { type: 'n8n', config });
+    await stage.alice.rest('PATCH', `${stage.base}/connectors/${id}`, { isActive: false });
     await page.reload();
     await page.getByRole('button', { name: /^Actions for n8n/ }).click();
     const testItem = page.getByRole('menuitem', { name: 'Send test event' });
@@ -217,16 +209,16 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
   });
 
   test('a signing secret can be rotated, and the page explains how to verify signatures', async () => {
-    const page = await open('/webhooks');
+    const page = await stage.open('/webhooks');
     const { id } = (
-      await alice.rest<{ id: string }>('POST', `${base}/webhooks`, {
-        url: `${receiver.url}/rotated`,
+      await stage.alice.rest<{ id: string }>('POST', `${stage.base}/webhooks`, {
+        url: `${stage.receiver.url}/rotated`,
         eventTypes: ['payment.settled'],
       })
     ).body;
     await page.reload();
     await page.getByText('payment.settled').waitFor();
-    await page.getByRole('button', { name: `Actions for ${receiver.url}/rotated` }).click();
+    await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/rotated` }).click();
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await page.getByLabel('Overlap (hours)').fill('2');
     await page.getByRole('button', { name: 'Rotate secret' }).click();
@@ -234,7 +226,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
       .getByRole('dialog', { name: 'Your signing secret' })
       .getByText(/^whsec_/)
       .waitFor();
-    const { body } = await alice.rest<{ previousSecretExpiresAt: string }>('GET', `${base}/webhooks/${id}`);
+    const { body } = await stage.alice.rest<{ previousSecretExpiresAt: string }>('GET', `${stage.base}/webhooks/${id}`);
     expect(body.previousSecretExpiresAt).not.toBeNull();
     await page.reload();
     await page.getByRole('button', { name: 'Verify signatures' }).click();
@@ -243,7 +235,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
   });
 
   test('a connector’s form matches its type, marks invalid fields, and never shows a secret again', async () => {
-    const page = await open('/connectors');
+    const page = await stage.open('/connectors');
     await page.getByRole('button', { name: 'Add connector' }).first().click();
     await page.getByLabel('Search connectors').fill('slack');
     await expectAccessible(page);
@@ -267,6 +259,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
       .poll(() => page.getByLabel('Rate limit (requests per second)').getAttribute('aria-invalid'))
       .toBe('true');
     await page.getByLabel('Rate limit (requests per second)').fill('3');
+    await page.getByText('JSON', { exact: true }).click();
     await page.getByRole('textbox', { name: 'Filter' }).fill('{"data.path": {"exists": true}}');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByRole('dialog', { name: 'Slack' }).waitFor({ state: 'detached' });
@@ -276,7 +269,7 @@ describe.skipIf(!executablePath)('the webhooks and connectors pages of the conso
     await dialog.getByText('Events that happen while it’s disabled are skipped').waitFor();
     await dialog.getByRole('button', { name: 'Disable' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
-    await page.getByText('Its events are skipped').waitFor();
+    await page.getByText('Events are skipped').waitFor();
     expect(page.complaints).toEqual([]);
   });
 });

@@ -16,23 +16,28 @@ import {
   openTab,
   untilComplete,
 } from './browser.ts';
+import { layoutFaults, movedShare, watchMoves } from './layout.ts';
 
-/**
- * Every page in the navigation, with some text that it shows in a full project and some that it shows in an empty one.
- */
+/** A phone, a small laptop, and a large screen. */
+const WIDTHS = [390, 1024, 1440];
+const SIZE = { width: 1360, height: 860 };
+
+/** Every page in the navigation, with text that it shows in a full project and text that it shows in an empty one. */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
   Overview: { path: '', full: 'Top customers', empty: 'Next steps' },
   Endpoints: { path: '/endpoints', full: '/weather/:city', empty: 'Create your first paid endpoint' },
+  Members: { path: '/members', full: 'Invite someone', empty: 'Invite someone' },
   Notices: { path: '/notices', full: 'Save contacts', empty: 'No notices' },
   Settings: { path: '/settings', full: 'Delete project', empty: 'Delete project' },
   Payments: { path: '/payments', full: '/forecast/*', empty: 'No payments yet' },
-  Customers: { path: '/customers', full: 'Highest spend', empty: 'No customers yet' },
+  Customers: { path: '/customers', full: 'Total spend', empty: 'No customers yet' },
   Deliveries: { path: '/deliveries', full: 'customer.first_payment', empty: 'No deliveries yet' },
   Webhooks: { path: '/webhooks', full: '/warehouse', empty: 'Add your first webhook' },
   Connectors: { path: '/connectors', full: 'Paused', empty: 'Add your first connector' },
   Events: { path: '/events', full: 'payment.verified', empty: 'No events yet' },
+  Replays: { path: '/replays', full: 'No replays yet', empty: 'No replays yet' },
   'API keys': { path: '/keys', full: 'Backend', empty: 'Create your first API key' },
-  'Audit log': { path: '/audit-log', full: 'connector.created', empty: 'project.created' },
+  'Audit log': { path: '/audit-log', full: 'Connector created', empty: 'Project created' },
   'Limits & usage': { path: '/limits', full: 'Business (yours)', empty: 'Business (yours)' },
   'REST reference': {
     path: '/rest',
@@ -80,7 +85,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     expect(places.sort()).toEqual(known.sort());
   });
 
-  // One tab for all pages of a project, as a user would have it.
+  // Opens all pages of a project in one tab, as a user would.
   describe.each([
     { state: 'full', way: 'by URL' },
     { state: 'empty', way: 'from the navigation' },
@@ -94,7 +99,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     });
     afterAll(() => page?.close());
 
-    test.each(Object.keys(PAGES))('%s loads without errors and is accessible in light and dark mode', async (label) => {
+    test.each(Object.keys(PAGES))('%s loads without errors, is accessible, and fits on every screen', async (label) => {
       const place = PAGES[label]!;
       const address = `${app.url}/console/projects/${projects[state]}${place.path}`;
       const link = page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: label, exact: true });
@@ -103,8 +108,86 @@ describe.skipIf(!executablePath)('every page of the console', () => {
       await page.getByText(place[state]).first().waitFor();
       await untilComplete(page);
       await expectAccessibleInBothSchemes(page);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 844 });
+        await untilComplete(page);
+        // The page may still be moving to its new layout.
+        await expect.poll(async () => (await layoutFaults(page)).join('\n'), { message: `${width} pixels` }).toBe('');
+      }
+      await page.setViewportSize(SIZE);
       expect(page.complaints.splice(0)).toEqual([]);
     });
+  });
+
+  test('on the Starter tier, opening every page twice does not use up requests that programs need', async () => {
+    const starter = await app.user('starter', 'STARTER');
+    const { id } = await createProject(starter);
+    const page = await openTab(browser);
+    const refused: string[] = [];
+    page.on('response', (response) => void (response.status() === 429 && refused.push(response.url())));
+    await openSignedIn(page, app, starter.token, `/console/projects/${id}`);
+    const navigation = page.getByRole('navigation', { name: 'Project' });
+    for (const label of [...Object.keys(PAGES), ...Object.keys(PAGES)]) {
+      await navigation.getByRole('link', { name: label, exact: true }).click();
+      await page.waitForURL(`${app.url}/console/projects/${id}${PAGES[label]!.path}`);
+      await untilComplete(page);
+    }
+    expect(refused).toEqual([]);
+    const { headers } = await starter.rest('GET', '/api/projects');
+    // Each visit to the limits page makes one request to find out how many are left.
+    expect(Number(/;r=(\d+)/.exec(headers.get('ratelimit')!)![1])).toBeGreaterThanOrEqual(56);
+    await page.close();
+  });
+
+  test.each(['full', 'empty'] as const)(
+    'while the overview of a project that is %s loads, no link moves from under the pointer',
+    async (state) => {
+      const page = await openTab(browser);
+      await watchMoves(page);
+      await openSignedIn(page, app, alice.token, `/console/projects/${projects[state]}`);
+      await page.getByText(PAGES.Overview![state]).first().waitFor();
+      await untilComplete(page);
+      expect(await movedShare(page)).toBeLessThan(0.01);
+      await page.close();
+    },
+  );
+
+  test('a chart’s bars and the table of its values link to the items that they count', async () => {
+    const page = await openTab(browser, { timezoneId: 'Asia/Tokyo' });
+    await openSignedIn(page, app, alice.token, `/console/projects/${projects.full}`);
+    await page
+      .getByRole('img', { name: /^Payments: \d+ settled/ })
+      .locator('.recharts-surface')
+      .first()
+      .waitFor();
+    await page.getByText('Days begin at midnight UTC.').waitFor();
+    await page.getByText('Local', { exact: true }).click();
+    await page.getByText('which is 09:00 in Asia/Tokyo').waitFor();
+    await page.reload();
+    await page.getByText('which is 09:00 in Asia/Tokyo').click();
+    const today = new Date().toISOString().slice(0, 10);
+    const link = page.getByRole('row', { name: /so far/ }).getByRole('link', { name: /^Payments, / });
+    const name = (await link.textContent())!;
+    const [settledCount, failedCount] = /(\d+) settled(?:, (\d+) failed)?$/
+      .exec(name)!
+      .slice(1)
+      .map((n) => Number(n ?? 0));
+    await expectAccessible(page);
+    await link.click();
+    await page.waitForURL((url) => url.pathname.endsWith('/payments') && url.search.includes(`from=${today}T00%3A00`));
+    await page.getByRole('row').nth(1).waitFor();
+    expect(await page.getByRole('row').count()).toBe(1 + settledCount! + failedCount!);
+
+    await page.goBack();
+    const bar = page
+      .getByRole('img', { name: /^Deliveries: / })
+      .locator('.recharts-bar-rectangle')
+      .nth(3);
+    await bar.hover();
+    await bar.click();
+    await page.waitForURL(/\/deliveries\?from=\d{4}-\d\d-\d\dT00%3A00.*&to=/);
+    expect(page.complaints).toEqual([]);
+    await page.context().close();
   });
 
   test('the list of projects and the “not found” pages are accessible', async () => {

@@ -21,7 +21,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
     await receiver?.close();
   });
 
-  test('gets from sign-in to a resent delivery without the API', async () => {
+  test('gets from sign-in to a resent delivery without using the API', async () => {
     const page = await openTab(browser);
     const go = (name: string) => page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name }).click();
     await signIn(page, app, 'sara');
@@ -41,7 +41,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
 
     await go('Endpoints');
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();
-    await page.getByLabel('Path').fill('/weather/:city');
+    await page.getByRole('dialog').getByLabel('Path').fill('/weather/:city');
     await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
     await page.getByLabel('Price (USD)').fill('0.01');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
@@ -78,7 +78,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
     await page.reload();
     await page.getByText('Can’t reach the server').first().waitFor();
     await page.getByText('Check your connection, and make sure the service is running').first().waitFor();
-    // The page must not claim that there are no projects.
+    // The page must not say that there are no projects.
     expect(await page.getByText('Create your first project').count()).toBe(0);
     await expectAccessible(page);
     await page.unroute('**/graphql');

@@ -5,6 +5,20 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
+/** Holds what the page sends over WebSockets until `sendHeldMessages` is called. */
+const HOLD_MESSAGES = `
+  const held = [];
+  let isHolding = true;
+  const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (data) {
+    if (isHolding) held.push(() => send.call(this, data));
+    else send.call(this, data);
+  };
+  window.sendHeldMessages = () => {
+    isHolding = false;
+    for (const one of held) one();
+  };`;
+
 describe.skipIf(!executablePath)('the notices of the console', () => {
   let app: TestApp;
   let browser: Browser;
@@ -23,6 +37,19 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
     await app?.stop();
   });
 
+  test('a notice that is created while the page is connecting is counted', async () => {
+    const { id, base } = await createProject(alice);
+    const webhook = await createWebhook(alice, base);
+    const page = await openTab(browser);
+    await page.addInitScript(HOLD_MESSAGES);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}`);
+    await page.getByRole('link', { name: 'Notices', exact: true }).first().waitFor();
+    await page.waitForLoadState('networkidle');
+    await sql.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [webhook.id]);
+    await page.evaluate('sendHeldMessages()');
+    await page.getByRole('link', { name: 'Notices, 1 unread' }).waitFor();
+  });
+
   test('the bell counts notices as they arrive, each links to its cause, and reading them clears the bell', async () => {
     const { id, base } = await createProject(alice);
     const webhook = await createWebhook(alice, base);
@@ -31,15 +58,17 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
     await page.getByRole('link', { name: 'Notices', exact: true }).first().waitFor();
     await sql.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [webhook.id]);
     await page.getByRole('link', { name: 'Notices, 1 unread' }).click();
-    await page.getByText('It responded that it no longer exists (410).').waitFor();
+    await page.getByText('The destination responded with 410 Gone.').waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'hooks.example.com is disabled' }).click();
     await page.waitForURL(`**/console/projects/${id}/webhooks`);
     await page.goBack();
     await page.getByRole('button', { name: 'Mark as read: hooks.example.com is disabled' }).click();
     await expect.poll(() => page.getByRole('link', { name: 'Notices, 1 unread' }).count()).toBe(0);
-    await page.getByText('Unread', { exact: true }).click();
-    await page.getByText('No notices').waitFor();
+    await page.getByRole('combobox', { name: 'Read' }).click();
+    await page.getByRole('option', { name: 'Unread' }).click();
+    await page.getByText('No matching notices').waitFor();
+    await page.waitForURL('**/notices?isRead=false');
   });
 
   test('contacts can be saved, their URLs are masked, and the signing secret is shown once', async () => {

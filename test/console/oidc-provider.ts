@@ -13,17 +13,19 @@ export type OidcProvider = {
   receiver: Receiver;
   /** Sets the lifetime of tokens issued from now on. */
   setTokenLifetime(seconds: number): void;
+  /** Sets the age of later sign-ins, unless the client asks for a new sign-in (`prompt=login`). */
+  setSessionAge(seconds: number): void;
   /** Rejects refresh tokens from now on. */
   rejectRefresh(): void;
   close(): Promise<void>;
 };
 
-type Grant = { challenge: string; nonce: string | null; redirectUri: string; scope: string };
+type Grant = { challenge: string; nonce: string | null; redirectUri: string; scope: string; isNew: boolean };
 
 /**
- * Starts a small OpenID Connect provider with discovery, keys, sign-in without a prompt, and a token endpoint. It needs
- * PKCE with S256 (RFC 7636) and the redirect URI of the request (RFC 6749 §4.1.3), and accepts each code and refresh
- * token only once.
+ * Starts a small OpenID Connect provider with discovery, keys, sign-in without a prompt, and a token endpoint. It
+ * requires PKCE with S256 (RFC 7636) and the request's redirect URI (RFC 6749 §4.1.3), and accepts each code and
+ * refresh token only once.
  */
 export async function startOidcProvider(subject: string): Promise<OidcProvider> {
   const { privateKey, publicKey } = await generateKeyPair(ALGORITHM);
@@ -34,6 +36,8 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
   const refreshTokens = new Set<string>();
   let lifetimeSeconds = 3600;
   let acceptsRefresh = true;
+  let sessionAgeSeconds = 0;
+  let signedInAgo = 0;
 
   const sign = (claims: Record<string, unknown>, audience: string) =>
     new SignJWT(claims)
@@ -55,7 +59,13 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     } else {
       const code = randomUUID();
       const [challenge, scope] = [query.get('code_challenge')!, query.get('scope')!];
-      grants.set(code, { challenge, nonce: query.get('nonce'), redirectUri, scope });
+      grants.set(code, {
+        challenge,
+        nonce: query.get('nonce'),
+        redirectUri,
+        scope,
+        isNew: query.get('prompt') === 'login',
+      });
       location.searchParams.set('code', code);
     }
     return { statusCode: 302, headers: { location: location.href } };
@@ -68,7 +78,7 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     const refreshToken = randomUUID();
     refreshTokens.add(refreshToken);
     return json({
-      access_token: await sign({}, AUDIENCE),
+      access_token: await sign({ auth_time: Math.floor(Date.now() / 1000) - signedInAgo }, AUDIENCE),
       id_token: await sign({ ...(nonce && { nonce }), email: `${subject}@example.com` }, CLIENT_ID),
       token_type: 'Bearer',
       expires_in: lifetimeSeconds,
@@ -88,6 +98,7 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
     const isValid = grant && grant.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
+    if (isValid) signedInAgo = grant.isNew ? 0 : sessionAgeSeconds;
     return isValid ? grant.nonce : undefined;
   }
 
@@ -120,6 +131,9 @@ export async function startOidcProvider(subject: string): Promise<OidcProvider> 
     receiver,
     setTokenLifetime: (seconds) => {
       lifetimeSeconds = seconds;
+    },
+    setSessionAge: (seconds) => {
+      sessionAgeSeconds = seconds;
     },
     rejectRefresh: () => {
       acceptsRefresh = false;

@@ -36,19 +36,24 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     const page = await open('/endpoints');
     await page.getByText('Create your first paid endpoint').waitFor();
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();
-    await page.getByLabel('Path').fill('weather');
+    await page.getByRole('dialog').getByLabel('Path').fill('weather');
     await page.getByLabel('Upstream URL').fill('https://api.example.com/now');
     await page.getByLabel('Price (USD)').fill('2.5');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
-    await expect.poll(() => page.getByLabel('Path').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByRole('dialog').getByLabel('Path').getAttribute('aria-invalid')).toBe('true');
     await expectAccessible(page);
 
-    await page.getByLabel('Path').fill('/weather/:city');
+    await page.getByRole('dialog').getByLabel('Path').fill('/weather/:city');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     const preview = page.getByRole('dialog', { name: 'Buyer preview' });
     await preview.getByText('$2.50').waitFor();
     await preview.getByRole('link', { name: `${app.url}/gateway/${projectId}/weather/1` }).waitFor();
     await preview.getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Warning for /weather/:city' }).press('Enter');
+    await page.getByRole('dialog').getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
 
@@ -62,10 +67,76 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test('the methods of an endpoint can be chosen, and a price of 0 makes it free', async () => {
+    const page = await open('/endpoints');
+    await page.getByRole('button', { name: 'Add endpoint' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New endpoint' });
+    const isChecked = (method: string) => form.getByRole('checkbox', { name: method, exact: true }).isChecked();
+    expect([await isChecked('GET'), await isChecked('POST'), await isChecked('PUT')]).toEqual([true, true, false]);
+    await form.getByLabel('Path').fill('/status');
+    await form.getByLabel('Upstream URL').fill('https://api.example.com/status');
+    await form.getByLabel('Price (USD)').fill('0');
+    for (const method of ['GET', 'HEAD', 'PUT'])
+      await form.getByRole('checkbox', { name: method, exact: true }).click();
+    await expectAccessible(page);
+    await form.getByRole('button', { name: 'Create endpoint' }).click();
+    const preview = page.getByRole('dialog', { name: 'Buyer preview' });
+    await preview.getByText('This endpoint is free').waitFor();
+    await preview.getByText(`curl -i -X POST '${app.url}/gateway/${projectId}/status'`).waitFor();
+    expect(await preview.getByText('402 Payment Required').count()).toBe(0);
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    const row = page.getByRole('row').filter({ hasText: '/status' });
+    await row.getByText('Free', { exact: true }).waitFor();
+    await row.getByText('POST, PUT', { exact: true }).waitFor();
+
+    await row.getByRole('button', { name: '/status', exact: true }).click();
+    const change = page.getByRole('dialog', { name: 'Edit endpoint' });
+    for (const method of ['POST', 'PUT']) await change.getByRole('checkbox', { name: method, exact: true }).click();
+    await change.getByRole('button', { name: 'Save changes' }).click();
+    await change.getByText('Must have at least one method.').waitFor();
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+      await change.getByRole('checkbox', { name: method, exact: true }).click();
+    await change.getByRole('button', { name: 'Save changes' }).click();
+    await row.getByText('All methods').waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('what agents read about an endpoint is edited as JSON, and the form shows what is invalid', async () => {
+    const page = await open('/endpoints');
+    const { id } = await createEndpoint(alice, base, { path: '/weather', exampleResponse: { city: 'Bern' } });
+    await page.reload();
+    await page.getByRole('button', { name: 'Actions for /weather' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    expect(JSON.parse(await page.getByLabel('Example response').inputValue())).toEqual({ city: 'Bern' });
+    await page.getByLabel('Input schema').fill('{"query":');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Invalid JSON.').waitFor();
+    await page.getByLabel('Input schema').fill('{"query": {"type": "object", "properties": {"city": 1}}}');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('query.properties.city: Must be an object.').waitFor();
+    await expectAccessible(page);
+
+    await page.getByLabel('Input schema').fill('{"query": {"type": "object"}}');
+    await page.getByLabel('Example response').fill('');
+    await page.getByLabel('Media type').fill('text/csv');
+    await page.getByRole('combobox', { name: 'Tags' }).fill('weather');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await alice.rest('GET', `${base}/endpoints/${id}`)).body).toMatchObject({
+      ...{ inputSchema: { query: { type: 'object' } }, exampleResponse: null, mimeType: 'text/csv', tags: ['weather'] },
+    });
+    expect(page.complaints).toEqual([]);
+  });
+
   test('the overview lists the next steps until all are done', async () => {
     const page = await open('');
     const steps = page.getByRole('region', { name: 'Next steps' });
     await expect.poll(() => steps.getByRole('img', { name: 'To do' }).count()).toBe(3);
+    await page
+      .getByRole('img', { name: /^Revenue/ })
+      .getByText('$0.00', { exact: true })
+      .waitFor();
     await createEndpoint(alice, base, { path: '/weather' });
     await page.reload();
     await steps.getByText(`curl -i '${app.url}/gateway/${projectId}/weather'`).waitFor();
@@ -102,7 +173,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     const payment = await settled(ledger.ledger, newPayment(projectId, { amountAtomic: 1_250_000n }));
     await page.getByText('$1.25').first().waitFor();
     await expectAccessible(page);
-    await page.getByRole('link', { name: `Payment ${payment.id}, SETTLED` }).click();
+    await page.getByRole('link', { name: `Payment ${payment.id}, Settled` }).click();
     const transaction = page.getByRole('link', { name: payment.transactionHash! });
     expect(await transaction.getAttribute('href')).toBe(`https://sepolia.basescan.org/tx/${payment.transactionHash}`);
     await expectAccessible(page);
@@ -118,6 +189,37 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test('every card and row of the overview links to the list of the items that it counts', async () => {
+    const page = await open('');
+    const { id: endpointId } = await createEndpoint(alice, base, { path: '/weather' });
+    const payment = await settled(ledger.ledger, newPayment(projectId, { endpointId, amountAtomic: 1_250_000n }));
+    await settled(ledger.ledger, newPayment(projectId, { amountAtomic: 500_000n }));
+    const overview = page.url();
+    const ways: [string | RegExp, RegExp, string][] = [
+      ['Revenue', /payments\?status=SETTLED&from=/, '2'],
+      ['Payment success rate', /payments\?from=/, '2'],
+      ['Payments for /weather', new RegExp(`payments\\?status=SETTLED&endpointId=${endpointId}&from=`), '1'],
+      [/^Payments from 0x/, new RegExp(`payments\\?status=SETTLED&customerId=${payment.customerId}&from=`), '1'],
+      ['Delivery success rate', /deliveries\?from=/, ''],
+    ];
+    for (const [name, address, count] of ways) {
+      await page.goto(overview);
+      const link = typeof name === 'string' ? { name, exact: true } : { name };
+      await page.getByRole('main').getByRole('link', link).first().click();
+      await page.waitForURL(address);
+      if (count) await expect.poll(() => page.getByRole('definition').nth(1).innerText()).toBe(count);
+    }
+    await page.goto(overview);
+    await expectAccessible(page);
+    await page.getByRole('main').getByRole('link', { name: 'Customers', exact: true }).click();
+    await page.waitForURL(/customers\?from=/);
+    await expect.poll(() => page.getByRole('definition').allInnerTexts()).toEqual(['2', '2', '$1.75']);
+    await page.getByLabel('Spent at least (USD)').fill('1');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('definition').allInnerTexts()).toEqual(['1', '1', '$1.25']);
+    expect(page.complaints).toEqual([]);
+  });
+
   test('the limits page shows the remaining requests and the connectors in use', async () => {
     const page = await open('/limits');
     await createConnector(alice, base);
@@ -129,7 +231,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('a changed wallet or gateway host is saved only after the user types the new value', async () => {
+  test('a changed wallet or custom domain is saved only after the user types the new value', async () => {
     const page = await open('/settings');
     const wallet = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
     const project = async () =>
@@ -155,9 +257,9 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(await project()).toMatchObject({ name: 'Climate', walletAddress: wallet });
     await expect.poll(() => page.getByLabel('Wallet address').inputValue()).toBe(wallet);
 
-    const both = page.getByRole('dialog', { name: 'Change wallet and gateway host' });
+    const both = page.getByRole('dialog', { name: 'Change wallet and custom domain' });
     await page.getByLabel('Wallet address').fill(WALLET);
-    await page.getByLabel('Gateway host').fill('pay.climate.example');
+    await page.getByRole('textbox', { name: 'Custom domain' }).fill('pay.climate.example');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await both.getByRole('textbox').nth(0).fill(WALLET);
     expect(await both.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true);
@@ -166,9 +268,9 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await expect.poll(project).toMatchObject({ walletAddress: WALLET, gatewayHost: 'pay.climate.example' });
 
     await both.waitFor({ state: 'detached' });
-    await page.getByLabel('Gateway host').fill('');
+    await page.getByRole('textbox', { name: 'Custom domain' }).fill('');
     await page.getByRole('button', { name: 'Save changes' }).click();
-    const removal = page.getByRole('dialog', { name: 'Change gateway host' });
+    const removal = page.getByRole('dialog', { name: 'Change custom domain' });
     await removal.getByText('reserved for your account for 30 days').waitFor();
     await removal.getByLabel('Type pay.climate.example to confirm').fill('pay.climate.example');
     await removal.getByRole('button', { name: 'Change' }).click();

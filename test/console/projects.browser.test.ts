@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { WALLET } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openTab, signIn } from './browser.ts';
+import { createProject, WALLET } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab, signIn } from './browser.ts';
+import { layoutFaults } from './layout.ts';
 
 describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   let app: TestApp;
@@ -40,6 +41,19 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test('on a phone, the development sign-in shows the limits of the chosen tier in full', async () => {
+    const page = await openTab(browser);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${app.url}/console/`);
+    await page.getByText('300 requests per minute, 5 connectors', { exact: true }).waitFor();
+    await page.getByLabel('Tier').selectOption('Business');
+    const limits = page.getByText('1,000 requests per minute, 15 connectors', { exact: true });
+    await limits.waitFor();
+    expect(await limits.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    expect(await layoutFaults(page)).toEqual([]);
+    await page.close();
+  });
+
   test('a second user who signs in to the same tab doesn’t see the first user’s project', async () => {
     const page = await openTab(browser);
     await signIn(page, app, 'bert');
@@ -56,6 +70,37 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     expect(page.url()).toBe(place);
     await page.getByRole('link', { name: 'All projects', exact: true }).click();
     await page.getByText('Create your first project').waitFor();
+  });
+
+  test('the page of a project that can’t be seen says who is signed in and what to do', async () => {
+    const page = await openTab(browser);
+    await signIn(page, app, 'erik', '/console/projects/proj_00000000000000000000000000/payments');
+    await page.getByText('You’re signed in as erik.').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Project' }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Your invitations' }).click();
+    await page.waitForURL('**/console/invitations');
+    await page.goBack();
+    await page.getByRole('button', { name: 'Use another account' }).click();
+    await page.getByLabel('Name').waitFor();
+  });
+
+  test('without a connection, the console says so, and continues once the server responds', async () => {
+    const page = await openTab(browser, {});
+    const user = await app.user('frida');
+    const { id } = await createProject(user, { name: 'Far away' });
+    await page.route('**/graphql', (route) => route.abort());
+    await openSignedIn(page, app, user.token, `/console/projects/${id}/settings`);
+    await page.getByText('The server isn’t responding.').waitFor();
+    await expectAccessible(page);
+    await page.unroute('**/graphql');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('You’re offline').waitFor();
+    await expectAccessible(page);
+    await page.context().setOffline(false);
+    await page.getByText('You’re offline').waitFor({ state: 'detached' });
+    await page.context().close();
   });
 
   test('an expired credential leads to sign-in and back to the same page', async () => {
@@ -92,6 +137,8 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
+    // The link to the page's help comes first.
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'New project' });

@@ -84,8 +84,67 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       expect(await body.getByText('required').count()).toBe(3);
       await body.getByText('"priceUsd": "0.01"').waitFor();
       await page.getByText('IDEMPOTENCY_IN_FLIGHT').waitFor();
-      expect(await page.getByRole('button', { name: 'Try it' }).count()).toBe(0);
       await expectAccessibleInBothSchemes(page);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('a body is checked before it is sent, and a request that changes something needs a confirmation', async () => {
+      const page = await open('/rest/createEndpoint');
+      const body = page.getByRole('textbox', { name: 'Body' });
+      await body.fill('{"path": "/tried", "upstreamUrl": "https://example.com", "priceUsd": 1, "pathh": 2}');
+      const field = page.getByRole('region', { name: 'Request body' });
+      await field.getByText('/priceUsd: Must be a string.').waitFor();
+      const marked = field.locator('.cm-lintRange-error');
+      await expect.poll(() => marked.allInnerTexts()).toEqual(['"priceUsd"', '"pathh"']);
+      const tryIt = page.getByRole('button', { name: 'Try it' });
+      expect(await tryIt.isDisabled()).toBe(true);
+      await page.getByText('Fix the body above first.').waitFor();
+
+      await body.fill('{"path": "/tried", "upstreamUrl": "https://example.com", "priceUsd": "0.01"}');
+      await tryIt.click();
+      const dialog = page.getByRole('dialog', { name: 'Send this request?' });
+      await dialog.getByText(`POST ${app.url}${base}/endpoints`).waitFor();
+      await dialog.getByText('"path": "/tried"').waitFor();
+      await expectAccessibleInBothSchemes(page);
+      const paths = async () =>
+        (await alice.rest<{ data: { path: string }[] }>('GET', `${base}/endpoints`)).body.data.map(({ path }) => path);
+      expect(await paths()).not.toContain('/tried');
+      await dialog.getByRole('button', { name: 'Send POST' }).click();
+      const response = page.getByRole('region', { name: 'Response', exact: true });
+      await response.getByText('201 Created').waitFor();
+      expect(await paths()).toContain('/tried');
+      await field.getByRole('button', { name: 'Reset to the example' }).click();
+      await body.getByText('"/weather/:city"').waitFor();
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('a DELETE requires the user to type the end of the ID', async () => {
+      const { id } = await createWebhook(alice, base, { url: 'https://example.com/deleted' });
+      const page = await open('/rest/deleteWebhook');
+      await page.getByLabel('webhookId').fill(id);
+      await page.getByRole('button', { name: 'Try it' }).click();
+      const send = page.getByRole('button', { name: 'Send DELETE' });
+      await send.waitFor();
+      expect(await send.isDisabled()).toBe(true);
+      await page.getByLabel(`Type ${id.slice(-6)} to confirm`).fill(id.slice(-6));
+      await send.click();
+      await page.getByRole('region', { name: 'Response', exact: true }).getByText('204 No Content').waitFor();
+      await page.getByText('No response body').last().waitFor();
+      expect((await alice.rest('GET', `${base}/webhooks/${id}`)).status).toBe(404);
+    });
+
+    test('a request is shown in other languages with the values that were entered, and the language is remembered', async () => {
+      const page = await open('/rest/listDeliveries');
+      await page.getByRole('textbox', { name: 'status' }).fill('FAILED, SKIPPED');
+      const command = page.getByRole('region', { name: 'Request', exact: true }).locator('pre').first();
+      await page.getByText('Python', { exact: true }).click();
+      expect(await command.innerText()).toContain('"status": ["FAILED", "SKIPPED"],');
+      await page.getByText('Go', { exact: true }).click();
+      expect(await command.innerText()).toContain('status=FAILED&status=SKIPPED');
+      await page.getByText('TypeScript', { exact: true }).click();
+      await expectAccessibleInBothSchemes(page);
+      await page.goto(`${app.url}/console/projects/${projectId}/rest/getProject`);
+      await command.getByText(`tollgate.projects.get('${projectId}')`).waitFor();
       expect(page.complaints).toEqual([]);
     });
 
@@ -97,6 +156,26 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await page.getByText('eventTypes', { exact: true }).waitFor();
       await page.goto(`${app.url}/console/projects/${projectId}/rest/noSuchOperation`);
       await page.getByText('Operation not found').waitFor();
+    });
+
+    test('the list of operations opens at the operation in the URL', async () => {
+      const page = await open('/rest/createEndpoint');
+      const link = page.getByRole('navigation', { name: 'Operations' }).locator('[aria-current=page]');
+      await expect.poll(async () => (await link.boundingBox())?.y).toBeLessThan(page.viewportSize()!.height);
+      expect(await page.evaluate('window.scrollY')).toBe(0);
+    });
+
+    test('on a phone, an operation is shown instead of the long list, and a link leads back to it', async () => {
+      const page = await open('/rest/createEndpoint');
+      const list = page.getByRole('navigation', { name: 'Operations' });
+      await list.waitFor();
+      await page.setViewportSize({ width: 390, height: 844 });
+      await list.waitFor({ state: 'hidden' });
+      const title = page.getByRole('heading', { name: 'Create an endpoint' });
+      expect((await title.boundingBox())!.y).toBeLessThan(844);
+      await page.getByRole('link', { name: 'All operations' }).click();
+      await list.waitFor();
+      await page.setViewportSize({ width: 1360, height: 860 });
     });
   });
 
@@ -122,6 +201,84 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await result.getByText('Cannot query field').waitFor();
       await expectAccessibleInBothSchemes(page);
       expect(await page.content()).not.toContain(alice.token);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('the editor suggests fields with their documentation, marks mistakes, and opens the type at the cursor', async () => {
+      const page = await open('/graphql');
+      await page.getByRole('heading', { name: 'Query', exact: true }).waitFor();
+      const operation = page.getByRole('textbox', { name: 'Operation' });
+      await operation.fill('query A($projectId: ID!) { project(id: $projectId) { wall } }');
+      for (let left = 0; left < ' } }'.length; left += 1) await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('Control+Space');
+      await page.getByRole('option', { name: /^walletAddress/ }).waitFor();
+      await page.locator('.cm-completionInfo').getByText('EVM wallet').waitFor();
+      await expectAccessibleInBothSchemes(page);
+      await page.keyboard.press('Enter');
+      await operation.getByText('walletAddress').waitFor();
+
+      await operation.fill('{ viewer { tierr } }');
+      const mistake = page.locator('.cm-lintRange-error').first();
+      await mistake.hover();
+      await page.getByText('Cannot query field "tierr" on type "Viewer"').waitFor();
+      await expectAccessibleInBothSchemes(page);
+
+      await operation.fill('{ viewer { limits { requestsPerMinute } } }');
+      await operation.getByText('limits').hover();
+      await page.locator('.cm-hover').getByText('Viewer.limits').waitFor();
+      await operation.getByText('limits').click();
+      await page.keyboard.press('F12');
+      await page.waitForURL('**/graphql/AccountLimits');
+      // Opening a type keeps the text in the editor.
+      await operation.getByText('requestsPerMinute').waitFor();
+
+      await operation.fill('query A($projectId: ID!) { project(id: $projectId) { name } }');
+      await page.getByRole('textbox', { name: 'Variables' }).fill('{"projectId": {}}');
+      await page.locator('.cm-lintRange-error', { hasText: 'projectId' }).hover();
+      await page.getByText('Variable "$projectId" got invalid value {}').waitFor();
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('the operation at the cursor runs, and is in the history after a reload', async () => {
+      const page = await open('/graphql');
+      const operation = page.getByRole('textbox', { name: 'Operation' });
+      const result = page.getByRole('region', { name: 'Result' });
+      await operation.fill('query First { viewer { tier } } query Second { viewer { email } }');
+      await page.getByText('Runs Second, the operation at the cursor.').waitFor();
+      await page.keyboard.press('Control+Enter');
+      await result.getByText('"email": null').waitFor();
+      await page.keyboard.press('Control+Home');
+      await page.getByText('Runs First, the operation at the cursor.').waitFor();
+      await page.reload();
+      await page.getByRole('button', { name: 'History' }).click();
+      await page.getByRole('menuitem', { name: 'First, Second' }).click();
+      await operation.getByText('query First').waitFor();
+      await page.getByRole('button', { name: 'Prettify' }).click();
+      await operation.getByText('query Second {', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'History' }).click();
+      await page.getByRole('menuitem', { name: 'Clear the history' }).click();
+      expect(await page.getByRole('button', { name: 'History' }).isDisabled()).toBe(true);
+      expect(page.complaints).toEqual([]);
+    });
+
+    test('a copied link opens the same operation without running it, and the curl command is copied', async () => {
+      const page = await openTab(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+      await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/graphql`);
+      const operation = page.getByRole('textbox', { name: 'Operation' });
+      await operation.fill('mutation Shared { deleteProject(input: { id: "proj_1" }) { id } }');
+      await page.getByRole('button', { name: 'Copy link' }).click();
+      await page.getByText('Copied the link').waitFor();
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      await page.getByRole('button', { name: 'Copy as cURL' }).click();
+      await page.getByText('Copied the curl command').waitFor();
+      const command = await page.evaluate(() => navigator.clipboard.readText());
+      expect(command).toContain(`curl -sS '${app.url}/graphql'`);
+      expect(command).not.toContain(alice.token);
+
+      await page.goto(`${app.url}/console/`);
+      await page.goto(link);
+      await operation.getByText('mutation Shared').waitFor();
+      await page.getByText('Run a query to see the result.').waitFor();
       expect(page.complaints).toEqual([]);
     });
 

@@ -42,7 +42,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     return { projectId, webhook, arrived };
   }
   const choose = async (page: Page, field: string, option: string) => {
-    // If values are selected, the field's frame takes the click, as it does for a user.
+    // If values are selected, the click goes to the field's frame, as a user's click does.
     await page.getByRole('dialog').getByRole('combobox', { name: field }).click({ force: true });
     await page.getByRole('option', { name: option }).click();
     await page.getByRole('dialog').getByRole('heading', { name: 'Replay deliveries' }).click();
@@ -52,7 +52,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     const { projectId, arrived } = await deliver('/all');
     const first = arrived().map(({ headers }) => headers['webhook-id']);
     const page = await openTab(browser);
-    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries?type=PAYMENT_SETTLED`);
+    await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries?eventType=PAYMENT_SETTLED`);
     await page.getByRole('button', { name: 'Replay deliveries' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
     await choose(page, 'Status', 'Failed');
@@ -84,7 +84,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     await page.getByRole('menuitem', { name: 'Replay deliveries' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
     await expect.poll(() => dialog.getByRole('combobox', { name: 'Destination' }).inputValue()).toContain('/some');
-    await dialog.getByLabel('Rate (deliveries per second)').fill('1');
+    await dialog.getByLabel('Deliveries per second').fill('1');
     await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByRole('button', { name: `Replay ${COUNT + 1} deliveries` }).click();
     await page.getByText(new RegExp(`^[1-9]\\d? of ${COUNT + 1}$`)).waitFor();
@@ -107,10 +107,10 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     // Half an hour from now in Tokyo. If the page used UTC or this machine's clock, it would be off by hours.
     const local = (minutes: number) =>
       new Date(Date.now() + 9 * 3_600_000 + minutes * 60_000).toISOString().slice(0, 16);
-    await dialog.getByLabel('Created after').fill(local(-30));
+    await dialog.getByLabel('Created from').fill(local(-30));
     await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByText(`${COUNT + 1} deliveries match`).waitFor();
-    await dialog.getByLabel('Created after').fill(local(30));
+    await dialog.getByLabel('Created from').fill(local(30));
     await dialog.getByRole('button', { name: 'Count deliveries' }).click();
     await dialog.getByText('No matching deliveries').waitFor();
 

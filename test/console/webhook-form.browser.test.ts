@@ -1,37 +1,12 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createProject, createWebhook, type Resource } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { describe, expect, test } from 'vitest';
+import { createWebhook, type Resource } from '../support/resources.ts';
+import { type ConsolePage, executablePath, expectAccessible } from './browser.ts';
+import { useDestinationStage } from './destination-stage.ts';
 
 describe.skipIf(!executablePath)('the webhook form of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
-  let receiver: Receiver;
-  let alice: TestUser;
-  let base: string;
-
-  beforeAll(async () => {
-    receiver = await startReceiver();
-    app = await startTestApp();
-    browser = await launchBrowser();
-    alice = await app.user('alice');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-    await receiver?.close();
-  });
-
-  async function open(fields?: Record<string, unknown>) {
-    const project = await createProject(alice);
-    base = project.base;
-    if (fields) await createWebhook(alice, base, fields);
-    const page = await openTab(browser);
-    await openSignedIn(page, app, alice.token, `/console/projects/${project.id}/webhooks`);
-    return page;
-  }
+  const stage = useDestinationStage();
+  const openWith = (fields: Record<string, unknown>) =>
+    stage.open('/webhooks', (base) => createWebhook(stage.alice, base, fields));
 
   async function choose(page: ConsolePage, label: string, option: RegExp) {
     await page.getByRole('combobox', { name: label }).click();
@@ -39,12 +14,12 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
   }
 
   const webhook = async () =>
-    (await alice.rest<{ data: Resource[] }>('GET', `${base}/webhooks`)).body.data[0] as Resource;
+    (await stage.alice.rest<{ data: Resource[] }>('GET', `${stage.base}/webhooks`)).body.data[0] as Resource;
 
   test('sets headers, authentication, timeout, and retry schedule, and never shows a secret again', async () => {
-    const page = await open();
+    const page = await stage.open('/webhooks');
     await page.getByRole('button', { name: 'Add webhook' }).first().click();
-    await page.getByLabel('URL').fill(`${receiver.url}/hook`);
+    await page.getByLabel('URL').fill(`${stage.receiver.url}/hook`);
     await choose(page, 'Authentication', /^User name/);
     await page.getByLabel('User name').fill('tollgate');
     await page.getByLabel('Password').fill('correct horse battery');
@@ -77,7 +52,7 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
     expect(await webhook()).toMatchObject({ headers, authentication, timeoutSeconds: 20, retrySchedule: 'SHORT' });
 
     // Saving the masks keeps the secrets.
-    await page.getByRole('button', { name: `${receiver.url}/hook`, exact: true }).click();
+    await page.getByRole('button', { name: `${stage.receiver.url}/hook`, exact: true }).click();
     await expect.poll(() => page.getByLabel('Password').inputValue()).toBe('••••tery');
     expect(await page.getByLabel('Header 2 value').inputValue()).toBe('••••mine');
     await page.getByLabel('User name').fill('tollgate-2');
@@ -87,10 +62,10 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
       .toMatchObject({ headers, authentication: { ...authentication, username: 'tollgate-2' } });
     expect(await page.content()).not.toMatch(/correct horse battery|the-key-of-mine/);
 
-    await page.getByRole('button', { name: `Actions for ${receiver.url}/hook` }).click();
+    await page.getByRole('button', { name: `Actions for ${stage.receiver.url}/hook` }).click();
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
-    await expect.poll(() => receiver.requests.length).toBe(1);
-    expect(receiver.requests[0]!.headers).toMatchObject({
+    await expect.poll(() => stage.receiver.requests.length).toBe(1);
+    expect(stage.receiver.requests[0]!.headers).toMatchObject({
       ...{ 'x-stage': 'test', 'x-key': 'the-key-of-mine' },
       authorization: `Basic ${btoa('tollgate-2:correct horse battery')}`,
     });
@@ -98,14 +73,14 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
   });
 
   test('asks for the secrets again when the URL changes', async () => {
-    const url = `${receiver.url}/before`;
-    const page = await open({
+    const url = `${stage.receiver.url}/before`;
+    const page = await openWith({
       ...{ url, headers: [{ name: 'X-Key', value: 'the-key-of-mine' }] },
       authentication: { type: 'BEARER', token: 'token-0123456789' },
     });
     await page.getByRole('button', { name: url, exact: true }).click();
-    await page.getByLabel('URL').fill(`${receiver.url}/after`);
-    await page.getByText('Enter these again to confirm that the new address may receive them: X-Key, Token.').waitFor();
+    await page.getByLabel('URL').fill(`${stage.receiver.url}/after`);
+    await page.getByText('Enter these again so they can be sent to the new address: X-Key, Token.').waitFor();
     await page.getByRole('button', { name: 'Save changes' }).click();
     for (const label of ['Header 1 value', 'Token']) {
       await expect.poll(() => page.getByRole('textbox', { name: label }).getAttribute('aria-invalid')).toBe('true');
@@ -115,15 +90,15 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
     await page.getByRole('textbox', { name: 'Token' }).fill('token-another');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await expect.poll(webhook).toMatchObject({
-      ...{ url: `${receiver.url}/after`, headers: [{ name: 'X-Key', value: '••••mine' }] },
+      ...{ url: `${stage.receiver.url}/after`, headers: [{ name: 'X-Key', value: '••••mine' }] },
       authentication: { type: 'BEARER', token: '••••ther' },
     });
     expect(page.complaints).toEqual([]);
   });
 
   test('changes the type of authentication, and removes headers and authentication', async () => {
-    const url = `${receiver.url}/changed`;
-    const page = await open({
+    const url = `${stage.receiver.url}/changed`;
+    const page = await openWith({
       ...{ url, headers: [{ name: 'X-Key', value: 'the-key-of-mine' }] },
       authentication: { type: 'BEARER', token: 'token-0123456789' },
     });

@@ -1,4 +1,4 @@
-/** A process that applies the migrations of a directory to a database and prints the names of those it applied. */
+/** A process that applies the migrations in a directory to a database and prints the names of the applied ones. */
 import pino from 'pino';
 import { applyMigrations } from '../../src/database/migrations.ts';
 

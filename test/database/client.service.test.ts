@@ -26,7 +26,7 @@ async function endConnection(pid: number): Promise<void> {
   await client.end();
 }
 
-test('Prisma and direct statements share one pool, whose connections are named and have timeouts', async () => {
+test('Prisma and direct statements share one pool of connections that have names and timeouts', async () => {
   const settings = `SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
     current_setting('lock_timeout') AS lock, current_setting('idle_in_transaction_session_timeout') AS idle`;
   const expected = [{ name: 'tollgate', statement: '15s', lock: '10s', idle: '15s' }];

@@ -13,13 +13,24 @@ test("the clock matches the database's clock to within a round trip", async () =
   const before = clock.now();
   const { rows } = await pool.query('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS "now"');
   const after = clock.now();
-  // A measurement can be off by half of its round trip.
+  // A measurement can be off by half its round trip.
   const slack = 50;
   expect(rows[0].now).toBeGreaterThan(before - slack);
   expect(rows[0].now).toBeLessThan(after + slack);
   clock.close();
   await pool.end();
   await database.drop();
+});
+
+test('the clock follows the database’s clock if it differs after a failover', async () => {
+  let aheadMilliseconds = 0;
+  const pool = { query: async () => ({ rows: [{ now: Date.now() + aheadMilliseconds }] }) };
+  const clock = await openDatabaseClock(pool as unknown as pg.Pool, log);
+  const differenceSeconds = () => Math.round((clock.now() - Date.now()) / 1000);
+  expect(differenceSeconds()).toBe(0);
+  aheadMilliseconds = 40_000;
+  await expect.poll(differenceSeconds, { timeout: 30_000 }).toBe(40);
+  clock.close();
 });
 
 test('opening the clock fails if the database does not respond', async () => {

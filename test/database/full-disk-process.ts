@@ -7,8 +7,8 @@ import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { createReadiness } from '../../src/database/readiness.ts';
 
 /**
- * Fills the disk that holds a database. Prints what readiness and a read find before the disk is full, while it is
- * full, and afterward. The argument is a directory on a disk that may be filled.
+ * Fills the disk that holds a database. Prints the results of the readiness check and of a read before the disk is
+ * full, while it is full, and afterward. The argument is a directory on a disk that may be filled.
  */
 const disk = process.argv[2]!;
 const log = pino({ level: 'silent' });
@@ -47,7 +47,7 @@ console.log(JSON.stringify({ before, full, after }));
 
 async function fill(path: string): Promise<void> {
   const file = await open(path, 'w');
-  // The chunks get smaller and smaller, so that no space is left.
+  // The chunks get smaller and smaller, until no space is left.
   for (let bytes = 1 << 20; bytes >= 1; bytes = bytes >> 1) {
     await appendUntilRefused(file, Buffer.alloc(bytes));
   }

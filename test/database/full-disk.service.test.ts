@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 
-// A small disk in a separate mount namespace, which ends with the process.
+// A small disk in a separate mount namespace, which disappears when the process ends.
 const disk = mkdtempSync(join(tmpdir(), 'tollgate-disk-'));
 const MOUNT = 'mount -t tmpfs -o size=160m,mode=755 tmpfs "$0"';
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', MOUNT, disk]).status === 0;

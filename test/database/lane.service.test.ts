@@ -131,11 +131,11 @@ describe('a lane', () => {
       count = await double({ id: 1 });
     });
     expect({ count, roundTrips }).toEqual({ count: 4, roundTrips: 2 });
-    // Items that are written alone use the pool, whose connections don't have this mode.
+    // Items that are written alone use the pool, and its connections don't have this mode.
     expect(await double({ id: 1, bytes: 10_000_000 })).toBe(6);
   });
 
-  test("doesn't make anyone wait for an item whose row is locked", async () => {
+  test("doesn't make other items wait for an item with a locked row", async () => {
     const holder = await db.pool.connect();
     await holder.query('BEGIN');
     await holder.query('SELECT FROM "Counter" WHERE "id" = 1 FOR UPDATE');
@@ -160,7 +160,7 @@ describe('a lane', () => {
     expect(await count({ id: 1 })).toBe(3);
   });
 
-  test("doesn't leave behind an item that arrives while the last batch is ending", async () => {
+  test('still writes an item that arrives while the last batch is ending', async () => {
     const count = lane.step(counting);
     const chain = async (id: number) => {
       for (let n = 0; n < 50; n++) await count({ id });

@@ -40,7 +40,7 @@ const eventData = `{"endpointId":"ep_1","path":"/w","upstreamUrl":${JSON.stringi
 let database: TestDatabase;
 let sql: pg.Client;
 
-/** Stores rows as a version from before the migration did. */
+/** Stores rows the way earlier versions did, before the migration. */
 async function fill(): Promise<void> {
   await sql.query(`INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_1', 'i', 's')`);
   await sql.query(
@@ -76,7 +76,7 @@ async function fill(): Promise<void> {
   ];
   const headers = JSON.stringify({ location: pathname + search, 'x-echo': `"a/b${cores.webhook}"` });
   await attempt(1, deliveries.webhook, webhookUrl, `${echoed.join(' ')} ${eventData}`, headers);
-  // An attempt from the time before requests were stored.
+  // An attempt from before requests were stored.
   await attempt(2, deliveries.webhook, null, webhookUrl, null);
   await attempt(1, deliveries.connector, 'https://hooks.example.com/services/•/B0?wait=true', eventData, '{"a":"b"}');
   for (const url of [...SHOWN, ...fc.sample(urls, { numRuns: 2_000, seed: 7 })]) {

@@ -52,7 +52,7 @@ async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
 
 const apply = () => applyMigrations(database.url, directory, log);
 
-test('migrations, including those with function bodies, are applied once each, in the order of their names', async () => {
+test('migrations, including those with function bodies, are each applied once, in the order of their names', async () => {
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
   expect(await apply()).toEqual({ applied: [FIRST, SECOND] });
@@ -77,7 +77,7 @@ test('applied migrations are recorded the way `prisma migrate` records them', as
   });
 });
 
-test('five processes that start at once apply each migration once', async () => {
+test('five processes that start at the same time apply each migration once', async () => {
   await writeMigration(FIRST, `${TWO_STATEMENTS_AND_A_BODY} SELECT pg_sleep(0.2);`);
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   const processes = Array.from({ length: 5 }, () =>
@@ -132,6 +132,65 @@ test('a database that is newer than this version is left unchanged, with a warni
   const write = vi.fn();
   expect(await applyMigrations(database.url, directory, pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
   expect(write.mock.calls.join()).toContain(SECOND);
+});
+
+test('a migration yields to transactions that hold locks, and is applied after they end', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await apply();
+  await writeMigration(SECOND, 'ALTER TABLE note ADD COLUMN text TEXT');
+  const write = vi.fn();
+  const backup = await pool.connect();
+  try {
+    await backup.query('BEGIN; SELECT * FROM note');
+    const applying = applyMigrations(database.url, directory, pino({ level: 'warn' }, { write }));
+    await expect.poll(() => write.mock.calls.join()).toContain(SECOND);
+    // Without the limit, this would wait behind the migration until the backup ends.
+    expect(await rowsOf('SELECT number FROM note')).toEqual([]);
+    await backup.query('COMMIT');
+    expect(await applying).toEqual({ applied: [SECOND] });
+  } finally {
+    backup.release();
+  }
+});
+
+test('a prepared statement works again after a migration changed its result, because its connection is replaced', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
+  await apply();
+  const older = new pg.Pool({ connectionString: database.url, application_name: 'tollgate', max: 2 });
+  older.on('error', () => {});
+  try {
+    const read = { name: 'read', text: 'SELECT * FROM note' };
+    const [idle, busy] = [await older.connect(), await older.connect()];
+    await idle.query(read);
+    await busy.query(read);
+    await busy.query('BEGIN');
+    idle.release();
+    await writeMigration(SECOND, 'ALTER TABLE note ADD COLUMN text TEXT');
+    const applying = apply();
+    await expect.poll(() => older.idleCount).toBe(0);
+    // A transaction isn't interrupted.
+    expect((await busy.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await busy.query('COMMIT');
+    busy.release();
+    await applying;
+    await expect.poll(() => older.totalCount).toBe(0);
+    const { fields } = await older.query(read);
+    expect(fields.map(({ name }) => name)).toEqual(['number', 'text']);
+  } finally {
+    await older.end();
+  }
+});
+
+test('a migration that was ended by a deadlock is applied again', async () => {
+  await writeMigration(FIRST, 'CREATE SEQUENCE tries');
+  await apply();
+  // Sequences aren't rolled back.
+  await writeMigration(
+    SECOND,
+    "DO $$ BEGIN IF nextval('tries') < 3 THEN RAISE SQLSTATE '40P01'; END IF; END $$; CREATE TABLE note (number INTEGER)",
+  );
+  expect(await apply()).toEqual({ applied: [SECOND] });
+  expect(await rowsOf('SELECT last_value::int FROM tries')).toEqual([{ last_value: 3 }]);
 });
 
 test("a run's lock is released when the run ends", async () => {

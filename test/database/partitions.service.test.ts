@@ -66,7 +66,7 @@ async function addHistory(daysAgo: number, { status = 'SUCCEEDED', eventDaysAgo 
   return { eventId, deliveryId };
 }
 
-/** `newId` only returns growing IDs of the current time, so this replaces the time. */
+/** `newId` returns only increasing IDs for the current time, so this function replaces the time in a new ID. */
 function idDaysAgo(type: 'Event' | 'Delivery', days: number): string {
   const milliseconds = BigInt(Math.floor(Date.now() - days * DAY));
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -87,7 +87,7 @@ const idsOf = async (table: string, column = 'id'): Promise<string[]> =>
   (await pool.query(`SELECT "${column}" AS id FROM "${table}" ORDER BY 1`)).rows.map(({ id }) => id);
 const isEmpty = async (table: string) => (await pool.query(`SELECT FROM "${table}" LIMIT 1`)).rowCount === 0;
 
-/** Gives the database partitions for `days` days of history. */
+/** Creates partitions for `days` days of history. */
 async function withPartitionsOf(days: number): Promise<void> {
   // The first partition ends this week. Shorten it so that older weeks get their own partitions.
   for (const parent of PARENTS) await pool.query(`DROP TABLE "${parent}_initial"`);
@@ -181,7 +181,7 @@ test('dropping a partition during a long read does not block other reads, and fi
   const reader = await pool.connect();
   await reader.query('BEGIN; SELECT count(*) FROM "Attempt"');
   const round = keepPartitions({ pool, log, retentionDays: 30 });
-  // While the drop is retried, other reads wait for no longer than its lock timeout.
+  // While the drop is retried, other reads wait no longer than its lock timeout.
   for (let count = 0; count < 5; count++) {
     await pool.query(`SET statement_timeout = '3s'; SELECT count(*) FROM "Attempt"`);
   }
@@ -215,7 +215,7 @@ test('existing tables become the first partition with all their rows', async () 
   };
   await apply(names.slice(0, partitions));
   await addProject();
-  // The last one comes from a machine whose clock is ahead.
+  // The last one comes from a machine with a fast clock.
   const rows = [await addHistory(400), await addHistory(3), await addHistory(-20)];
   await apply(names.slice(partitions));
 

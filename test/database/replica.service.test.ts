@@ -5,7 +5,9 @@ import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
 import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
-import { MAX_LAG_MILLISECONDS, openReplica } from '../../src/database/replica.ts';
+import { MAX_LAG_MILLISECONDS, openReplica, REPLICA_CONNECTIONS_PER_ACCOUNT } from '../../src/database/replica.ts';
+import { createAccountTurns } from '../../src/limits/turns.ts';
+import { startOperation } from '../../src/operation.ts';
 import { startTestApp } from '../support/app.ts';
 import { runOnServer } from '../support/database.ts';
 import { databaseUrl } from '../support/database-url.ts';
@@ -14,7 +16,7 @@ import { type Standby, startStandby } from '../support/standby.ts';
 
 const DATABASE = 'tollgate';
 const log = pino({ level: 'silent' });
-/** Longer than it takes until a replica counts as too far behind. */
+/** Longer than the maximum lag at which a replica may still be used. */
 const BEHIND = { timeout: MAX_LAG_MILLISECONDS + 10_000 };
 
 let primary: EmbeddedPostgres;
@@ -36,23 +38,29 @@ afterAll(async () => {
   await primary?.stop();
 });
 
+/** Opens a replica as the `api` role does. */
+function open(replicaUrl: string, logger: pino.Logger): ReturnType<typeof openReplica> {
+  const turns = createAccountTurns({ perAccount: REPLICA_CONNECTIONS_PER_ACCOUNT, perProcess: Infinity });
+  return openReplica({ db, url: replicaUrl, log: logger, turns });
+}
+
 describe('statistics', () => {
   const write = vi.fn();
   let replica: ReturnType<typeof openReplica>;
 
   beforeEach(async () => {
     write.mockReset();
-    replica = openReplica({ db, url: standby.urlOf(DATABASE), log: pino({ level: 'info' }, { write }) });
+    replica = open(standby.urlOf(DATABASE), pino({ level: 'info' }, { write }));
     await expect.poll(source).toBe('standby');
   });
   afterEach(() => replica.close());
 
-  /** Which server returns statistics. */
+  /** Returns the server that statistics are read from. */
   async function source(): Promise<string> {
     const [row] = await replica.$queryRaw<[{ isStandby: boolean }]>`SELECT pg_is_in_recovery() AS "isStandby"`;
     return row.isStandby ? 'standby' : 'primary';
   }
-  /** How many milliseconds ago the last transaction that the standby has replayed was committed. */
+  /** Returns how many milliseconds ago the last transaction replayed by the standby was committed. */
   async function silence(): Promise<number> {
     const [row] = await replica.$queryRaw<[{ milliseconds: number }]>`
       SELECT coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float8 * 1000
@@ -95,11 +103,61 @@ describe('statistics', () => {
     expect(logged()).not.toContain('primary');
   });
 
-  test('that the standby fails to return come from the primary server', async () => {
+  test('come from the primary server if the standby fails to return them', async () => {
     await runOnServer(standby.urlOf(DATABASE), 'SELECT pg_wal_replay_pause()');
     await runOnServer(url, 'CREATE TABLE newest (); INSERT INTO newest DEFAULT VALUES');
     expect(await replica.$queryRaw`SELECT count(*)::int AS "count" FROM newest`).toEqual([{ count: 1 }]);
     await runOnServer(standby.urlOf(DATABASE), 'SELECT pg_wal_replay_resume()');
+  });
+});
+
+describe('an account’s reads of statistics', () => {
+  const LOCK = 4711;
+  let replica: ReturnType<typeof openReplica>;
+  let locker: pg.Client;
+  let acquired = 0;
+
+  beforeEach(async () => {
+    replica = open(standby.urlOf(DATABASE), log);
+    await expect.poll(() => readFor('carol', free)).toEqual([{ isStandby: true }]);
+    locker = new pg.Client({ connectionString: standby.urlOf(DATABASE) });
+    await locker.connect();
+    await locker.query(`SELECT pg_advisory_lock(${LOCK})`);
+    acquired = 0;
+    replica.pool.on('acquire', () => acquired++);
+  });
+  afterEach(async () => {
+    await locker.end();
+    await replica.close();
+  });
+
+  const free = () => replica.$queryRaw`SELECT pg_is_in_recovery() AS "isStandby"`;
+  const blocked = () => replica.$queryRaw`
+    SELECT pg_is_in_recovery() AS "isStandby" FROM pg_advisory_xact_lock_shared(${LOCK}::int)`;
+
+  function readFor(accountId: string, read: () => Promise<unknown>): Promise<unknown> {
+    const operation = startOperation(60_000, (job) => job(), accountId);
+    return operation.run(read).finally(operation.end);
+  }
+
+  test('use a quarter of the connections to the standby, and other accounts use the rest', async () => {
+    const reads = Array.from({ length: 8 }, () => readFor('alice', blocked));
+    await expect.poll(() => acquired).toBeGreaterThan(0);
+    expect(await readFor('bob', free)).toEqual([{ isStandby: true }]);
+    expect(acquired).toBe(2);
+    await locker.query(`SELECT pg_advisory_unlock(${LOCK})`);
+    expect((await Promise.all(reads)).flat()).toEqual(Array(8).fill({ isStandby: true }));
+  });
+
+  test('don’t start on any server if the deadline passes while they wait their turn', async () => {
+    const first = readFor('alice', blocked);
+    const late = startOperation(1, (job) => job(), 'alice');
+    const second = late.run(free);
+    await expect(late.over).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await locker.query(`SELECT pg_advisory_unlock(${LOCK})`);
+    await expect(second).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await first).toEqual([{ isStandby: true }]);
+    expect(acquired).toBe(1);
   });
 });
 
@@ -108,7 +166,7 @@ test.each([
   ['another database of a standby', () => standby.urlOf('postgres')],
 ])('statistics never come from %s', async (_title, urlOf) => {
   const write = vi.fn();
-  const replica = openReplica({ db, url: urlOf(), log: pino({ level: 'warn' }, { write }) });
+  const replica = open(urlOf(), pino({ level: 'warn' }, { write }));
   await expect.poll(() => write.mock.calls.join()).toContain('not a standby of this database');
   const [row] = await replica.$queryRaw<[{ name: string }]>`SELECT current_setting('application_name') AS "name"`;
   expect(row.name).toBe('tollgate');
@@ -140,7 +198,7 @@ test('only statistics are read from the replica: a change shows up in every othe
     expect((await user.rest('GET', `${base}/revenue`)).status).toBe(200);
     return scans();
   };
-  await expect.poll(readStatistics).toMatch(/FROM "Delivery"|"RevenueDay"/);
+  await expect.poll(readStatistics).toMatch(/FROM "(Delivery|Payment)"|"RevenueDay"/);
   await sql.end();
   await app.stop();
 });

@@ -67,7 +67,7 @@ test('a connection closed during a statement or transaction means that the datab
   }
 });
 
-test('an error from elsewhere does not mean that the database is unavailable', () => {
+test('an error with another source does not mean that the database is unavailable', () => {
   const endless = new Error('endless');
   endless.cause = endless;
   for (const error of [undefined, null, 'text', new Error('x'), new TypeError('x'), endless, { code: 7 }]) {

@@ -14,7 +14,7 @@ import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-/** A retry schedule without long waits, and without quick retries. */
+/** A retry schedule with no long waits and no quick retries. */
 export const FAST: Partial<DeliverySettings> = {
   retryScheduleSeconds: [0.05, 0.05, 0.05],
   quickRetries: { maxRetries: 0, maxDurationMilliseconds: 1_000, maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
@@ -41,7 +41,7 @@ export async function openStage() {
   const workers = new Set<DeliveryWorker>();
   const ownProjectId = await addProject();
 
-  /** Adds a project of a new account. */
+  /** Adds a project owned by a new account. */
   async function addProject(): Promise<string> {
     const userId = newId('User');
     await insert(pool, 'User', { id: userId, issuer: 'https://id.example', subject: userId });

@@ -35,7 +35,7 @@ const start: Stage['startWorker'] = (...options) => {
   return worker;
 };
 
-/** A pool that can delay matching statements, like a database that is hard to reach. */
+/** A pool that can delay matching statements, as if the connection to the database were slow. */
 function holdUp(statements: RegExp) {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -128,7 +128,7 @@ describe('workers', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  test("tell a project's live feed when its deliveries change", async () => {
+  test("notify a project's live feed when its deliveries change", async () => {
     const receiver = await receive();
     let hints = 0;
     cleanups.push(stage.bus.subscribe(topics.deliveries(stage.projectId), () => hints++));
@@ -151,8 +151,8 @@ describe('workers', () => {
   });
 });
 
-describe('a worker wakes', () => {
-  test('when the bus announces a due delivery', async () => {
+describe('a worker', () => {
+  test('wakes up when the bus announces a due delivery', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 3_600_000 });
@@ -163,7 +163,7 @@ describe('a worker wakes', () => {
     }
   });
 
-  test('when a delivery becomes due', async () => {
+  test('wakes up when a delivery becomes due', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 400) });
@@ -171,7 +171,7 @@ describe('a worker wakes', () => {
     await receiver.waitFor(1);
   });
 
-  test('when one of its own retries becomes due', async () => {
+  test('wakes up when one of its own retries becomes due', async () => {
     const receiver = await receive((_request, _response, index) => ({ statusCode: index === 0 ? 500 : 200 }));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDelivery(webhook.id);
@@ -179,7 +179,7 @@ describe('a worker wakes', () => {
     await succeeded(1);
   });
 
-  test('at every poll interval, even without being notified', async () => {
+  test('wakes up at every poll interval, even without being notified', async () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     start({ pollMilliseconds: 50 });
@@ -234,7 +234,7 @@ test.each([
   },
 );
 
-describe('a claimed delivery that waits for its turn', () => {
+describe('a claimed delivery that is waiting for its turn', () => {
   test('is not sent once its lease may have expired', async () => {
     const { promise, resolve } = Promise.withResolvers<{ statusCode: number }>();
     const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
@@ -247,7 +247,7 @@ describe('a claimed delivery that waits for its turn', () => {
     );
     await receiver.waitFor(1);
     await until(async () => (await stage.countBy('RUNNING')) === 4);
-    // This worker no longer reaches the database, but others do.
+    // This worker can no longer reach the database, but others can.
     held.begin();
     start();
     await succeeded(4);

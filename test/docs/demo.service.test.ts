@@ -8,6 +8,7 @@ import { type DemoUpstream, startDemoUpstream } from '../../src/sandbox/demo-ups
 import type { SandboxFile } from '../../src/sandbox/sandbox.ts';
 import { NETWORK, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { runCli } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { ROOT, readPage } from './pages.ts';
 
@@ -27,12 +28,17 @@ afterAll(async () => {
   await rails?.close();
 });
 
+let sandbox: SandboxFile;
+
+/** Runs a command while the sandbox is running. */
+const tollgate = (...args: string[]) => runCli(args, { DATA_DIR: app.dataDir, PUBLIC_URL: app.url });
+
 test('the demo pays a paid route with the standard client and shows the events', async () => {
   expect(await readPage('README.md')).toContain('\nnpm run demo\n');
   const privateKey = generatePrivateKey();
   const { address } = privateKeyToAccount(privateKey);
   await rails.chain.giveDollars(address, 1_000_000_000n);
-  const sandbox: SandboxFile = {
+  sandbox = {
     network: NETWORK.id,
     asset: NETWORK.asset.address,
     rpcUrl: rails.rpcUrl,
@@ -49,6 +55,9 @@ test('the demo pays a paid route with the standard client and shows the events',
   expect(stdout).toMatch(/GET \S+\/weather → 402/);
   expect(stdout).toMatch(/GET \/weather\?city=Bern → 200/);
   expect(stdout).toMatch(/GET \/broken → 500/);
+  const [, projectId] = /\/console\/projects\/(proj_[0-9A-Za-z-]+)\n*$/.exec(stdout)!;
+  const owner = await app.user('alice');
+  expect(await owner.rest('GET', `/api/projects/${projectId}`)).toMatchObject({ status: 200, body: { name: 'Demo' } });
   expect(
     stdout
       .match(/^ +(payment|customer)\.\w+/gm)
@@ -62,4 +71,24 @@ test('the demo pays a paid route with the standard client and shows the events',
   ]);
   expect(stdout).toContain('revenue 0.012 USD from 2 payments');
   expect(await rails.chain.balanceOf(address)).toBe(1_000_000_000n - 12_000n);
+});
+
+test('with --json, the demo and pay print one JSON document on standard output', async () => {
+  const demo = await tollgate('demo', '--json', '--port', String(await freePort()));
+  expect({ code: demo.code, stderr: demo.stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('402') });
+  const { projectId, ...result } = JSON.parse(demo.stdout);
+  const paid = { status: 200, transaction: expect.stringMatching(/^0x/) };
+  expect(result).toEqual({
+    payments: [
+      { path: '/weather?city=Bern', ...paid },
+      { path: '/quotes/ETH', ...paid },
+      { path: '/broken', status: 500, transaction: null },
+    ],
+    ...{ totalUsd: '0.012', paymentCount: 2 },
+  });
+  const pay = await tollgate('pay', `${app.url}/gateway/${projectId}/weather?city=Bern`, '--json');
+  expect(JSON.parse(pay.stdout)).toMatchObject({ ...paid, body: expect.stringContaining('Bern') });
+  const broken = await tollgate('pay', `${app.url}/gateway/${projectId}/broken`, '--json');
+  expect({ code: broken.code, stdout: JSON.parse(broken.stdout) }).toMatchObject({ code: 1, stdout: { status: 500 } });
+  expect(JSON.parse(broken.stderr)).toMatchObject({ code: 'FAILED', exitCode: 1 });
 });

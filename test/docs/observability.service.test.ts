@@ -21,7 +21,7 @@ const dashboard = JSON.parse(await readPage(DASHBOARD)) as {
 };
 const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** The rows in the tables of metrics, by name. */
+/** The rows in the metrics tables, by name. */
 const documented = new Map(
   Array.from(
     page.matchAll(/^\| `(tollgate_\w+)` \| (\w+) \| (.*?) ?\| (.*) \|$/gm),

@@ -10,6 +10,11 @@ export async function listPages(): Promise<string[]> {
   return [...atTop, ...inDocs.map((path) => join('docs', path))].filter((path) => path.endsWith('.md')).sort();
 }
 
+/** Returns the paths of all images in docs, relative to the root. */
+export async function listImages(): Promise<string[]> {
+  return (await readdir(join(ROOT, 'docs/images'))).map((name) => `docs/images/${name}`).sort();
+}
+
 export async function readPage(path: string): Promise<string> {
   return readFile(join(ROOT, path), 'utf8');
 }
@@ -29,8 +34,21 @@ export function section(page: string, heading: string): string {
   return lines.slice(start, length < 0 ? undefined : start + 1 + length).join('\n');
 }
 
+/** A fenced code block. `info` is what follows the language, such as `no-run`. */
+export type Block = { language: string; info: string; code: string };
+
+/** Returns all code blocks, including blocks in lists, in order and without their indentation. */
+export function allBlocks(text: string): Block[] {
+  const fenced = text.matchAll(/^( *)```([^\n]*)\n(.*?)^ *```$/gms);
+  return Array.from(fenced, ([, indent, fence, code]) => {
+    const [language = '', ...info] = fence!.split(' ');
+    return { language, info: info.join(' '), code: code!.replaceAll(new RegExp(`^${indent}`, 'gm'), '') };
+  });
+}
+
 /** Returns the code blocks in a language, in order. */
 export function codeBlocks(text: string, language: string): string[] {
-  const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
-  return Array.from(text.matchAll(pattern), ([, code]) => code!);
+  return allBlocks(text)
+    .filter((block) => block.language === language)
+    .map(({ code }) => code);
 }

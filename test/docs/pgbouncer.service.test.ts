@@ -14,7 +14,7 @@ import { codeBlocks, readPage, section } from './pages.ts';
 if (!isPgBouncerInstalled)
   console.warn('Skipped: PgBouncer as configured in docs/deployment.md, because pgbouncer is not installed.');
 
-test('the settings in docs/deployment.md are those that the service requires behind a pooler', async () => {
+test('docs/deployment.md lists exactly the settings that the service requires behind a pooler', async () => {
   const [statements] = codeBlocks(section(await readPage('docs/deployment.md'), '## PgBouncer'), 'sql');
   expect(statements!.trim().split('\n')).toEqual(defaultsFor('tollgate', 'tollgate'));
 });
@@ -46,14 +46,14 @@ describe.skipIf(!isPgBouncerInstalled)(
       await database?.drop();
     });
 
-    test('many REST and GraphQL requests at once succeed, and return the same times', async () => {
+    test('many concurrent REST and GraphQL requests succeed, and return the same times', async () => {
       const query = 'query ($id: ID!) { project(id: $id) { id createdAt endpoints(first: 1) { nodes { path } } } }';
       const rounds = Array.from({ length: 60 }, async (_, index) => {
         await createEndpoint(user, project.base);
         const { data, errors } = await user.graphql<{ project: Resource }>(query, { id: project.id });
         expect(errors, `round ${index}`).toBeUndefined();
         expect(data!.project).toMatchObject({ id: project.id, createdAt: project.createdAt });
-        expect((await user.rest('GET', `${project.base}/endpoints?first=5`)).status).toBe(200);
+        expect((await user.rest('GET', `${project.base}/endpoints?limit=5`)).status).toBe(200);
         expect((await user.rest('GET', `${project.base}/delivery-stats`)).status).toBe(200);
       });
       await Promise.all(rounds);

@@ -8,7 +8,7 @@ import { type ReceivedRequest, type Receiver, startReceiver } from '../support/r
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { isInstalled, type Request, runVerifier, VERIFIERS, writeVerifier } from './verifiers.ts';
 
-const TOO_OLD = 'The webhook is too old or from the future.';
+const TOO_OLD = 'The timestamp is too old or in the future.';
 const NOT_SIGNED = 'The webhook is not signed with this secret.';
 
 let app: TestApp;

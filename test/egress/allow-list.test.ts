@@ -18,15 +18,17 @@ describe('parseEgressAllow', () => {
 
   test('reports which ports its entries cover', () => {
     const allow = parseEgressAllow('127.0.0.1/32:4010');
-    expect(allow.coversPort(4010)).toBe(true);
-    expect(allow.coversPort(4011)).toBe(false);
-    expect(parseEgressAllow('127.0.0.1/32:*').coversPort(4011)).toBe(true);
+    expect(allow.coversPort(4010, false)).toBe(true);
+    expect(allow.coversPort(4011, true)).toBe(false);
+    expect(parseEgressAllow('127.0.0.1/32:*').coversPort(4011, true)).toBe(true);
+    expect(parseEgressAllow('127.0.0.1/32:*').coversPort(4011, false)).toBe(false);
+    expect(parseEgressAllow('10.0.0.0/8:*').coversPort(4011, false)).toBe(true);
   });
 
   test.each(['', '  '])('permits nothing if the list is %j', (text) => {
     const allow = parseEgressAllow(text);
     expect(allow.permits('127.0.0.1', 4010)).toBe(false);
-    expect(allow.coversPort(4010)).toBe(false);
+    expect(allow.coversPort(4010, true)).toBe(false);
   });
 
   test('reports the entries that include this machine and private networks', () => {

@@ -118,7 +118,7 @@ describe('an egress request', () => {
   test('can be streamed through the guarded dispatcher', async () => {
     await using receiver = await startReceiver(() => ({ body: 'streamed' }));
     await using egress = createTestEgress({ allow: loopback(receiver) });
-    const { statusCode, body } = await request(receiver.url, { dispatcher: egress.dispatcher });
+    const { statusCode, body } = await request(receiver.url, { dispatcher: egress.dispatcherFor('') });
     expect([statusCode, await body.text()]).toEqual([200, 'streamed']);
   });
 });

@@ -22,7 +22,7 @@ export const PUBLIC_ADDRESSES = [
   ...['2001:4860:4860::8888', '2606:4700:4700::1111', '2620:fe::fe', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'],
 ];
 
-/** URLs that parsers, filters, and resolvers are known to disagree on. None of them may reach a server. */
+/** URLs that parsers, filters, and resolvers are known to disagree on. None of them should reach a server. */
 export function hostileUrls(port: number): string[] {
   const ipv4 = ['127.0.0.1', '127.1', '0x7f000001', '2130706433', '0177.0.0.1', '0x7f.1', '127.0.0.1.', '0', '0.1.2.3'];
   const disguised = [
@@ -71,7 +71,7 @@ export function addressIn(cidr: string): fc.Arbitrary<ipaddr.IPv4 | ipaddr.IPv6>
   });
 }
 
-/** The ways to write an address as a URL host, some of which only some parsers accept. */
+/** The ways to write an address as a URL host. Not all parsers accept all of them. */
 export function spellings(address: ipaddr.IPv4 | ipaddr.IPv6): string[] {
   return address.kind() === 'ipv4' ? ipv4Spellings(address.toByteArray()) : ipv6Spellings(address as ipaddr.IPv6);
 }

@@ -3,6 +3,7 @@ import tls from 'node:tls';
 import fc from 'fast-check';
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { toEgressError } from '../../src/egress/egress-error.ts';
 import { addressIn, DENIED_IPV4, DENIED_IPV6, hostileUrls, PUBLIC_ADDRESSES, spellings } from './hostile-targets.ts';
 import { createTestEgress } from './support.ts';
@@ -57,7 +58,9 @@ describe('a hostile target', () => {
     await fc.assert(
       fc.asyncProperty(addressIn(cidr), fc.constantFrom('http', 'https'), async (address, scheme) => {
         const origin = originOf(scheme, address.toString());
-        expect(await request(origin, { dispatcher: egress.dispatcher }).catch(toEgressError)).toMatchObject(REFUSAL);
+        expect(await request(origin, { dispatcher: egress.dispatcherFor('') }).catch(toEgressError)).toMatchObject(
+          REFUSAL,
+        );
       }),
     );
     expect(egress.lookups).toEqual([]);
@@ -72,6 +75,47 @@ describe('a hostile target', () => {
           expect(await egress.failureOf('https://hooks.example.com/')).toMatchObject(REFUSAL);
         }
       }),
+    );
+  });
+});
+
+describe('while one private address is open, every other hostile target', () => {
+  const OPEN = '10.99.99.99';
+  const opened = (egress: ReturnType<typeof createTestEgress>) => {
+    const { send, dispatcherFor } = egress.within(parseEgressAllow(`${OPEN}/32:4010`));
+    const limits = { timeoutMilliseconds: 20_000, maxResponseBytes: 1_000 };
+    return {
+      failureOf: (url: string) => send({ method: 'GET', url, headers: {}, ...limits }).catch((error) => error),
+      dispatcher: dispatcherFor(''),
+    };
+  };
+
+  test.each(hostileUrls(4010))('is rejected before any socket: %j', async (url) => {
+    await using egress = createTestEgress({ lookup: async () => ['127.0.0.1'] });
+    expect(await opened(egress).failureOf(url)).toMatchObject(REFUSAL);
+  });
+
+  test.each(DENIED)('is rejected in every spelling of random addresses in %s', async (cidr) => {
+    let answers: string[] = [];
+    await using egress = createTestEgress({ lookup: async () => answers });
+    const { failureOf, dispatcher } = opened(egress);
+    await fc.assert(
+      fc.asyncProperty(addressIn(cidr), async (address) => {
+        const text = address.toString();
+        fc.pre(text !== OPEN);
+        answers = [text];
+        for (const host of spellings(address)) {
+          expect(await failureOf(`http://${host}:4010/`)).toMatchObject(REFUSAL);
+          expect(await failureOf(`https://${host}:4010/`)).toMatchObject(REFUSAL);
+        }
+        for (answers of [[text], [OPEN, text], [text, OPEN]]) {
+          expect(await failureOf('http://api.example.com:4010/')).toMatchObject(REFUSAL);
+          expect(await failureOf('http://api.internal:4010/')).toMatchObject(REFUSAL);
+        }
+        const direct = request(originOf('http', text), { dispatcher }).catch(toEgressError);
+        expect(await direct).toMatchObject(REFUSAL);
+      }),
+      { numRuns: 50 },
     );
   });
 });

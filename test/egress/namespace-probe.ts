@@ -25,7 +25,7 @@ await using egress = createTestEgress({ lookup: async () => answers });
 
 const urlOf = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}:${PORT}/`;
 
-/** The addresses reached since the last call. A connection that is allowed on purpose marks the end. */
+/** The addresses reached since the last call. A connection that is deliberately allowed marks the end. */
 async function takeReached(): Promise<string[]> {
   const marker = PUBLIC_ADDRESSES[0]!;
   await egress.failureOf(urlOf(marker));
@@ -49,7 +49,7 @@ for (const cidr of [...DENIED_IPV4, ...DENIED_IPV6]) {
     answers = [PUBLIC_ADDRESSES[1]!, address.toString()];
     await attempt(`https://mixed.example:${PORT}/`);
     tried += 1;
-    await request(urlOf(address.toString()), { dispatcher: egress.dispatcher }).catch(() => {});
+    await request(urlOf(address.toString()), { dispatcher: egress.dispatcherFor('') }).catch(() => {});
   }
 }
 const reachedDenied = await takeReached();

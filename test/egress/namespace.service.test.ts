@@ -15,8 +15,8 @@ const SETUP = [
 ].join(' && ');
 const canIsolate = spawnSync('unshare', ['-rn', 'sh', '-c', SETUP]).status === 0;
 
-describe.skipIf(!canIsolate)('the egress guard, where every address is a trap (needs `unshare -rn` and `ip`)', () => {
-  test("reaches every public address, but no denied one and not this machine's own", async () => {
+describe.skipIf(!canIsolate)('the egress guard, with a server at every address (needs `unshare -rn` and `ip`)', () => {
+  test("reaches every public address, but no denied address and none of this machine's own", async () => {
     const probe = fileURLToPath(new URL('namespace-probe.ts', import.meta.url));
     const command = `${SETUP} && exec "$0" "$1" ${OWN_PUBLIC_ADDRESS}`;
     const { stdout } = await promisify(execFile)('unshare', ['-rn', 'sh', '-c', command, process.execPath, probe]);

@@ -59,7 +59,7 @@ describe("a request's phases", () => {
     expect((await egress.get(receiver.url)).phases).toEqual({ ...NO_PHASES, connectMs: number, firstByteMs: number });
   });
 
-  test('are attributed to the right request while many connections open at once', async () => {
+  test('are attributed to the right request while many connections open at the same time', async () => {
     await using receiver = await startReceiver(async () => {
       await sleep(20);
       return {};

@@ -13,23 +13,28 @@ export type TestEgress = Egress & {
   /** All names that were looked up, in order. */
   lookups: string[];
   logged: LoggedRefusal[];
+  warned: LoggedRefusal[];
   [Symbol.asyncDispose]: () => Promise<void>;
 };
 
 type TestEgressOptions = Omit<Partial<EgressOptions>, 'allow'> & { allow?: string };
 
-/** An egress that resolves names only with the test's `lookup`. Without one, nothing resolves. */
+/** An egress that resolves names only with the test's `lookup`. Without `lookup`, no name resolves. */
 export function createTestEgress({
   allow = '',
   lookup = async () => [],
   ...options
 }: TestEgressOptions = {}): TestEgress {
   const lookups: string[] = [];
+  const warned: LoggedRefusal[] = [];
   const logged: LoggedRefusal[] = [];
   const egress = createEgress({
     ...options,
     allow: parseEgressAllow(allow),
-    log: { debug: (fields, message) => void logged.push({ fields, message }) },
+    log: {
+      debug: (fields, message) => void logged.push({ fields, message }),
+      warn: (fields, message) => void warned.push({ fields, message }),
+    },
     lookup: (hostname) => {
       lookups.push(hostname);
       return lookup(hostname);
@@ -45,7 +50,7 @@ export function createTestEgress({
       },
       (error: EgressError) => error,
     );
-  return { ...egress, get, failureOf, lookups, logged, [Symbol.asyncDispose]: egress.close };
+  return { ...egress, get, failureOf, lookups, logged, warned, [Symbol.asyncDispose]: egress.close };
 }
 
 /** Allow-list entries for servers on 127.0.0.1. */

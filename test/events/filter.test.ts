@@ -13,7 +13,7 @@ const settled = { type: 'payment.settled', data: SAMPLE_PAYLOADS['payment.settle
 const matches = (filter: unknown, data: Data = {}, type: string = settled.type) =>
   matchesFilter(readFilter(filter), { type, data: { ...settled.data, ...data } });
 
-/** Returns the issues of a filter, as paths with messages. */
+/** Returns a filter's issues, as paths with messages. */
 function issuesOf(filter: unknown): string[] {
   const result = eventFilterInput.safeParse(filter);
   return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('/')}: ${message}`);
@@ -36,7 +36,7 @@ test('a field has the same data type in every event type that has it', () => {
   }
 });
 
-describe('a filter matches events as specified', () => {
+describe('a filter', () => {
   test.each<[string, Json, Data, boolean]>([
     ['a value alone means equal to', { 'data.method': 'GET' }, {}, true],
     ['several fields must all match', { 'data.method': 'GET', 'data.asset': 'EURC' }, {}, false],
@@ -68,23 +68,23 @@ describe('a filter matches events as specified', () => {
     expect(matches(filter, data)).toBe(expected);
   });
 
-  test('and ignores inherited properties of the event data', () => {
+  test('ignores inherited properties of the event data', () => {
     const node = { kind: 'condition', field: 'data.toString', operator: 'exists', operand: true } as const;
     expect(matchesFilter(node, settled)).toBe(false);
   });
 
-  test('and matches nothing if a field or operator no longer exists', () => {
+  test('matches nothing if a field or operator no longer exists', () => {
     expect(matches({ 'data.gone': { ne: 'x' } })).toBe(false);
     expect(matches({ 'data.method': { like: 'G' } })).toBe(false);
   });
 });
 
-describe('an invalid filter is rejected with the path of the error', () => {
+describe('an invalid filter', () => {
   const deep = (levels: number): Json => (levels === 0 ? { 'data.method': 'GET' } : { not: deep(levels - 1) });
 
   test.each<[unknown, string]>([
-    ['GET', ': Must be an object of conditions.'],
-    [[], ': Must be an object of conditions.'],
+    ['GET', ': Must be an object that contains conditions.'],
+    [[], ': Must be an object that contains conditions.'],
     [{}, ': Must have at least one condition.'],
     [{ 'data.amout': '1' }, 'data.amout: No event type has a filterable field "data.amout".'],
     [{ amountUsd: '1' }, 'amountUsd: No such field. Did you mean data.amountUsd?'],
@@ -113,10 +113,13 @@ describe('an invalid filter is rejected with the path of the error', () => {
       { 'data.stage': { gt: 'settle' } },
       'data.stage/gt: This field can’t be compared with greater-than or less-than operators.',
     ],
-    [{ type: 'payment.refunded' }, `type: Must be one of ${EVENT_KINDS.join(', ')}.`],
+    [
+      { type: 'payment.refunded' },
+      `type: Must be one of ${EVENT_KINDS.join(', ')}. Did you mean \`payment.verified\`?`,
+    ],
     [{ or: [] }, 'or: Must be a list of at least one filter.'],
-    [{ and: [{ 'data.method': 'GET' }, 1] }, 'and/1: Must be an object of conditions.'],
-    [{ not: [] }, 'not: Must be an object of conditions.'],
+    [{ and: [{ 'data.method': 'GET' }, 1] }, 'and/1: Must be an object that contains conditions.'],
+    [{ not: [] }, 'not: Must be an object that contains conditions.'],
     [deep(FILTER_LIMITS.depth), `${Array(8).fill('not').join('/')}: Must not be nested more than 8 levels deep.`],
     [{ 'data.method': 'x'.repeat(5000) }, ': Must be at most 4096 bytes.'],
     [{ or: Array(51).fill({ 'data.method': 'GET' }) }, ': Must have at most 50 conditions.'],
@@ -128,20 +131,21 @@ describe('an invalid filter is rejected with the path of the error', () => {
       'data.method/__proto__: Must be one of eq, ne, in, gt, gte, lt, lte, exists, startsWith, contains.',
     ],
     [{ constructor: 'x' }, 'constructor: No event type has a filterable field "constructor".'],
-  ])('%j', (filter, issue) => {
-    expect(issuesOf(filter)).toEqual([issue]);
+  ])('is rejected with the path of the error: %j', (filter, issue) => {
+    const fields = issue.includes('filterable field') ? ` The fields are ${[...EVENT_FIELDS.keys()].join(', ')}.` : '';
+    expect(issuesOf(filter)).toEqual([issue + fields]);
   });
 
-  test('even if it is nested 100,000 levels deep or has 100,000 conditions, without reading all of it', () => {
+  test('is rejected if it is nested 100,000 levels deep or has 100,000 conditions, without reading all of it', () => {
     const nested = JSON.parse(`${'{"not":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
     expect(issuesOf(nested)).toHaveLength(1);
     const lists = JSON.parse(`{"or":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
-    expect(issuesOf(lists)).toEqual(['or/0: Must be an object of conditions.']);
+    expect(issuesOf(lists)).toEqual(['or/0: Must be an object that contains conditions.']);
     const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`field${index}`, 1]));
     expect(issuesOf(wide).length).toBeLessThanOrEqual(FILTER_LIMITS.conditions + 1);
   });
 
-  test('but a filter at the limits is accepted', () => {
+  test('exceeds a limit, and a filter exactly at the limits is accepted', () => {
     expect(issuesOf(deep(FILTER_LIMITS.depth - 1))).toEqual([]);
     expect(issuesOf({ or: Array(50).fill({ 'data.method': 'GET' }) })).toEqual([]);
   });
@@ -255,7 +259,7 @@ describe('for random values', () => {
     expect(passed).toBeGreaterThan(300);
   });
 
-  test('reading a filter never throws, whatever JSON it gets', () => {
+  test('reading a filter never throws, no matter what JSON it gets', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 12 }), (text) => {
         const value = JSON.parse(text);

@@ -6,12 +6,16 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { runShell } from '../support/run-shell.ts';
 
-/** A possible future: version 2 changed `route` to `path`, and version 3 did not change `endpoint.created`. */
+/** Hypothetical versions: version 2 changed `route` to `path`, and version 3 did not change `endpoint.created`. */
 const VERSIONS: PayloadVersions = {
   current: 3,
   down: {
     'endpoint.created': { 2: ({ path, ...data }) => ({ ...data, route: path }) },
     'endpoint.pricing_changed': { 3: (data) => ({ ...data, v: 2 }), 2: (data) => ({ ...data, v: `${data.v}1` }) },
+  },
+  up: {
+    'endpoint.created': { 2: ({ route, ...data }) => ({ ...data, path: route }) },
+    'endpoint.pricing_changed': { 2: (data) => ({ ...data, v: 2 }), 3: (data) => ({ ...data, v: `${data.v}3` }) },
   },
 };
 
@@ -32,12 +36,12 @@ describe('a payload', () => {
     expect(renderPayload(event, wanted, VERSIONS)).toEqual(rendered);
   });
 
-  test('of an event type that no version changed keeps its bytes', () => {
+  test('keeps its bytes if no version changed its event type', () => {
     const other = { ...event, type: 'payment.settled' };
     expect(renderPayload(other, 1, VERSIONS)).toEqual({ version: 1, data: event.data });
   });
 
-  test('that is older than the requested version stays as recorded', () => {
+  test('stays as recorded if it is older than the requested version', () => {
     expect(renderPayload({ ...event, version: 1 }, 3, VERSIONS)).toEqual({ version: 1, data: event.data });
   });
 });
@@ -59,7 +63,7 @@ describe('webhooks of a service with three payload versions', () => {
     await receiver?.close();
   });
 
-  /** Returns the version and data of the last request to a path of the receiver. */
+  /** Returns the version and data of the last request to a path on the receiver. */
   const last = (path: string) => {
     const request = receiver.requests.filter((request) => request.path === path).at(-1)!;
     return { version: request.headers['tollgate-payload-version'], data: JSON.parse(request.body.toString()).data };

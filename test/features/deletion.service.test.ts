@@ -17,7 +17,7 @@ import {
 import { openRest, type Rest } from '../support/rest.ts';
 
 const ROUNDS = 20;
-/** For that many rounds, even on a slow machine. */
+/** Enough for all the rounds, even on a slow machine. */
 const ROUNDS_TIMEOUT = 120_000;
 
 let app: TestApp;
@@ -165,7 +165,7 @@ describe('while webhooks and connectors are being deleted', () => {
   });
 });
 
-test('if several requests delete the same resource at once, one succeeds', async () => {
+test('if several requests delete the same resource at the same time, one succeeds', async () => {
   const { id } = await createEndpoint(alice, base);
   const key = await createKey(alice, base);
   for (const path of [`${base}/endpoints/${id}`, `${base}/keys/${key.id}`, base]) {
@@ -205,7 +205,7 @@ describe('a long history', () => {
   const countDeliveries = async () =>
     (await pool.query('SELECT count(*)::int FROM "Delivery" WHERE "projectId" = $1', [projectId])).rows[0].count;
 
-  test.each(['webhook', 'connector', 'project'] as const)('of a %s is deleted in batches', async (what) => {
+  test.each(['webhook', 'connector', 'project'] as const)('is deleted in batches with its %s', async (what) => {
     const destination = what === 'connector' ? await createConnector(alice, base) : await createWebhook(alice, base);
     await fill(what === 'connector' ? { connectorId: destination.id } : { webhookId: destination.id });
     await nothingToDelete();
@@ -218,7 +218,7 @@ describe('a long history', () => {
     expect(rows).toEqual([{ all: DELIVERIES, most: MOST_AT_ONCE }]);
   });
 
-  test('of a webhook is deleted after the response, in which the webhook is already gone', async () => {
+  test('is deleted after the response to the request that deletes the webhook', async () => {
     const { id: webhookId } = await createWebhook(alice, base, { eventTypes: ['endpoint.created'] });
     await fill({ webhookId });
     await nothingToDelete();

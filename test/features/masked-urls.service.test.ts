@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createKey, createProject, GOOD, type Resource } from '../support/resources.ts';
+import { createKey, createProject, EVERY_SCOPE, GOOD, type Resource } from '../support/resources.ts';
 
 type Problem = { code: string; errors: { pointer: string; detail?: string }[] };
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   app = await startTestApp();
   person = await app.user('alice', 'ENTERPRISE');
   ({ base } = await createProject(person));
-  program = app.caller((await createKey(person, base)).key);
+  program = app.caller((await createKey(person, base, EVERY_SCOPE)).key);
 });
 afterAll(() => app?.stop());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { createProject, createWebhook, GOOD } from '../support/resources.ts';
+import { createConnector, createProject, createWebhook, GOOD } from '../support/resources.ts';
 
 let app: TestApp;
 let alice: TestUser;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-/** Every way to compare a field with text, and the pointer of the error. */
+/** Every request that compares a field with text, and the error's pointer. */
 const FILTERS: [name: string, filter: object, pointer: string][] = [
   ...['eq', 'ne', 'startsWith', 'contains'].map((operator): [string, object, string] => [
     operator,
@@ -44,6 +44,19 @@ test.each(FILTERS)(
     expect((await alice.graphql(byVariable, { input })).errors).toMatchObject([{ extensions }]);
   },
 );
+
+test('a NUL character in the name of a field is rejected', async () => {
+  const connector = await createConnector(alice, project.base);
+  const config = { ...GOOD.connector.config, '\0': null };
+  for (const [method, path, body] of [
+    ['PATCH', `${project.base}/connectors/${connector.id}`, { config }],
+    ['POST', `${project.base}/connectors`, { ...GOOD.connector, config }],
+  ] as const) {
+    const message = 'Field names: Must not contain NUL characters.';
+    const refused = { code: 'VALIDATION_FAILED', errors: [{ pointer: '/config', message }] };
+    expect(await alice.rest(method, path, body)).toMatchObject({ status: 422, body: refused });
+  }
+});
 
 test('a NUL character in a GraphQL literal is rejected', async () => {
   const text = 'description: "before\\u0000behind"';

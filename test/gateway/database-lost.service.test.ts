@@ -60,7 +60,7 @@ function cutBefore(answer: { statusCode?: number; body?: string }): void {
 }
 
 describe('when the database becomes unreachable', () => {
-  test('before a payment is claimed, the buyer is told to retry later', async () => {
+  test('before a payment is claimed, the error tells the buyer to retry later', async () => {
     const payer = await rails.wallet(10_000n);
     const payment = v2Headers(await sign(payer));
     wire.cut();
@@ -77,7 +77,7 @@ describe('when the database becomes unreachable', () => {
     ['while the facilitator is verifying', () => rails.facilitator.misbehave('verify', cutting), 0],
     ['while the upstream is working', () => cutBefore({ body: 'served' }), 1],
     ['while the upstream is failing', () => cutBefore({ statusCode: 500 }), 1],
-  ])('%s, the buyer is told to retry the request and not to pay again', async (_when, arrange, calls) => {
+  ])('%s, the error tells the buyer to retry the request and not to pay again', async (_when, arrange, calls) => {
     arrange();
     const payer = await rails.wallet(10_000n);
     const { status, text, headers } = await ask(v2Headers(await sign(payer)));

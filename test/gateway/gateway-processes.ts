@@ -11,6 +11,7 @@ export async function startGatewayProcess(
   rails: Pick<Rails, 'env'>,
 ): Promise<GatewayProcess> {
   const env = {
+    EGRESS_ALLOW: '127.0.0.1/32:*',
     ...rails.env,
     NODE_ENV: 'test',
     PORT: '0',
@@ -18,7 +19,6 @@ export async function startGatewayProcess(
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: '10',
     DATA_DIR: dataDir,
-    EGRESS_ALLOW: '127.0.0.1/32:*',
   };
   const child = startNode(join(import.meta.dirname, 'gateway-process.ts'), [JSON.stringify(env)]);
   const { url } = await child.nextMessage<{ url: string }>();

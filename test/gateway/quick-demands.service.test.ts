@@ -44,7 +44,7 @@ async function ask(target: string, ...headers: string[]) {
   return { status: answer!.status, text: answer!.text, headers: rest };
 }
 
-/** Pages have a policy of their own. */
+/** HTML pages have a different content security policy. */
 const namesOf = ({ headers }: Awaited<ReturnType<typeof ask>>) =>
   Object.keys(headers).filter((name) => name !== 'content-security-policy');
 
@@ -58,7 +58,7 @@ test.each([
   await expect.poll(async () => (await ask(target(), `Host: ${host}`)).status).toBe(402);
   const responses = [];
   for (let n = 0; n < 5; n++) responses.push(await ask(target(), `Host: ${host}`));
-  // A request for a page never takes the short way.
+  // A request for an HTML page is never answered from memory.
   const full = await ask(target(), `Host: ${host}`, 'Accept: text/html');
   for (const response of responses) {
     expect(response).toEqual(responses[0]);
@@ -75,7 +75,7 @@ test('a payment is read even if the response to an unpaid request is known', asy
   expect([status, text]).toEqual([402, expect.stringContaining('insufficient')]);
 });
 
-test('a new price is demanded as soon as it is known, and a deleted endpoint is gone', async () => {
+test('a new price is demanded as soon as it is known, and a deleted endpoint returns 404', async () => {
   expect(amountOf(await ask(path, 'Host: pay.example'))).toBe('10000');
   const endpoint = `${shop.base}/endpoints/${shop.ids['/weather']}`;
   expect((await alice.rest('PATCH', endpoint, { priceUsd: '0.02' })).status).toBe(200);

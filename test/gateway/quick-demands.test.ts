@@ -65,6 +65,25 @@ beforeEach(() => {
 });
 
 describe('a demand for payment', () => {
+  test("isn't remembered if its body is large", () => {
+    const seen = {
+      raw: requestFor(),
+      originalUrl: TARGET,
+      url: TARGET,
+      routeOptions: { url: '/gateway/:projectId/*' },
+    };
+    const remembered = (characters: number) => {
+      demands = open('https://pay.example');
+      demands.remember(seen as unknown as FastifyRequest, {
+        ...DEMAND,
+        body: 'x'.repeat(characters),
+        version: version!,
+      });
+      return answerTo(requestFor()) !== undefined;
+    };
+    expect([remembered(8_192), remembered(8_193)]).toEqual([true, false]);
+  });
+
   test('is sent again unchanged, except for the request ID', () => {
     remember();
     const [first, second] = [
@@ -79,7 +98,7 @@ describe('a demand for payment', () => {
     expect(second!.headers['x-request-id']).toBe('my-request-1');
   });
 
-  test("is valid for one target at one host, including a project's own host", () => {
+  test("is valid for one target on one host, including a project's own host", () => {
     remember();
     remember(requestFor({ url: '/weather', headers: { host: 'shop.example' } }));
     expect(answerTo(requestFor({ url: '/weather', headers: { host: 'shop.example' } }))).toBeDefined();
@@ -120,7 +139,7 @@ describe('a demand for payment', () => {
   test.each([
     { level: 'info', lines: [] },
     { level: 'debug', lines: [{ msg: 'request', method: 'GET', path: TARGET, status: 402 }] },
-  ])('is logged only if debug lines are, as with the level $level', ({ level, lines }) => {
+  ])('is logged only if the log level includes debug: $level', ({ level, lines }) => {
     const written: unknown[] = [];
     const log = pino({ level }, { write: (line: string) => void written.push(JSON.parse(line)) });
     const logging = open('https://pay.example', log);

@@ -65,15 +65,15 @@ export async function sign(
 }
 
 /** The terms that a version 2 payment repeats. */
-export function accepted(amount = '10000') {
+export function accepted(amount = '10000', { id, asset }: Network = NETWORK) {
   return {
     scheme: 'exact',
-    network: NETWORK.id as string,
+    network: id as string,
     amount,
-    asset: NETWORK.asset.address as string,
+    asset: asset.address as string,
     payTo: SELLER as string,
     maxTimeoutSeconds: 120,
-    extra: { name: NETWORK.asset.name, version: NETWORK.asset.version },
+    extra: { name: asset.name, version: asset.version },
   };
 }
 

@@ -20,6 +20,7 @@ export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
 /** A local chain with test dollars, and a facilitator that is called over HTTP. */
 export type Rails = {
+  network: Network;
   rpcUrl: string;
   chain: LocalChain;
   facilitator: FacilitatorServer;
@@ -30,20 +31,21 @@ export type Rails = {
   close(): Promise<void>;
 };
 
-export async function startRails(): Promise<Rails> {
-  const anvil = await startAnvil({ binary: findAnvil()!, chainId: NETWORK.chainId });
+export async function startRails(network: Network = NETWORK): Promise<Rails> {
+  const anvil = await startAnvil({ binary: findAnvil()!, chainId: network.chainId });
   const log = pino({ level: 'silent' });
   const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${anvil.port}`), log });
   const transport = egressTransport(egress, anvil.rpcUrl);
-  const chain = await prepareChain({ network: NETWORK, transport });
-  const endpoints = createLocalFacilitator({ network: NETWORK, transport });
+  const chain = await prepareChain({ network, transport });
+  const endpoints = createLocalFacilitator({ network, transport });
   await chain.giveGas(endpoints.address);
   const facilitator = await startFacilitatorServer(endpoints);
   return {
+    network,
     rpcUrl: anvil.rpcUrl,
     chain,
     facilitator,
-    env: { FACILITATOR_URL: facilitator.url, RPC_URL: anvil.rpcUrl, NETWORK: NETWORK.id },
+    env: { FACILITATOR_URL: facilitator.url, RPC_URL: anvil.rpcUrl, NETWORK: network.id },
     async wallet(amountAtomic = 1_000_000n) {
       const account = privateKeyToAccount(generatePrivateKey());
       if (amountAtomic > 0n) await chain.giveDollars(account.address, amountAtomic);
@@ -57,14 +59,26 @@ export async function startRails(): Promise<Rails> {
   };
 }
 
-/** The stock x402 client, which pays any price. */
-export function payingFetch(account: PrivateKeyAccount): typeof fetch {
-  return wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer: account })) as typeof fetch;
+/** Environment variables that make the service use several networks. The first one is preferred. */
+export function networksEnv(rails: Rails[]): Record<string, string> {
+  const byNetwork = (urlOf: (one: Rails) => string) =>
+    JSON.stringify(Object.fromEntries(rails.map((one) => [one.network.id, urlOf(one)])));
+  return {
+    NETWORKS: rails.map(({ network }) => network.id).join(),
+    FACILITATOR_URLS: byNetwork(({ facilitator }) => facilitator.url),
+    RPC_URLS: byNetwork(({ rpcUrl }) => rpcUrl),
+  };
+}
+
+/** The stock x402 client, which pays any price on the first network that it is offered, or only on `network`. */
+export function payingFetch(account: PrivateKeyAccount, network?: Network): typeof fetch {
+  const options = { signer: account, ...(network && { networks: [network.id] }) };
+  return wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), options)) as typeof fetch;
 }
 
 /** The stock version 1 client, which reads the body of a 402 and ignores its headers. */
-export function payingFetchV1(account: PrivateKeyAccount): typeof fetch {
-  const client = new x402Client().registerV1(NETWORK.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(account));
+export function payingFetchV1(account: PrivateKeyAccount, network: Network = NETWORK): typeof fetch {
+  const client = new x402Client().registerV1(network.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(account));
   const withoutHeader: typeof fetch = async (...request) => {
     const answer = await fetch(...request);
     const headers = new Headers(answer.headers);
@@ -80,7 +94,13 @@ export async function createShop(
   owner: TestUser,
   endpoints: Record<
     string,
-    { upstreamUrl: string; priceUsd?: string; description?: string; forwardedHeaders?: string[] }
+    {
+      upstreamUrl: string;
+      priceUsd?: string;
+      description?: string;
+      forwardedHeaders?: string[];
+      [field: string]: unknown;
+    }
   >,
 ) {
   const project = await owner.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER });

@@ -18,13 +18,13 @@ test.each([
   ['fields of a response', 'mutation { a { b c } __typename }', 1],
   ['a mutation that may be skipped', 'mutation { a @skip(if: true) b }', 2],
 ])('the mutations in a document are counted: %s', (_what, document, count) => {
-  expect(mutationsIn(parse(document))).toBe(count);
+  expect(mutationsIn(parse(document))).toHaveLength(count);
 });
 
 test('only the requested operation is counted', () => {
   const document = parse('mutation One { a } mutation Two { a b }');
-  expect(mutationsIn(document, 'One')).toBe(1);
-  expect(mutationsIn(document, 'Two')).toBe(2);
+  expect(mutationsIn(document, 'One')).toHaveLength(1);
+  expect(mutationsIn(document, 'Two')).toHaveLength(2);
 });
 
 describe('a document with thirty mutations', () => {

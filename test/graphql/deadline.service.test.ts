@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -8,13 +9,11 @@ const TIMEOUT_MILLISECONDS = 60_000;
 
 let database: TestDatabase;
 let app: TestApp;
-let alice: TestUser;
 let sql: pg.Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   app = await startTestApp({ databaseUrl: database.url, env: { ROLES: 'api' } });
-  alice = await app.user('alice', 'ENTERPRISE');
   sql = new pg.Pool({ connectionString: database.url });
 });
 afterAll(async () => {
@@ -22,6 +21,9 @@ afterAll(async () => {
   await sql?.end();
   await database?.drop();
 });
+
+/** Each test has its own account, because an account's operations share a few database connections. */
+const createUser = (): Promise<TestUser> => app.user(randomUUID(), 'ENTERPRISE');
 
 /** Locks a project, so that all writes within it wait. */
 async function lock(projectId: string): Promise<{ release(): Promise<void> }> {
@@ -54,11 +56,12 @@ const NOT_DONE = { code: 'UNAVAILABLE', retryable: true, retryAfterSeconds: 1 };
 
 describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS }, () => {
   test('creates nothing after its response, which says that it can be retried', async () => {
-    const { id } = await createProject(alice);
+    const user = await createUser();
+    const { id } = await createProject(user);
     const { release } = await lock(id);
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${user.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ query: `mutation { ${names.map((name) => creation(name, id)).join(' ')} }` }),
     });
     const { data, errors } = (await response.json()) as { data: object; errors: object[] };
@@ -70,10 +73,11 @@ describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS
     expect(errors).toMatchObject(names.map((name) => ({ path: [name], extensions: NOT_DONE })));
   });
 
-  test('returns completed mutations, and OUTCOME_UNCERTAIN for the others', async () => {
-    const [free, held] = [await createProject(alice), await createProject(alice)];
+  test('returns completed mutations, and OUTCOME_UNCERTAIN for the rest', async () => {
+    const user = await createUser();
+    const [free, held] = [await createProject(user), await createProject(user)];
     const { release } = await lock(held.id);
-    const { data, errors } = await alice.graphql<Record<string, { webhook: { id: string }; secret: string } | null>>(
+    const { data, errors } = await user.graphql<Record<string, { webhook: { id: string }; secret: string } | null>>(
       `mutation { ${creation('done', free.id)} ${creation('waits', held.id)} ${creation('never', free.id)} }`,
     );
     await release();
@@ -89,9 +93,10 @@ describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS
   });
 
   test('also creates nothing after its response over REST', async () => {
-    const project = await createProject(alice);
+    const user = await createUser();
+    const project = await createProject(user);
     const { release } = await lock(project.id);
-    const { status, body, headers } = await alice.rest('POST', `${project.base}/webhooks`, GOOD.webhook);
+    const { status, body, headers } = await user.rest('POST', `${project.base}/webhooks`, GOOD.webhook);
     await release();
 
     expect(await webhookIdsOf(project.id)).toEqual([]);
@@ -100,14 +105,15 @@ describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS
   });
 
   test('does not resend a delivery afterward', async () => {
-    const project = await createProject(alice);
-    const webhook = await createWebhook(alice, project.base);
-    const test = await alice.rest<{ id: string }>('POST', `${project.base}/webhooks/${webhook.id}/test`, {});
+    const user = await createUser();
+    const project = await createProject(user);
+    const webhook = await createWebhook(user, project.base);
+    const test = await user.rest<{ id: string }>('POST', `${project.base}/webhooks/${webhook.id}/test`, {});
     const { id } = test.body;
     await sql.query(`UPDATE "Delivery" SET "status" = 'FAILED', "nextAttemptAt" = NULL WHERE "id" = $1`, [id]);
     const { release } = await lock(project.id);
     const resend = `resendDelivery(input: { id: "${id}" }) { delivery { status } }`;
-    const { data, errors } = await alice.graphql(`mutation { ${creation('waits', project.id)} ${resend} }`);
+    const { data, errors } = await user.graphql(`mutation { ${creation('waits', project.id)} ${resend} }`);
     await release();
 
     expect(data).toEqual({ waits: null, resendDelivery: null });

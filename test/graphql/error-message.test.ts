@@ -6,7 +6,7 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { withoutValues } from '../../src/graphql/error-message.ts';
 
 const SECRET = 'k3y0abcdefghijklmnop';
@@ -45,7 +45,7 @@ describe('an error message about a variable', () => {
     ],
     [
       { kind: 'SLAK', config },
-      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in the "Kind" enum.',
+      'Variable "$input" got an invalid value at "input.kind"; The value does not exist in the "Kind" enum. Did you mean the enum value "SLACK"?',
     ],
     [
       { kind: 'SLACK', kinds: ['TEAMS', SECRET] },
@@ -81,6 +81,21 @@ describe('an error message about a variable', () => {
     const messages = variableMessages({ input });
     expect(messages.map(withoutValues)).toContain(expected);
     for (const message of messages) expect(withoutValues(message)).not.toContain(SECRET);
+  });
+
+  test('is searched only from its start, because a search that starts at each character of a long value takes minutes', () => {
+    const exec = vi.spyOn(RegExp.prototype, 'exec');
+    onTestFinished(() => exec.mockRestore());
+    const [message] = variableMessages({ input: 'x'.repeat(1_000) });
+    exec.mockClear();
+    expect(withoutValues(message!)).toBe(
+      'Variable "$input" got an invalid value; Expected type "Options" to be an object.',
+    );
+    const longSearches = exec.mock.calls.flatMap(([text], index) =>
+      text.length > 1_000 ? [(exec.mock.contexts[index] as RegExp).source[0]] : [],
+    );
+    expect(longSearches.length).toBeGreaterThan(0);
+    expect(new Set(longSearches)).toEqual(new Set(['^']));
   });
 
   test('is not changed if it quotes no value', () => {

@@ -14,7 +14,7 @@ const REQUEST_ID = 'req_87654321';
 type Logged = { level: number; err?: { message: string } };
 let logged: Logged[];
 const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
-const mask = createErrorMask(log);
+const mask = createErrorMask(log, 'https://tollgate.example');
 
 beforeEach(() => {
   logged = [];
@@ -29,6 +29,7 @@ describe('the error mask', () => {
       path: ['a'],
       extensions: {
         code: 'VALIDATION_FAILED',
+        type: 'https://tollgate.example/docs/errors#validation_failed',
         retryable: false,
         requestId: REQUEST_ID,
         field: '/name',
@@ -52,7 +53,7 @@ describe('the error mask', () => {
       'an error within an error',
       new GraphQLError('a', { originalError: new GraphQLError('b', { originalError: new TypeError(SECRET) }) }),
     ],
-    // For example, "Enum cannot represent value", which graphql-js throws about the result of a resolver.
+    // For example, "Enum cannot represent value", which graphql-js throws for a resolver's result.
     [
       'a value that does not fit its field',
       new GraphQLError('a', { path: ['a'], originalError: new GraphQLError(SECRET) }),
@@ -100,7 +101,7 @@ describe('the error mask', () => {
 describe('a GraphQL server', () => {
   const projectId = newId('Project');
   const ask = async (query: string, services: unknown) => {
-    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set() });
+    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set(), publicUrl: undefined, poolSize: 20 });
     const response = await yoga.fetch(
       'http://server/graphql',
       { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ query }) },
@@ -143,7 +144,7 @@ describe('a GraphQL server', () => {
   ])('calls no resolver for a document that %s', async (why, query) => {
     const touched: PropertyKey[] = [];
     const services = new Proxy({}, { get: (_target, name) => void touched.push(name) });
-    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set() });
+    const { yoga } = createGraphQLServer({ log, ownDocuments: new Set(), publicUrl: undefined, poolSize: 20 });
     const isSecond = why.includes('not the first');
     const document = isSecond
       ? 'query Cheap { __typename } query Dear { projects(first: 100) { nodes { events(first: 100) { nodes { id type } } } } }'

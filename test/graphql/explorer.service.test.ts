@@ -19,7 +19,7 @@ test('a browser gets the explorer without a credential', async () => {
   expect(await response.text()).toContain('Tollgate GraphQL');
 });
 
-test('opening the explorer executes nothing, whatever the query string contains', async () => {
+test('opening the explorer executes nothing, no matter what the query string contains', async () => {
   const page = await (await open()).text();
   const query = encodeURIComponent('{ __schema { types { name } } }');
   for (const path of [`?query=${query}`, '?query={', '?health', '?x=/health']) {
@@ -56,10 +56,48 @@ test('the explorer is compressed for clients that accept it', async () => {
   expect(await compressed.text()).toBe(await plain.text());
 });
 
+test.each([
+  ['gzip;q=0', null],
+  ['gzip; q=0.0, br', null],
+  ['br, gzip;q=0.5', 'gzip'],
+  ['GZIP', 'gzip'],
+])(
+  'the explorer for a client that sends accept-encoding %s has the content encoding %s',
+  async (accepted, encoding) => {
+    const response = await open('', { 'accept-encoding': accepted });
+    await response.body?.cancel();
+    expect(response.headers.get('content-encoding')).toBe(encoding);
+  },
+);
+
 test('the explorer loads nothing from other hosts', async () => {
   const html = await (await open()).text();
   const head = html.slice(0, html.indexOf('<script'));
   const tags = [...html.matchAll(/<(script|link|img|iframe|source|base|meta)\b[^>]{0,300}/gi)].map(([tag]) => tag);
   expect(tags.filter((tag) => /\b(src|href)\s*=\s*["']?(https?:)?\/\//i.test(tag))).toEqual([]);
   expect(head).not.toMatch(/@import|url\(\s*["']?https?:/);
+});
+
+test('the explorer runs only its own scripts, and no other page can embed it', async () => {
+  const { headers } = await open();
+  const policy = Object.fromEntries(
+    headers
+      .get('content-security-policy')!
+      .split('; ')
+      .map((directive) => [directive.split(' ')[0], directive.split(' ').slice(1)]),
+  );
+  expect(policy).toMatchObject({ 'default-src': ["'none'"], 'connect-src': ["'self'"], 'frame-ancestors': ["'none'"] });
+  expect(policy['script-src']).not.toEqual([]);
+  for (const source of policy['script-src']!) expect(source).toMatch(/^'sha256-/);
+  expect(headers.get('x-frame-options')).toBe('DENY');
+});
+
+test('with GRAPHQL_EXPLORER=off, a browser is a client like any other', async () => {
+  const other = await startTestApp({ env: { ROLES: 'api', GRAPHQL_EXPLORER: 'off' } });
+  try {
+    expect((await fetch(`${other.url}/graphql`, { headers: BROWSER })).status).toBe(401);
+    expect(await (await fetch(`${other.url}/console/config.json`)).json()).toMatchObject({ hasExplorer: false });
+  } finally {
+    await other.stop();
+  }
 });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { metricValue, readMetrics } from '../support/metrics.ts';
+import { createProject } from '../support/resources.ts';
 
 const ORIGIN = 'https://dashboard.example';
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -128,4 +130,35 @@ test('the explorer page loads no scripts or styles from other hosts', async () =
   expect(html).toContain('Tollgate GraphQL');
   const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="([^"]+)"/g)].map(([, target]) => target!);
   expect(loaded.filter((target) => /^(https?:)?\/\//.test(target))).toEqual([]);
+});
+
+describe('a subscription', () => {
+  const openStreams = async () => metricValue(await readMetrics(app.url), 'tollgate_live_streams');
+
+  async function subscribe(accept: string, signal?: AbortSignal) {
+    const { id } = await createProject(alice);
+    const body = JSON.stringify({ query: `subscription { eventRecorded(projectId: "${id}") { cursor } }` });
+    return ask({
+      method: 'POST',
+      headers: { accept, 'content-type': 'application/json' },
+      body,
+      signal: signal ?? null,
+    });
+  }
+
+  test('counts as an open stream when it uses server-sent events', async () => {
+    const client = new AbortController();
+    const { status } = await subscribe('text/event-stream', client.signal);
+    expect(status).toBe(200);
+    await expect.poll(openStreams).toBe(1);
+    client.abort();
+    await expect.poll(openStreams).toBe(0);
+  });
+
+  test('returns 406 for a multipart response, and leaves no stream open', async () => {
+    const response = await subscribe('multipart/mixed');
+    expect(response.status).toBe(406);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] });
+    await expect.poll(openStreams).toBe(0);
+  });
 });

@@ -73,7 +73,9 @@ describe('node(id:)', () => {
     const { data } = await alice.graphql<{ __type: { possibleTypes: { name: string }[] } }>(
       '{ __type(name: "Node") { possibleTypes { name } } }',
     );
-    expect(data!.__type.possibleTypes.map(({ name }) => name).sort()).toEqual(Object.keys(ids).sort());
+    // Alice has no nodes of the last four types; test/features/operator and test/features/members test those.
+    const names = [...Object.keys(ids), 'OperatorUser', 'ProjectMember', 'Invitation', 'ProjectTransfer'];
+    expect(data!.__type.possibleTypes.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
   test('finds the caller’s own nodes by the IDs that REST uses', async () => {
@@ -104,11 +106,66 @@ describe('node(id:)', () => {
     ['UHJvamVjdDox', 'an ID of another scheme'],
     [newId('User'), 'an ID of a type that is not a node'],
     [newId('Attempt'), 'an ID of a nested object'],
-    ['x'.repeat(10_000), 'a very long text'],
+    ['x'.repeat(10_000), 'a very long string'],
   ])('returns null for %j, %s', async (id) => {
     const { data, errors } = await alice.graphql(NODE, { id });
     for (const { extensions } of errors ?? []) expect(['NOT_FOUND', 'VALIDATION_FAILED']).toContain(extensions.code);
     expect(data).toEqual({ node: null });
+  });
+});
+
+describe('nodes(ids:)', () => {
+  const NODES = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }';
+  const nodesOf = (caller: TestUser, given: string[]) => caller.graphql<{ nodes: unknown[] }>(NODES, { ids: given });
+  const all = () => Object.entries(ids).map(([type, id]) => ({ __typename: type, id }));
+
+  test('finds nodes of all types in one query, in the order of the IDs, even if an ID is repeated', async () => {
+    const nodes = all().toReversed();
+    for (const caller of [alice, keyOfProject]) {
+      const { data, errors } = await nodesOf(
+        caller,
+        [...nodes, nodes[0]!].map(({ id }) => id),
+      );
+      expect(errors).toBeUndefined();
+      expect(data).toEqual({ nodes: [...nodes, nodes[0]] });
+    }
+  });
+
+  test('returns null in place of nodes that the caller can’t see or that don’t exist', async () => {
+    const given = Object.values(ids);
+    const missing = Object.keys(ids).map((type) => newId(type as keyof typeof ID_PREFIXES));
+    for (const stranger of [mallory, keyOfOtherProject]) {
+      const foreign = await nodesOf(stranger, given);
+      expect(foreign.errors).toBeUndefined();
+      expect(foreign.data).toEqual({ nodes: given.map(() => null) });
+      expect(await nodesOf(stranger, missing)).toEqual(foreign);
+    }
+    const around = [missing[0]!, ids.Event!, 'x', newId('Attempt'), '\0', ids.Project!, newId('User')];
+    const { data, errors } = await nodesOf(alice, around);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      nodes: [
+        ...[null, { __typename: 'Event', id: ids.Event }, null, null, null],
+        ...[{ __typename: 'Project', id: ids.Project }, null],
+      ],
+    });
+  });
+
+  test('takes at most 100 IDs, and costs the same as a page with that many items', async () => {
+    const ask = async (count: number, selection: string) => {
+      const given = Array.from({ length: count }, () => ids.Project);
+      const { errors, extensions } = await alice.graphql(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, {
+        ids: given,
+      });
+      return { code: errors?.[0]?.extensions.code, cost: (extensions as { cost?: { requested: number } })?.cost };
+    };
+    expect((await ask(101, 'id')).code).toBe('VALIDATION_FAILED');
+    expect((await ask(100, 'id')).code).toBeUndefined();
+    expect((await ask(100, 'id')).cost!.requested).toBeGreaterThan(10);
+    const costly = '... on Project { deliveries(first: 100) { nodes { attempts { number } } } }';
+    expect((await ask(1, costly)).code).toBeUndefined();
+    expect((await ask(50, costly)).code).toBe('GRAPHQL_TOO_COMPLEX');
+    expect(await nodesOf(alice, [])).toMatchObject({ data: { nodes: [] } });
   });
 });
 

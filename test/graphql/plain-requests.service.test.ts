@@ -24,7 +24,7 @@ afterAll(() => app?.stop());
 
 type Sent = { body: string; accept?: string; authorization?: string; contentType?: string };
 
-/** Sends a request as it is, or with a query in its URL, so that Yoga's HTTP server handles it. */
+/** Sends a request unchanged, or with a query in its URL, so that Yoga's HTTP server handles it. */
 async function send(url: '/graphql' | '/graphql?', { body, accept = 'application/json', ...given }: Sent) {
   const { authorization = `Bearer ${alice.token}`, contentType = 'application/json' } = given;
   const headers = { authorization, accept, 'content-type': contentType, 'x-request-id': REQUEST_ID };
@@ -45,7 +45,7 @@ async function sendBoth(sent: Sent) {
 const repeat = (count: number, make: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => make(i)).join(' ');
 
-/** Bodies by what is special about them. */
+/** Bodies, with a description of what is unusual about each. */
 const BODIES: Record<string, unknown> = {
   'a query': { query: '{ viewer { tier } }' },
   'a query with a name': {

@@ -41,7 +41,7 @@ describe('a request that Yoga’s HTTP server isn’t needed for', () => {
     ['for parts', { headers: { accept: 'multipart/mixed, application/json' } }],
     ['in another type', { headers: { 'content-type': 'application/graphql+json' } }],
     ['that subscribes', { body: { query: 'subscription { deliveryUpdated(projectId: "x") { cursor } }' } }],
-    ['that may subscribe', { body: { query: 'query A { x } subscription B { y }', operationName: 'B' } }],
+    ['that may be a subscription', { body: { query: 'query A { x } subscription B { y }', operationName: 'B' } }],
     ['with a batch', { body: [{ query: '{ viewer { tier } }' }] }],
     ['without a document', { body: {} }],
     ['with a document that is a number', { body: { query: 1 } }],

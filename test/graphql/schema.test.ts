@@ -26,7 +26,7 @@ function described(type: GraphQLNamedType): Described[] {
 
 describe('the schema', () => {
   test('describes everything', () => {
-    // The Relay plugin does not allow a description for this one.
+    // The Relay plugin does not allow a description for this field.
     const exceptions = ['Query.node(id)'];
     const missing = types.flatMap(described).filter(([place, text]) => !text && !exceptions.includes(place));
     expect(missing.map(([place]) => place)).toEqual([]);
@@ -65,7 +65,7 @@ describe('the schema', () => {
     expect(names.filter((name) => !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(name))).toEqual([]);
   });
 
-  test('has no fields that return secrets, except those that show a new secret once or a masked one', () => {
+  test('has no fields that return secrets, except fields that show a new secret once or a masked secret', () => {
     const fields = types
       .filter(isObjectType)
       .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`));
@@ -79,11 +79,15 @@ describe('the schema', () => {
       'ConnectorTypeField.secret',
       'CreateApiKeyPayload.key',
       'CreateWebhookPayload.secret',
+      // The value is masked.
+      'QuickbooksConnectorConfig.clientSecret',
       'RotateWebhookSecretPayload.secret',
-      // Masked.
+      // The value is masked.
+      'SalesforceConnectorConfig.clientSecret',
       'WebhookAuthentication.clientSecret',
       'WebhookAuthentication.password',
       'WebhookAuthentication.token',
+      'XeroConnectorConfig.clientSecret',
     ]);
   });
 });

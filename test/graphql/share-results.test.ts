@@ -42,7 +42,7 @@ beforeEach(() => {
     if (fails) throw new GraphQLError('It failed.', { extensions: { requestId } });
     return 'x'.repeat(size);
   };
-  const plugin = shareResults();
+  const plugin = shareResults(async (_viewer, work) => work());
   plugin.onSubscribe!({ setSubscribeFn: (wrapped: unknown) => (subscribe = wrapped as Subscribe) } as never);
 });
 
@@ -102,7 +102,7 @@ describe('a result is not shared', () => {
     expect([one, two].map((result) => result!.data!.added)).toEqual([{ name: 'x' }, { other: 'xx' }]);
   });
 
-  test('if it has an error, which names the request that it belongs to', async () => {
+  test('if it has an error, because errors contain a request ID', async () => {
     items = [{ fails: true }];
     const [[one], [two]] = await Promise.all([resultsOf(), resultsOf()]);
     const requestIds = [one, two].map((result) => result!.errors![0]!.extensions.requestId);

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
+import { promisify } from 'node:util';
 import pino from 'pino';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError } from '../../src/errors.ts';
+import { createConsoleReads } from '../../src/graphql/console-reads.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { serveWebSocket } from '../../src/graphql/websocket.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
@@ -39,6 +41,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     identify: async () => viewer,
     count: async () => ({}),
     countMore: async () => ({}),
+    countConsoleRead: async () => ({}),
     watch: () => () => {},
     ...options.admission,
   };
@@ -48,9 +51,10 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
   await once(httpServer, 'listening');
   const { pingMilliseconds } = options;
   const sockets = serveWebSocket(httpServer, {
-    server: createGraphQLServer({ log, ownDocuments: new Set() }),
+    server: createGraphQLServer({ log, ownDocuments: new Set(), publicUrl: undefined, poolSize: 20 }),
     admission,
     streams,
+    consoleReads: createConsoleReads([]),
     log,
     addressOf: () => '127.0.0.1',
     urlOf: ({ url }) => url!,
@@ -63,7 +67,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     httpServer.close();
   });
   const url = `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`;
-  return { url, streams, sockets, logged, dropped };
+  return { url, httpServer, streams, sockets, logged, dropped };
 }
 
 /** A feed without items that records when it was ended. */
@@ -107,7 +111,7 @@ test('a broken connection ends the feeds of its subscriptions', async () => {
   await expect.poll(() => streams.count()).toBe(0);
 });
 
-test('a feed that ends by itself completes the subscription', async () => {
+test('a feed that ends on its own completes the subscription', async () => {
   const { url } = await serve(async function* () {
     yield { cursor: 'a' };
     yield { cursor: 'b' };
@@ -149,7 +153,7 @@ test('a feed that cannot be opened returns a masked error and is logged', async 
   await client.close();
 });
 
-/** A feed that never ends, and counts how many bytes it produced. */
+/** A feed that never ends and counts the bytes that it produces. */
 function endlessFeed(filler: string) {
   const made = { bytes: 0 };
   async function* feed() {
@@ -202,7 +206,7 @@ test('a client that responds to pings stays connected', async () => {
   await client.close();
 });
 
-test('a socket whose backlog exceeds its limit is disconnected, even while sends are blocked', async () => {
+test('a socket is disconnected if its backlog exceeds its limit, even while sends are blocked', async () => {
   const { feed } = endlessFeed('x'.repeat(200_000));
   const { url, streams, dropped } = await serve(feed);
   const client = await subscribeWithoutReading(url, 20);
@@ -257,6 +261,74 @@ test('an unexpected error during authentication is logged and not revealed', asy
   client.send({ type: 'connection_init', payload: { Authorization: 'Bearer x' } });
   expect(await client.closed).toEqual({ code: 1013, reason: 'Try again later' });
   expect(logged).toMatchObject([{ err: { message: 'password of the database is 1234' } }]);
+});
+
+/** Opens a TCP connection and asks for a WebSocket. Ignores everything that the server sends later. */
+async function openDeafSocket(url: string): Promise<{ status: string; ended: Promise<unknown> }> {
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1');
+  closers.push(async () => void socket.destroy());
+  socket.on('error', () => {});
+  const ended = once(socket, 'close');
+  socket.write(
+    'GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+      'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n',
+  );
+  const [head] = await once(socket, 'data');
+  return { status: String(head).split('\r\n')[0]!, ended };
+}
+
+test('an address can open a hundred unauthenticated sockets; more get 429, and authenticated ones do not count', async () => {
+  const { url } = await serve(() => silentFeed().feed);
+  for (let index = 0; index < 3; index++) await connectSocket(url, 'token');
+  const statuses: string[] = [];
+  for (let index = 0; index < 110; index++) statuses.push((await openDeafSocket(url)).status);
+  expect(statuses.filter((status) => status.includes(' 101 '))).toHaveLength(100);
+  expect(new Set(statuses.slice(100))).toEqual(new Set(['HTTP/1.1 429 Too Many Requests']));
+});
+
+describe('a rejected upgrade request', () => {
+  const ask = (path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+
+  test('does not stop the server if its client resets the connection', async () => {
+    const { url } = await serve(() => silentFeed().feed);
+    for (let time = 0; time < 10; time++) {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      await once(socket, 'connect');
+      await new Promise((resolve) => socket.write(ask('/other'), resolve));
+      socket.resetAndDestroy();
+    }
+    await (await connectSocket(url, 'token')).close();
+  });
+
+  test('ends the connection even if its client keeps its side open', async () => {
+    const { url, httpServer } = await serve(() => silentFeed().feed);
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(ask('/other'));
+    const [response] = await once(socket, 'data');
+    expect(String(response)).toMatch(/^HTTP\/1.1 404 /);
+    const count = () => promisify(httpServer.getConnections.bind(httpServer))();
+    await expect.poll(count).toBe(0);
+    socket.destroy();
+  });
+});
+
+test('unauthenticated sockets that ignore the close frame are terminated long before authenticated ones', async () => {
+  const { url } = await serve(() => silentFeed().feed);
+  const authenticated = await connectSocket(url, 'token');
+  authenticated.socket.pause();
+  authenticated.send('not a message');
+  const strangers: Promise<unknown>[] = [];
+  for (let index = 0; index < 100; index++) strangers.push((await openDeafSocket(url)).ended);
+  const ended = [
+    once(authenticated.socket, 'close').then(() => 'authenticated'),
+    Promise.all(strangers).then(() => 'strangers'),
+  ];
+  expect(await Promise.race(ended)).toBe('strangers');
+  await (await connectSocket(url, 'token')).close();
+  authenticated.socket.terminate();
 });
 
 test('closing sends code 1001 to every client, and does not wait for clients that do not respond', async () => {

@@ -15,16 +15,19 @@ const user = (lifetimeMilliseconds: number): Viewer => ({
   kind: 'user',
   expiresAt: new Date(Date.now() + lifetimeMilliseconds),
 });
-const apiKey: Viewer = {
+const apiKey = {
   ...account,
   kind: 'apiKey',
   apiKeyId: newId('ApiKey'),
   projectId: newId('Project'),
+  scopes: ['READ'],
   expiresAt: null,
-};
+} satisfies Viewer;
 
 /** The result of the next credential checks. */
 let refusal: Error | undefined;
+/** The user that the next checks return. */
+let caller: Viewer;
 let isGood: (authorization: string | undefined) => boolean;
 let lookups: number;
 const listeners = new Map<string, () => void>();
@@ -38,7 +41,7 @@ function admit() {
         lookups += 1;
         if (refusal) throw refusal;
         if (!isGood(authorization)) throw new AppError('UNAUTHENTICATED');
-        return apiKey;
+        return caller;
       },
       close: async () => {},
     },
@@ -66,6 +69,7 @@ const refuse = (code: ErrorCode) => {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   refusal = undefined;
+  caller = apiKey;
   isGood = () => true;
   lookups = 0;
   onEnd.mockReset();
@@ -79,7 +83,8 @@ afterEach(() => {
 
 describe("watching a stream's credential", () => {
   test('ends the stream when the token expires, and no sooner', async () => {
-    admit().watch(user(60_000), 'Bearer x', onEnd);
+    caller = user(60_000);
+    admit().watch(caller, 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(59_999);
     expect(onEnd).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -93,11 +98,36 @@ describe("watching a stream's credential", () => {
   });
 
   test("does not end the stream if the token's lifetime exceeds the maximum for a timer", async () => {
-    const stop = admit().watch(user(50 * 365 * 86_400_000), 'Bearer x', onEnd);
+    caller = user(50 * 365 * 86_400_000);
+    const stop = admit().watch(caller, 'Bearer x', onEnd);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onEnd).not.toHaveBeenCalled();
     stop();
   });
+
+  test('ends the stream when the API key expires', async () => {
+    admit().watch({ ...apiKey, expiresAt: new Date(Date.now() + 60_000) }, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(onEnd).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ['the scopes of the API key', apiKey, { ...apiKey, scopes: ['DELIVERIES'] }],
+    ['the roles of a person', user(60_000), { ...user(60_000), memberships: { [apiKey.projectId]: 'VIEWER' } }],
+  ] as [string, Viewer, Viewer][])(
+    'ends the stream within five seconds when %s change',
+    async (_what, before, after) => {
+      caller = before;
+      admit().watch(before, 'Bearer x', onEnd);
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(onEnd).not.toHaveBeenCalled();
+      caller = after;
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(onEnd).toHaveBeenCalledOnce();
+    },
+  );
 
   test('ends the stream when it is notified that the API key was revoked', async () => {
     admit().watch(apiKey, 'Bearer x', onEnd);
@@ -148,7 +178,7 @@ describe("watching a stream's credential", () => {
     const stop = admit().watch(apiKey, 'Bearer x', onEnd);
     refuse('UNAVAILABLE');
     await vi.advanceTimersByTimeAsync(20_000);
-    refusal = new Error('the database is away');
+    refusal = new Error('the database is unavailable');
     await vi.advanceTimersByTimeAsync(20_000);
     expect(onEnd).not.toHaveBeenCalled();
     stop();
@@ -217,7 +247,7 @@ describe('admission', () => {
     await expect(Promise.all(knocks)).resolves.toHaveLength(100);
   });
 
-  test('accepts a new token of a user known at an address, even while the address is blocked', async () => {
+  test('accepts a new token from a user known at an address, even while the address is blocked', async () => {
     const admission = admit();
     const tokenOf = (sub: string, jti: number) =>
       `Bearer ${new UnsecuredJWT({ iss: 'https://i', sub, jti: String(jti) }).encode()}`;
@@ -231,7 +261,7 @@ describe('admission', () => {
     for (let count = 0; count < 31; count++) await knock(`Bearer ${count}`);
     expect(await knock(tokenOf('bob', 1))).toBe('RATE_LIMITED');
     expect(await knock(tokenOf('alice', 2))).toBe('good');
-    // The number of checks is limited per user as it is per address.
+    // The number of checks is limited per user, just as it is per address.
     const forged = await Promise.all(Array.from({ length: 100 }, (_, index) => knock(tokenOf('alice', index + 3))));
     expect(forged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
     expect(await knock(tokenOf('alice', 2))).toBe('good');
@@ -246,6 +276,16 @@ describe('admission', () => {
     for (let count = 0; count < 31; count++) codes.push(await knock());
     expect(codes.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
     expect(codes.at(-1)).toBe('RATE_LIMITED');
+  });
+
+  test('counts a credential that is no longer valid once, even if a hundred concurrent requests use it', async () => {
+    const admission = admit();
+    await admission.identify('Bearer old', '198.51.100.1');
+    isGood = (authorization) => authorization === 'Bearer new';
+    const knocks = Array.from({ length: 100 }, () => admission.identify('Bearer old', '198.51.100.1'));
+    const outcomes = await Promise.allSettled(knocks);
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(admission.identify('Bearer new', '198.51.100.1')).resolves.toBe(caller);
   });
 
   test('does not count failures of the service against an address', async () => {

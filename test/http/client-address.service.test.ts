@@ -67,7 +67,7 @@ test('sockets and requests behind a trusted proxy are limited per client', async
     const bob = await app.user('bob', 'ENTERPRISE');
     expect((await from('198.51.100.1', bob)).status).toBe(429);
     expect((await from('198.51.100.2', bob)).status).toBe(200);
-    // Alice's token is known to be good by now, so the failures of other callers at the address don't count.
+    // Alice's token is known to be good by now, so failures by other callers at the address don't block her.
     expect((await from('198.51.100.1')).status).toBe(200);
   } finally {
     await app.stop();

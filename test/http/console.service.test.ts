@@ -37,7 +37,7 @@ test('every path under /console/ serves the page, which is revalidated on each v
   }
 });
 
-test('files named by their content hash are cached for a year, and a missing file returns 404', async () => {
+test('files named after their content hash are cached for a year, and a missing file returns 404', async () => {
   const page = await (await get('/console/')).text();
   const [script] = /\/console\/assets\/[^"]+\.js/.exec(page)!;
   const { status, headers } = await get(script);
@@ -59,18 +59,37 @@ test('a development server issues a token for any subject, with the issuer of `n
   }
 });
 
-test('a DNS rebinding page gets no token', async () => {
-  const status = await new Promise((resolve, reject) => {
-    const { port } = new URL(app.url);
-    const headers = { host: `rebound.example:${port}`, 'content-type': 'application/json' };
-    request({ host: '127.0.0.1', port, path: '/console/dev-token', method: 'POST', headers }, (answer) => {
+/** Asks for a token with these headers, which `fetch` doesn't let callers set. Returns the status. */
+const askWith = (url: string, headers: Record<string, string>) =>
+  new Promise((resolve, reject) => {
+    const { port } = new URL(url);
+    const path = '/console/dev-token';
+    const sent = { 'content-type': 'application/json', ...headers };
+    request({ host: '127.0.0.1', port, path, method: 'POST', headers: sent }, (answer) => {
       answer.resume();
       resolve(answer.statusCode);
     })
       .on('error', reject)
       .end('{"subject":"alice"}');
   });
-  expect(status).toBe(403);
+
+test('a page that uses DNS rebinding gets no token', async () => {
+  expect(await askWith(app.url, { host: 'rebound.example' })).toBe(403);
+});
+
+test('a request through a proxy on the same machine gets no token, no matter what its headers say', async () => {
+  const proxied = await startTestApp({ env: { ROLES: 'api', TRUSTED_PROXIES: '127.0.0.1' } });
+  try {
+    const attempts: Record<string, string>[] = [
+      { host: 'rebound.example', 'x-forwarded-host': 'localhost' },
+      { host: 'localhost', 'x-forwarded-for': '192.0.2.1' },
+      { host: 'rebound.example', 'x-forwarded-host': 'localhost', 'x-forwarded-for': '127.0.0.1' },
+    ];
+    for (const headers of attempts) expect(await askWith(proxied.url, headers)).toBe(403);
+    expect(await askWith(proxied.url, { host: 'localhost' })).toBe(200);
+  } finally {
+    await proxied.stop();
+  }
 });
 
 test('a development server that others can reach issues no tokens', async () => {

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { type Backlog, createBacklogs } from '../../src/limits/backlog.ts';
 import { createPrefetch } from '../../src/live/prefetch.ts';
-import { createTurns } from '../../src/live/turns.ts';
 
-/** Small limits, and streams that record how they end. `left` is what a dropped stream cannot release. */
+/**
+ * Small limits, and streams that record how they end. `left` is the number of bytes that a dropped stream can't
+ * discard.
+ */
 function start() {
   const ends: string[] = [];
   const reasons: string[] = [];
@@ -109,25 +111,4 @@ test('rows are prefetched by size, and one by one if the backlog is crowded', ()
   expect(prefetch.rowCount()).toBe(200);
   isCrowded = true;
   expect(prefetch.rowCount()).toBe(1);
-});
-
-test('accounts take turns, no matter how many jobs one of them has', async () => {
-  const turns = createTurns(1);
-  const order: string[] = [];
-  const take = (account: string, name: string) => turns.take(account, async () => void order.push(name));
-  await Promise.all([
-    take('a', 'a1'),
-    take('a', 'a2'),
-    take('a', 'a3'),
-    take('b', 'b1'),
-    take('a', 'a4'),
-    take('b', 'b2'),
-  ]);
-  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2', 'a4']);
-});
-
-test('a failed job releases its turn', async () => {
-  const turns = createTurns(1);
-  await expect(turns.take('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(await turns.take('a', async () => 'yes')).toBe('yes');
 });

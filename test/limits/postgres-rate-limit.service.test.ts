@@ -19,7 +19,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   nodes = await Promise.all([1, 2, 3].map(() => openDatabase({ url: database.url, poolSize: 8, log })));
   const unused = () => Promise.reject(new Error('The fallback was used.'));
-  const fallback = { take: unused, giveBack: unused };
+  const fallback = { take: unused, record: unused, giveBack: unused };
   limiters = nodes.map(({ pool }) => createPostgresRateLimiter({ pool, log, fallback }));
 });
 
@@ -75,6 +75,33 @@ describe('rate limits in the database', () => {
     }
   });
 
+  test('record failures with the same results as in memory, and make an address wait for at most a minute', async () => {
+    let time = 0;
+    const memory = createMemoryRateLimiter({ now: () => time });
+    for (const limit of [1, 2, 3]) {
+      for (const [seconds, records] of [
+        [0, 1],
+        [0, limit - 1],
+        [0, 1],
+        [0, 100],
+        [61, 0],
+      ] as const) {
+        const key = `recorded-${limit}`;
+        await pass(key, seconds);
+        time += seconds * 1000;
+        for (let index = 0; index < records; index++) {
+          const { allowed, retryAfterSeconds } = await limiters[index % 3]!.record(key, limit);
+          const expected = await memory.record(key, limit);
+          expect(allowed).toBe(expected.allowed);
+          expect(Math.abs(retryAfterSeconds - expected.retryAfterSeconds)).toBeLessThanOrEqual(1);
+          expect(retryAfterSeconds).toBeLessThanOrEqual(60);
+        }
+        const { allowed } = await limiters[0]!.take(key, limit);
+        expect(allowed).toBe((await memory.take(key, limit)).allowed);
+      }
+    }
+  });
+
   test.each([1, 7, 60, 300, 999, 1000, 7919])('allow the whole limit of %i at once', async (limit) => {
     const key = `burst-${limit}`;
     expect(await limiters[0]!.take(key, limit, limit - 1)).toMatchObject({ allowed: true });
@@ -123,6 +150,7 @@ describe('while the database fails', () => {
     const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' });
     const limiter = createPostgresRateLimiter({ pool, log, fallback: createMemoryRateLimiter() });
     expect(await limiter.take('a', 60)).toMatchObject({ allowed: true, remaining: 59 });
+    expect(await limiter.record('a', 60)).toMatchObject({ allowed: true, remaining: 58 });
     await pool.end();
   });
 });

@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, rateLimitHeaders } from '../../src/limits/rate
 
 const MINUTE = 60_000;
 
-/** A rate limiter with a clock that only moves with `pass`. */
+/** A rate limiter whose clock moves only when the test calls `pass`. */
 function limiterWithClock(maxKeys?: number) {
   let time = 1_000_000;
   const limiter = createMemoryRateLimiter({ now: () => time, ...(maxKeys && { maxKeys }) });
@@ -127,7 +127,7 @@ describe('the rate limit', () => {
     expect(await takeMany(10, 600, 'a')).toBe(0);
   });
 
-  test('forgets the least recently used keys if there are too many', async () => {
+  test('discards the least recently used keys if there are too many', async () => {
     const { take, takeMany } = limiterWithClock(2);
     await takeMany(60, 60, 'victim');
     await take('attacker', 60);
@@ -146,7 +146,7 @@ describe('the rate limit headers', () => {
     });
   });
 
-  test('of a rejected request include Retry-After', async () => {
+  test('include Retry-After for a rejected request', async () => {
     const { take } = limiterWithClock();
     await take('a', 4, 4);
     expect(rateLimitHeaders(await take('a', 4))).toEqual({

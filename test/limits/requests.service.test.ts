@@ -53,7 +53,7 @@ describe('requests from an account', () => {
     expect((await other.rest('GET', '/api/projects')).status).toBe(200);
   });
 
-  test('of the ENTERPRISE tier are unlimited, unless the token has a limit', async () => {
+  test('are unlimited in the ENTERPRISE tier, unless the token has a limit', async () => {
     const unlimited = await app.user('unlimited', 'ENTERPRISE');
     expect(new Set(await exhaust(unlimited, 150))).toEqual(new Set([200]));
     expect((await unlimited.rest('GET', '/api/projects')).headers.get('ratelimit')).toBeNull();

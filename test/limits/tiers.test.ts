@@ -11,7 +11,7 @@ test.each([
 ] as const)(
   'the tier %s with a custom rate of %s has %s requests per minute, %s connectors, and %s webhooks per project',
   (tier, rate, requestsPerMinute, maxConnectors, maxWebhooksPerProject) => {
-    expect(limitsOf(tier, rate)).toEqual({ requestsPerMinute, maxConnectors, maxWebhooksPerProject });
+    expect(limitsOf(tier, rate)).toMatchObject({ requestsPerMinute, maxConnectors, maxWebhooksPerProject });
   },
 );
 

@@ -2,17 +2,12 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.ts';
+import type { DeliveryColumns } from '../../src/features/deliveries/filter.ts';
 import type { PaymentColumns } from '../../src/features/payments/filter.ts';
 import type { Delivery, Event, Payment } from '../../src/generated/prisma/client.ts';
 import { newId } from '../../src/ids.ts';
 import { deliveryMatches, eventMatches, paymentMatches } from '../../src/live/filters.ts';
-import {
-  type DeliveryFilter,
-  type LookableTable,
-  lookAtDeliveries,
-  lookAtEvents,
-  lookAtPayments,
-} from '../../src/live/looks.ts';
+import { type LookableTable, lookAtDeliveries, lookAtEvents, lookAtPayments } from '../../src/live/looks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const TYPES = ['endpoint.created', 'payment.settled', 'payment.failed'];
@@ -23,6 +18,7 @@ const PAYERS = ['0xaa', '0xbb'];
 let testDatabase: TestDatabase;
 let db: Database;
 const projectId = newId('Project');
+const webhookIds = [newId('Webhook'), newId('Webhook')];
 let events: Event[];
 let deliveries: Delivery[];
 let payments: Payment[];
@@ -35,6 +31,12 @@ beforeAll(async () => {
   await pool.query(`INSERT INTO "Project" (id, "userId", name, "walletAddress") VALUES ($1, 'usr_1', 'Shop', '0x')`, [
     projectId,
   ]);
+  for (const id of webhookIds) {
+    await pool.query(
+      `INSERT INTO "Webhook" (id, "projectId", url, "eventTypes", secret) VALUES ($1, $2, 'https://x.test', '{*}', 'x')`,
+      [id, projectId],
+    );
+  }
   for (let index = 0; index < 24; index++) {
     const type = TYPES[index % 3];
     const eventId = newId('Event');
@@ -42,18 +44,19 @@ beforeAll(async () => {
       ...[eventId, projectId, type],
     ]);
     await pool.query(
-      `INSERT INTO "Delivery" (id, "projectId", "eventId", "eventType", status) VALUES ($1, $2, $3, $4, $5)`,
-      [newId('Delivery'), projectId, eventId, type, DELIVERY_STATUSES[index % 2]],
+      `INSERT INTO "Delivery" (id, "projectId", "eventId", "eventType", status, "webhookId") VALUES ($1, $2, $3, $4, $5, $6)`,
+      [newId('Delivery'), projectId, eventId, type, DELIVERY_STATUSES[index % 2], webhookIds[index % 2]],
     );
     const id = newId('Payment');
     await pool.query(
       `INSERT INTO "Payment" (id, "projectId", "endpointId", "endpointPath", method, status, "x402Version", network,
          asset, "assetAddress", payer, "payTo", nonce, "amountAtomic", "validAfter", "validBefore",
-         "requestFingerprint", "transactionHash")
-       VALUES ($1, $2, $3, '/', 'GET', $4, 2, 'eip155:84532', 'USDC', '0x', $5, '0x', $1, 10000, now(), now(), $1, $6)`,
+         "requestFingerprint", "transactionHash", "paymentIdentifier", "failureStage")
+       VALUES ($1, $2, $3, '/', 'GET', $4, 2, 'eip155:84532', 'USDC', '0x', $5, '0x', $1, $8, now(), now(), $1, $6, $7, $9)`,
       [
         ...[id, projectId, `end_${index % 4}`, PAYMENT_STATUSES[index % 3], PAYERS[index % 2]],
         index % 5 === 0 ? null : `0x${index % 5}`,
+        ...[index < 4 ? `order-${index}` : null, 10_000 + (index % 5), index === 0 ? 'SETTLE' : null],
       ],
     );
   }
@@ -78,8 +81,8 @@ const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
 const orAny = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 2 });
 const someOf = (values: string[]) => orAny(fc.subarray(values));
 
-describe('a filter matches the same rows in memory as in the database', () => {
-  test('for events', async () => {
+describe('a filter', () => {
+  test('matches the same events in memory as in the database', async () => {
     await fc.assert(
       fc.asyncProperty(someOf(TYPES), async (types) => {
         const found = await findIn(lookAtEvents(db.pool, projectId, types));
@@ -89,12 +92,20 @@ describe('a filter matches the same rows in memory as in the database', () => {
     );
   });
 
-  test('for deliveries', async () => {
-    const filter: fc.Arbitrary<DeliveryFilter> = fc.record({
+  test('matches the same deliveries in memory as in the database', async () => {
+    const anyTime = orAny(fc.nat(23).map((index) => deliveries[index]!.createdAt));
+    const filter = fc.record({
+      webhookId: orAny(fc.constantFrom(...webhookIds)),
+      connectorId: fc.option(fc.constant('con_1'), { freq: 9 }),
+      eventId: fc.option(
+        fc.nat(23).map((index) => events[index]!.id),
+        { freq: 9 },
+      ),
       status: someOf(DELIVERY_STATUSES),
       eventTypes: someOf(TYPES),
-      createdSince: orAny(fc.nat(23).map((index) => deliveries[index]!.createdAt)),
-    });
+      createdSince: anyTime,
+      createdBefore: anyTime,
+    }) as fc.Arbitrary<DeliveryColumns>;
     await fc.assert(
       fc.asyncProperty(filter, async (wanted) => {
         const found = await findIn(lookAtDeliveries(db.pool, projectId, wanted));
@@ -104,7 +115,7 @@ describe('a filter matches the same rows in memory as in the database', () => {
     );
   });
 
-  test('for payments', async () => {
+  test('matches the same payments in memory as in the database', async () => {
     const anyId = orAny(fc.nat(23).map((index) => payments[index]!.id));
     const filter = fc.record({
       status: someOf(PAYMENT_STATUSES),
@@ -112,6 +123,9 @@ describe('a filter matches the same rows in memory as in the database', () => {
       customerId: orAny(fc.constant('cus_1')),
       payer: orAny(fc.constantFrom(...PAYERS)),
       transactionHash: orAny(fc.constantFrom('0x1', '0x2')),
+      identifier: orAny(fc.constantFrom('order-0', 'order-1')),
+      minAtomic: orAny(fc.constantFrom('10000', '10003')),
+      maxAtomic: orAny(fc.constantFrom('10001', '10004')),
       firstId: anyId,
       endId: anyId,
     }) as fc.Arbitrary<PaymentColumns>;

@@ -7,15 +7,15 @@ export type SimulatedRow = {
   transaction: bigint;
   /** Counts the changes that the feed shows. */
   version: number;
-  /** Whether the feed hides the last write, as it hides the claiming of a delivery. */
+  /** Whether the feed hides the last write, as it does when a delivery is claimed. */
   isQuiet: boolean;
 };
 
 type OpenTransaction = { milliseconds: number; written: Map<string, SimulatedRow> };
 
 /**
- * Simulates a table with concurrent transactions and snapshots. Rows have the start time of their transaction, by the
- * clock of its machine, and become visible when it commits.
+ * Simulates a table with concurrent transactions and snapshots. Each row has its transaction's start time, according to
+ * the clock of the machine, and becomes visible when the transaction commits.
  */
 export function createSimulatedTable(pageSize: number) {
   const rows = new Map<string, SimulatedRow>();

@@ -8,7 +8,7 @@ import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 
 type Item = { progress: Progress; row: SimulatedRow };
 
-/** A table, and one follower for all subscriptions to it, as a process has. */
+/** Creates a table with one follower for all subscriptions to it, as in a process. */
 function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
   const table = createSimulatedTable(pageSize);
   const counts = { looks: 0, loads: 0, subscriptions: 0 };
@@ -50,12 +50,12 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
   return {
     table,
     counts,
-    /** How many followers wait for hints. */
+    /** Returns how many followers are waiting for hints. */
     followerCount: () => listeners.size,
     hint() {
       for (const listener of [...listeners]) listener();
     },
-    /** @param options.whenToLook what its own reads wait for. */
+    /** @param options.whenToLook what the subscription's own reads wait for. */
     subscribe(start: Progress, options: { matches?: (row: SimulatedRow) => boolean; whenToLook?: Promise<void> } = {}) {
       counts.subscriptions += 1;
       return subscribeToRows<SimulatedRow, Item>({
@@ -75,7 +75,7 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
 
 type World = ReturnType<typeof createWorld>;
 
-/** @param open how many transactions are open already. */
+/** @param open how many transactions are already open. */
 function commitRow({ table }: World, open = 0): void {
   table.begin(0);
   table.insert(open);
@@ -112,7 +112,7 @@ const action = fc.record({
 });
 const scenario = fc.record({
   actions: fc.array(action, { minLength: 60, maxLength: 150 }),
-  /** After how many actions each subscription starts, and how slowly its client reads. */
+  /** The number of actions before each subscription starts, and how slowly its client reads. */
   subscriptions: fc.array(fc.record({ after: fc.nat(60), pauseMilliseconds: fc.constantFrom(0, 0, 3) }), {
     minLength: 2,
     maxLength: 4,
@@ -130,7 +130,7 @@ describe('subscriptions that share a follower', () => {
       table.commit(1);
       table.tick(1);
     };
-    // Since this transaction stays open, it isn't known which of the later transactions have been seen.
+    // While this transaction stays open, the reader can't tell which later transactions it has seen.
     table.begin(0);
     table.tick(1);
     commitRow(world, 1);
@@ -154,7 +154,7 @@ describe('subscriptions that share a follower', () => {
     expect(joining.states).toEqual(others.states.slice(1));
   });
 
-  test('each show the last state of every committed row, and no state twice, in whatever order rows are committed', async () => {
+  test('each show the last state of every committed row, and no state twice, no matter in what order rows are committed', async () => {
     // Each scenario waits for real timers, so all of them run at the same time.
     const scenarios = fc.sample(scenario, { numRuns: 80, seed: 7 });
     await Promise.all(
@@ -207,7 +207,7 @@ describe('subscriptions that share a follower', () => {
     commitRow(world);
     world.hint();
     await expect.poll(() => collected.every(({ states }) => states.length === 1)).toBe(true);
-    // The read that finds the row, and at most one more.
+    // This is the read that finds the row, and at most one more.
     expect(world.counts.looks - before.looks).toBeLessThanOrEqual(2);
     expect(world.counts.loads - before.loads).toBe(1);
     await Promise.all(running.map((items) => items.return!()));
@@ -319,7 +319,7 @@ describe('subscriptions that share a follower', () => {
     await slow.return!();
   });
 
-  test('a claim between the two reads of a new subscription does not repeat the row', async () => {
+  test('a row is not repeated if it is claimed between the two reads of a new subscription', async () => {
     const world = createWorld();
     const other = collect(world.subscribe(world.table.seeAll()));
     await expect.poll(() => world.followerCount()).toBe(1);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
+import { firstIdAt, millisecondsOfId, newId } from '../../src/ids.ts';
 import { decodeCursor, encodeCursor } from '../../src/live/cursor.ts';
 import { lookOnce } from '../../src/live/look-once.ts';
 import { createPrefetch, type Prefetch } from '../../src/live/prefetch.ts';
@@ -12,7 +12,7 @@ import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
 
-/** Prefetches only two of anything at a time. */
+/** Prefetches at most two items at a time. */
 const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2 };
 
 const NOTHING: Look = { late: [], isLateFull: false, behind: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
@@ -59,10 +59,10 @@ describe('a tail', () => {
     choosing('claim', 1),
     choosing('commit', 2),
   );
-  /** The number of actions before each read of the database, and of items until the client is cut off. */
+  /** The number of actions before each database read, and the number of items until the client is cut off. */
   const pace = fc.record({ actionsPerRead: fc.nat(6), itemsUntilCut: fc.option(fc.nat(4)) });
 
-  // Only a client that is cut off within the rows of one transaction gets rows again.
+  // Only a client that is cut off in the middle of a transaction's rows gets rows again.
   test('shows every committed row and each of its states once, no matter how often the client is cut off', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -96,6 +96,8 @@ describe('a tail', () => {
             for (let count = 0; ; count++) {
               if (count === itemsUntilCut) {
                 progress = decodeCursor('Delivery', cursor);
+                // The service never changes the position of a cursor that it created.
+                expect(encodeCursor(progress)).toBe(cursor);
                 return true;
               }
               const { done, value } = await items.next();
@@ -118,7 +120,7 @@ describe('a tail', () => {
           while (await look());
 
           expect(again).toEqual([]);
-          // A claimed delivery is about to change again, and is shown then.
+          // A claimed delivery is about to change again, and is shown when it does.
           const missing = [...table.rows.values()].filter(
             ({ id, version, isQuiet }) => !isQuiet && !shown.has(`${id} ${version}`),
           );
@@ -233,6 +235,20 @@ describe('a tail', () => {
     }
     await items.return();
   });
+
+  test('misses nothing if the client is cut off after a machine writes times in the future', async () => {
+    const table = createSimulatedTable(10);
+    table.begin(3_600_000);
+    table.insert(0);
+    table.commit(0);
+    let { progress } = await lookAt(table, table.beginning());
+    commitRow(table);
+    table.tick(1_000);
+    commitRow(table);
+    progress = decodeCursor('Delivery', encodeCursor(progress));
+    const { ids } = await lookAt(table, progress);
+    expect(ids).toEqual(expect.arrayContaining([...table.rows.keys()].slice(1)));
+  });
 });
 
 describe('reading the table', () => {
@@ -243,7 +259,7 @@ describe('reading the table', () => {
     nowMilliseconds: 1_000_000,
   });
 
-  test('reads no rows older than the longest possible transaction, and none before its position if the position is even older', async () => {
+  test('reads no rows older than the longest possible transaction, or older than its position if that is even older', async () => {
     const requests: LookRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
     const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
@@ -329,7 +345,7 @@ describe('a waiting tail', () => {
     }
     await items.return();
     expect(hints).toBeGreaterThan(looks.length);
-    // At least 40 ms lie between them, minus the rounding of timers.
+    // The reads are at least 40 ms apart, minus the rounding of timers.
     for (const [index, at] of looks.slice(1).entries()) expect(at - looks[index]!).toBeGreaterThan(35);
   });
 
@@ -390,8 +406,9 @@ describe('a waiting tail', () => {
 });
 
 describe('a cursor', () => {
+  const at = 1_763_714_013_123;
   const progress: Progress = {
-    position: { milliseconds: 1_763_714_013_123, id: newId('Event') },
+    position: { milliseconds: at, id: firstIdAt('Event', at) },
     lookedAtMilliseconds: 1_763_714_013_200,
     horizon: 4_294_967_290n,
     shown: new Map([
@@ -403,6 +420,73 @@ describe('a cursor', () => {
   test('restores the progress', () => {
     const read = decodeCursor('Event', encodeCursor(progress));
     expect({ ...read, shown: [...read.shown.keys()] }).toEqual({ ...progress, shown: [...progress.shown.keys()] });
+  });
+
+  const time = fc.integer({ min: 0, max: 36 ** 9 - 1 });
+
+  test('restores every position that a read could have reached', () => {
+    const reached = fc.tuple(time, fc.integer({ max: 30_000 })).map(([lookedAt, skew]) => ({
+      lookedAtMilliseconds: lookedAt,
+      milliseconds: Math.min(Math.max(0, lookedAt + skew), 36 ** 9 - 1),
+    }));
+    fc.assert(
+      fc.property(fc.constantFrom('Event' as const, 'Delivery' as const), reached, (type, read) => {
+        const position = { milliseconds: read.milliseconds, id: firstIdAt(type, read.milliseconds) };
+        const { lookedAtMilliseconds } = read;
+        const cursor = encodeCursor({ position, lookedAtMilliseconds, horizon: 7n, shown: new Map() });
+        expect(decodeCursor(type, cursor)).toMatchObject({ position, lookedAtMilliseconds, horizon: 7n });
+      }),
+    );
+  });
+
+  test('makes a read look back at most a minute from its position if it was forged', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('Event' as const, 'Delivery' as const), time, time, time, async (...forged) => {
+        const [type, milliseconds, idMilliseconds, lookedAtMilliseconds] = forged;
+        const position = { milliseconds, id: firstIdAt(type, idMilliseconds) };
+        const cursor = encodeCursor({ position, lookedAtMilliseconds, horizon: 0n, shown: new Map() });
+        const requests: LookRequest[] = [];
+        const look = async (request: LookRequest) => {
+          requests.push(request);
+          return NOTHING;
+        };
+        await lookOnce(options({}), { look, load: async () => new Map() }, decodeCursor(type, cursor)).next();
+        const [request] = requests;
+        const to = type === 'Event' ? millisecondsOfId(request!.position.id) : request!.position.milliseconds;
+        expect(to - request!.sinceMilliseconds).toBeLessThanOrEqual(60_000);
+      }),
+    );
+  });
+
+  test('shows every row, and reads each of them only once, if it was forged', async () => {
+    const table = createSimulatedTable(10);
+    for (let index = 0; index < 500; index++) {
+      table.begin(0);
+      table.insert(0);
+      table.commit(0);
+      table.tick(1_000);
+    }
+    table.tick(60_000);
+    const position = { milliseconds: 1_900_000_000_000, id: newId('Delivery') };
+    const forged = encodeCursor({ position, lookedAtMilliseconds: 0, horizon: 0n, shown: new Map() });
+    let reads = 0;
+    const look = async (request: LookRequest) => {
+      const found = await table.look(request);
+      const isLateRead = ({ milliseconds }: SimulatedRow) =>
+        milliseconds >= request.sinceMilliseconds && milliseconds < request.position.milliseconds;
+      reads += [...table.rows.values()].filter(isLateRead).length + found.behind.length;
+      return found;
+    };
+    const shown: string[] = [];
+    let progress = decodeCursor('Delivery', forged);
+    for (let isFull = true; isFull; ) {
+      const items = lookOnce({ present }, { look, load: table.load }, progress);
+      let next = await items.next();
+      for (; !next.done; next = await items.next()) shown.push(next.value.row.id);
+      ({ reached: progress, isFull } = next.value);
+    }
+    expect(shown).toEqual([...table.rows.keys()]);
+    expect(reads).toBe(500);
   });
 
   test('stays short, no matter how much is in doubt', () => {

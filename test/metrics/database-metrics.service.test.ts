@@ -39,14 +39,14 @@ const setFailing = (isFailing: boolean) =>
 const failing = (metrics: Map<string, Metric>) => metricValue(metrics, 'tollgate_subscribers', FAILING);
 const shared = (metrics: Map<string, Metric>) => SHARED.map((name) => metrics.get(name));
 const scrape = (index: 0 | 1) => readMetrics(apps[index]!.url);
-/** Makes the stored values, and the claims on them, older. */
+/** Moves the stored values, and the claims on them, into the past. */
 const age = (seconds: number) =>
   sql.query(
     `UPDATE "MetricSnapshot" SET "claimedAt" = "claimedAt" - make_interval(secs => $1), "takenAt" = "takenAt" - make_interval(secs => $1)`,
     [seconds],
   );
 
-/** How many counts of webhooks both processes send from now on. */
+/** Counts the queries that both processes send from now on to count webhooks. */
 function countCounts(): () => number {
   let counts = 0;
   const { query } = pg.Client.prototype;
@@ -77,7 +77,7 @@ describe('metrics about the whole service', () => {
     expect(counts()).toBe(2);
   });
 
-  test('are counted by another process if the one that was counting is gone', async () => {
+  test('are counted by another process if the process that was counting is gone', async () => {
     await scrape(0);
     await setFailing(true);
     // A process claims the counts and dies.
@@ -99,7 +99,7 @@ describe('metrics about the whole service', () => {
       await age(40);
       const late = await scrape(1);
       expect(late.has('tollgate_subscribers')).toBe(false);
-      // The deletions are counted from the same table.
+      // Deletions are counted from the same table, so they fail too.
       const others = SHARED.filter((name) => name !== 'tollgate_subscribers' && name !== 'tollgate_deletions');
       expect(others.filter((name) => !late.has(name))).toEqual([]);
       expect(metricValue(late, 'tollgate_database_up')).toBe(1);
@@ -110,7 +110,7 @@ describe('metrics about the whole service', () => {
     expect(shared(await scrape(0))).not.toContain(undefined);
   });
 
-  test('are reported without those that take too long to count', async () => {
+  test('are reported without any that take too long to count', async () => {
     const lock = await sql.connect();
     try {
       await lock.query('BEGIN; LOCK TABLE "Connector" IN ACCESS EXCLUSIVE MODE');

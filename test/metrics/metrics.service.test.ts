@@ -48,22 +48,32 @@ async function sellOnce(owner: TestUser): Promise<void> {
   );
 }
 
-describe('the metrics count a paid request', () => {
+test.each(['X-Forwarded-For', 'Forwarded'])(
+  'the metrics are not served to clients behind a proxy, which adds the header %s',
+  async (name) => {
+    const statusOf = (path: string) =>
+      fetch(app.url + path, { headers: { [name]: 'for=203.0.113.1' } }).then(({ status }) => status);
+    expect(await statusOf('/metrics')).toBe(404);
+    expect(await statusOf('/healthz')).toBe(200);
+  },
+);
+
+describe('the metrics of a paid request', () => {
   let metrics: Awaited<ReturnType<typeof readMetrics>>;
   beforeAll(async () => {
     await sellOnce(await app.user('alice'));
     metrics = await readMetrics(app.url);
   });
 
-  test.each(['CLAIMED', 'VERIFIED', 'SETTLING', 'SETTLED'])('with status %s', (status) => {
+  test.each(['CLAIMED', 'VERIFIED', 'SETTLING', 'SETTLED'])('count it with the status %s', (status) => {
     expect(metricValue(metrics, 'tollgate_payments_total', { status, stage: '' })).toBe(1);
   });
 
-  test.each(['claim', 'verify', 'upstream', 'settle'])('with the duration of %s', (step) => {
+  test.each(['claim', 'verify', 'upstream', 'settle'])('include the duration of %s', (step) => {
     expect(metricValue(metrics, 'tollgate_payment_step_duration_seconds_count', { step })).toBe(1);
   });
 
-  test('with the calls to the facilitator, and the time until the payment was settled', () => {
+  test('include the calls to the facilitator, and the time until the payment was settled', () => {
     const name = 'tollgate_facilitator_request_duration_seconds_count';
     expect(metricValue(metrics, name, { operation: 'verify', outcome: 'valid' })).toBe(1);
     expect(metricValue(metrics, name, { operation: 'settle', outcome: 'settled' })).toBe(1);
@@ -71,13 +81,13 @@ describe('the metrics count a paid request', () => {
     expect(metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_sum')).toBeLessThan(60);
   });
 
-  test('with the deliveries of its events', () => {
+  test('include the deliveries of its events', () => {
     expect(metricValue(metrics, 'tollgate_delivery_attempt_duration_seconds_count', { kind: 'webhook' })).toBe(2);
     expect(metricValue(metrics, 'tollgate_delivery_results_total', { kind: 'webhook', status: 'SUCCEEDED' })).toBe(2);
     expect(metricValue(metrics, 'tollgate_delivery_claim_duration_seconds_count')).toBeGreaterThan(0);
   });
 
-  test('by the route of the request, not by its path', () => {
+  test('use the route of the request, not its path', () => {
     const name = 'tollgate_http_request_duration_seconds_count';
     const route = '/gateway/:projectId/*';
     expect(metricValue(metrics, name, { method: 'GET', route, status: '402' })).toBe(1);
@@ -118,7 +128,7 @@ test('another account adds no time series', async () => {
   const seriesOf = async () =>
     [...(await readMetrics(app.url)).values()]
       .flatMap(({ samples }) => samples)
-      // Node's series depend on the garbage collections and the resources of the whole process.
+      // Node's series depend on garbage collection and on the resources of the whole process.
       .filter(({ name }) => !name.startsWith('nodejs_'))
       .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
       .sort();
@@ -128,7 +138,7 @@ test('another account adds no time series', async () => {
   expect(await seriesOf()).toEqual(before);
 });
 
-test('once closed, the metrics refer to nothing, so that a stopped service can be garbage-collected', async () => {
+test('closed metrics hold no references, so that a stopped service can be garbage-collected', async () => {
   const pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${await freePort()}/none` });
   const metrics = createMetrics({ pool, log: pino({ level: 'silent' }) });
   expect(await metrics.read()).toContain('tollgate_build_info');

@@ -102,24 +102,7 @@ const WRONG: { kind: Kind; field: string; values: unknown[]; pointer?: string }[
     kind: 'endpoint',
     field: 'priceUsd',
     values: [
-      ...[
-        '0',
-        '-1',
-        '1e3',
-        '0.0000001',
-        '',
-        '0.0',
-        '0.000000',
-        '00.1',
-        '01',
-        '+1',
-        '.5',
-        '1.',
-        '1,5',
-        '1_000',
-        '0x1',
-        '$1',
-      ],
+      ...['-1', '-0', '1e3', '0.0000001', '', '00.1', '01', '+1', '.5', '1.', '1,5', '1_000', '0x1', '$1'],
       ...['NaN', 'Infinity', ' 1', '1 ', '1\n', '１', '1000000000000', '9'.repeat(400), '1.0000000', ...NOT_TEXT, 0.01],
     ],
   },
@@ -309,5 +292,28 @@ describe('malformed IDs', () => {
       );
       expect(errors?.[0]?.extensions.code).toBe('NOT_FOUND');
     }
+  });
+});
+
+describe('an error about thousands of invalid fields lists the first 100 and counts the rest', () => {
+  const MANY = 5_000;
+  const names = Array.from({ length: MANY }, (_, index) => `upstreamUrl${index}`);
+  const unknown = Object.fromEntries(names.map((name) => [name, 1]));
+
+  test.each<[what: string, path: string, body: () => object, method?: string]>([
+    ['unknown fields of a body', '/endpoints', () => ({ ...GOOD.endpoint, ...unknown })],
+    [
+      'unknown fields of a config',
+      '/connectors',
+      () => ({ ...GOOD.connector, config: { ...GOOD.connector.config, ...unknown } }),
+    ],
+    ['invalid values of a list', '/webhooks', () => ({ ...GOOD.webhook, eventTypes: names })],
+  ])('%s', async (_what, path, body) => {
+    const { base } = await createProject(alice);
+    const answer = await alice.rest<{ detail: string; errors: { message: string }[] }>('POST', base + path, body());
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toHaveLength(100);
+    expect(answer.body.errors.every(({ message }) => message.length > 0)).toBe(true);
+    expect(answer.body.detail).toMatch(/See `errors` for the first 100 of 5,000 invalid fields\.$/);
   });
 });

@@ -53,6 +53,16 @@ describe('a malformed body is rejected and nothing is written', () => {
   });
 });
 
+test.each([
+  ['{"name": "Shop",}', 'There is a mistake at line 1, column 17.'],
+  ['{\n  name: "Shop"\n}', 'There is a mistake at line 2, column 3.'],
+  ['{"name": "Shop"', 'There is a mistake at line 1, column 16.'],
+  ['{"name":', 'It ends too early.'],
+])('the error for the malformed body %j says where the mistake is', async (body, place) => {
+  const { body: problem } = await post({ body: Buffer.from(body) });
+  expect(problem).toMatchObject({ detail: `The request body is not valid JSON. ${place}` });
+});
+
 describe('a body that is not a JSON object is rejected', () => {
   test.each(['[]', '"x"', '1', 'true', 'null', nested(64), '[{"name":"x"}]'])('%s', async (body) => {
     const answer = await post({ body: Buffer.from(body) });
@@ -167,7 +177,7 @@ describe('a body that is too large is rejected', () => {
     expect(await response.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
   });
 
-  test('with 401 if there is no credential, without reading it', async () => {
+  test('if there is no credential, with 401 and without reading it', async () => {
     const answer = await rest.send(undefined, 'POST', '/api/projects', { body: large });
     expect(answer.status).toBe(401);
   });
@@ -255,7 +265,7 @@ test('a body must not repeat fields from the path', async () => {
   expect(patched).toMatchObject({ status: 422, body: { errors: [{ pointer: '/id' }] } });
 });
 
-test('all invalid values are reported at once', async () => {
+test('all invalid values are reported together', async () => {
   const answer = await post({ body: { name: 1, walletAddress: null, colour: 'red', size: 2 } });
   const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
   expect(pointers).toEqual(['/colour', '/name', '/size', '/walletAddress']);

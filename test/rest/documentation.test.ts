@@ -8,7 +8,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/rest.md'), 'utf8');
 
 /**
- * Returns the routes in the table of docs/rest.md. A row with two paths is about a list and an item: `POST` belongs to
+ * Returns the routes in the table of docs/rest.md. A row with two paths covers a list and an item: `POST` belongs to
  * the first, `PATCH` and `DELETE` to the second, and `GET` to both.
  */
 function documented(): string[] {

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sweepIdempotencyKeys } from '../../src/features/idempotency/store.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { join, person } from '../support/members.ts';
 import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
 import { openRest, type Rest, type RestAnswer } from '../support/rest.ts';
 
@@ -45,7 +46,7 @@ function expectReplay(answer: RestAnswer<Resource>, first: RestAnswer<Resource>)
 
 describe('a retry with the same Idempotency-Key', () => {
   test.each(['endpoints', 'webhooks', 'connectors', 'keys'] as const)(
-    'to %s returns the original response, including secrets, and creates nothing',
+    'returns the original response of %s, including secrets, and creates nothing',
     async (list) => {
       const body = { endpoints: GOOD.endpoint, webhooks: GOOD.webhook, connectors: GOOD.connector, keys: GOOD.key }[
         list
@@ -59,7 +60,7 @@ describe('a retry with the same Idempotency-Key', () => {
     },
   );
 
-  test('to an action does not run it again', async () => {
+  test('does not run an action again', async () => {
     const webhook = await createWebhook(alice, base);
     const path = `${base}/webhooks/${webhook.id}/rotate-secret`;
     const key = newKey();
@@ -81,7 +82,7 @@ describe('a retry with the same Idempotency-Key', () => {
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, key), first);
   });
 
-  test('to another process returns the original response', async () => {
+  test('returns the original response from another process', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
     try {
       const key = newKey();
@@ -119,7 +120,7 @@ describe('an Idempotency-Key is rejected with', () => {
 });
 
 describe('concurrent requests with the same Idempotency-Key', () => {
-  test.each([20])('create only once if %i are sent, and the others get 409 or the same response', async (times) => {
+  test.each([20])('create only once if %i are sent, and the rest get 409 or the same response', async (times) => {
     for (let round = 0; round < 5; round++) {
       const key = newKey();
       const body = { ...GOOD.endpoint, path: `/round${round}` };
@@ -265,7 +266,7 @@ describe('a stored response', () => {
     expect(await sweepIdempotencyKeys(pool)).toBe(0);
     expectReplay(await post(`${base}/webhooks`, GOOD.webhook, key), first);
     await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = "expiresAt" - interval '1 minute'`);
-    // An expired response isn't used even before it is swept, so the key accepts a different request.
+    // An expired response isn't used, even if it hasn't been swept yet, so the key accepts a different request.
     const second = await post(`${base}/webhooks`, { ...GOOD.webhook, description: 'second' }, key);
     expect(second.status).toBe(201);
     expect(second.body.id).not.toBe(first.body.id);
@@ -274,7 +275,7 @@ describe('a stored response', () => {
     expect(rows).toEqual([{ key }]);
   });
 
-  test('that is missing because its process died blocks the key for a minute', async () => {
+  test('blocks the key for a minute if it is missing because its process died', async () => {
     const key = newKey();
     const first = await post(`${base}/webhooks`, GOOD.webhook, key);
     const age = (seconds: number) =>
@@ -289,5 +290,38 @@ describe('a stored response', () => {
     const again = await post(`${base}/webhooks`, GOOD.webhook, key);
     expect(again.status).toBe(201);
     expect(again.body.id).not.toBe(first.body.id);
+  });
+});
+
+describe('the response stored for a member', () => {
+  test('isn’t sent to someone who was removed from the project', async () => {
+    const admin = await person(app, 'removed-admin', 'ENTERPRISE');
+    const member = await join(alice, base, admin, 'ADMIN');
+    const key = newKey();
+    expect((await post(`${base}/keys`, GOOD.key, key, admin)).status).toBe(201);
+    expect((await alice.rest('DELETE', `${base}/members/${member.id}`)).status).toBe(204);
+    const { status, body } = await post(`${base}/keys`, GOOD.key, key, admin);
+    expect([status, body]).toMatchObject([404, { code: 'NOT_FOUND' }]);
+  });
+
+  test("isn’t sent if it has a secret and the person's role no longer allows the request", async () => {
+    const admin = await person(app, 'demoted-admin', 'ENTERPRISE');
+    const member = await join(alice, base, admin, 'ADMIN');
+    const [keyKey, endpointKey] = [newKey(), newKey()];
+    expect((await post(`${base}/keys`, GOOD.key, keyKey, admin)).status).toBe(201);
+    const created = await post(`${base}/endpoints`, GOOD.endpoint, endpointKey, admin);
+    await alice.rest('PATCH', `${base}/members/${member.id}`, { role: 'VIEWER' });
+    const { status, body } = await post(`${base}/keys`, GOOD.key, keyKey, admin);
+    expect([status, body]).toMatchObject([403, { code: 'FORBIDDEN' }]);
+    expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, endpointKey, admin), created);
+  });
+
+  test('is sent to someone who has offered the project with the request', async () => {
+    const heir = await person(app, 'heir-of-retry', 'ENTERPRISE');
+    const { id: memberId } = await join(alice, base, heir, 'ADMIN');
+    const key = newKey();
+    const first = await post(`${base}/transfer`, { memberId }, key);
+    expect(first.status).toBe(200);
+    expectReplay(await post(`${base}/transfer`, { memberId }, key), first);
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/routes.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { operatorsEnv } from '../support/operator.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { createProject } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
@@ -10,7 +11,7 @@ let rest: Rest;
 let alice: TestUser;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ env: operatorsEnv('alice') });
   rest = await openRest(app);
   alice = await app.user('alice', 'ENTERPRISE');
 });

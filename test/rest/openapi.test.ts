@@ -7,18 +7,20 @@ import { schema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
 import { VERSION } from '../../src/version.ts';
+import { withResponses } from '../support/openapi.ts';
 import { GOOD } from '../support/resources.ts';
 
 type Json = Record<string, unknown>;
 type Parameter = { name: string; in: string; required?: boolean };
+type Content = { schema: Json; example?: unknown; examples?: Record<string, { value: unknown }> };
 type Operation = {
   operationId: string;
   parameters: Parameter[];
-  requestBody?: { required: boolean; content: { 'application/json': { schema: Json } } };
-  responses: Record<string, { description: string; content?: Record<string, { schema: Json }> }>;
+  requestBody?: { required: boolean; content: { 'application/json': { schema: Json; example?: unknown } } };
+  responses: Record<string, { description: string; content?: Record<string, Content> }>;
 };
 
-const document = createOpenApi(schema) as Json & {
+const document = withResponses(createOpenApi(schema)) as Json & {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Json> };
 };
@@ -33,7 +35,7 @@ function* nodesOf(value: unknown): Generator<Json> {
   for (const item of Object.values(value)) yield* nodesOf(item);
 }
 
-test('the OpenAPI document describes every route once and nothing else', () => {
+test('the OpenAPI document describes exactly the routes, each once', () => {
   const described = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
   );
@@ -45,13 +47,17 @@ test('the OpenAPI document describes every route once and nothing else', () => {
 test('every reference resolves', () => {
   for (const { $ref } of nodesOf(document)) {
     if ($ref === undefined) continue;
-    const name = /^#\/components\/schemas\/(\w+)$/.exec(String($ref))?.[1];
-    expect(document.components.schemas, String($ref)).toHaveProperty(name!);
+    const [, kind, name] = /^#\/components\/(schemas|responses)\/(\w+)$/.exec(String($ref)) ?? [];
+    expect(document.components[kind as 'schemas'], String($ref)).toHaveProperty(name!);
   }
 });
 
 test('every schema is valid', () => {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { 'date-time': true, uri: true } });
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    formats: { 'date-time': true, uri: true, 'uri-reference': true },
+  });
   for (const [name, item] of Object.entries(document.components.schemas)) {
     ajv.addSchema(item, `#/components/schemas/${name}`);
   }
@@ -62,6 +68,58 @@ test('every schema is valid', () => {
         expect(() => ajv.compile(item), `${operation.operationId}: ${JSON.stringify(item)}`).not.toThrow();
       }
     }
+  }
+});
+
+test('every object in a request or a response has a name, so that generated clients have a type for it', () => {
+  const inline = operations.flatMap(({ operation }) => {
+    const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+    const schemas = bodies.flatMap((body) => Object.values(body?.content ?? {}).map((content) => content.schema));
+    return schemas.filter(({ $ref }) => !$ref).map((item) => [operation.operationId, item]);
+  });
+  expect(inline).toEqual([]);
+  for (const [name, item] of Object.entries(document.components.schemas)) {
+    for (const property of Object.values((item.properties ?? {}) as Json)) {
+      // Related objects in event payloads are part of the payload.
+      if (!name.endsWith('Data'))
+        for (const node of nodesOf(property)) expect(node, name).not.toHaveProperty('properties');
+    }
+  }
+});
+
+test('every success response has a valid example, and every error has one for each code', () => {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, uri: true, 'uri-reference': true } });
+  for (const [name, item] of Object.entries(document.components.schemas)) {
+    ajv.addSchema(item, `#/components/schemas/${name}`);
+  }
+  for (const { operation } of operations) {
+    for (const [status, { description, content = {} }] of Object.entries(operation.responses)) {
+      for (const { schema: item, example, examples = {} } of Object.values(content)) {
+        const validate = ajv.compile(item);
+        const label = `${operation.operationId} ${status}`;
+        const values = status < '400' ? [example] : Object.values(examples).map(({ value }) => value);
+        for (const value of values) expect(validate(value), `${label}: ${ajv.errorsText(validate.errors)}`).toBe(true);
+        if (status >= '400') {
+          const codes = [...description.matchAll(/^`(\w+)`/gm)].map(([, code]) => code);
+          expect(Object.keys(examples)).toEqual(codes);
+        }
+      }
+    }
+  }
+});
+
+test('every event type is described as a webhook, with a valid example', () => {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, 'uri-reference': true } });
+  for (const [name, item] of Object.entries(document.components.schemas)) {
+    ajv.addSchema(item, `#/components/schemas/${name}`);
+  }
+  const webhooks = document.webhooks as Record<string, { post: Operation }>;
+  expect(Object.keys(webhooks)).toEqual(EVENT_KINDS);
+  for (const [kind, { post }] of Object.entries(webhooks)) {
+    const { schema: item, example } = post.requestBody!.content['application/json'];
+    expect(example).toMatchObject({ type: kind });
+    expect(ajv.validate(item, example), ajv.errorsText()).toBe(true);
+    expect(ajv.validate(item, { ...(example as Json), type: 'other' })).toBe(false);
   }
 });
 
@@ -86,7 +144,7 @@ test('every error that the routes can return is described with its status', () =
   }
 });
 
-test('errors of paid endpoints and of GraphQL documents are not described', () => {
+test('errors from paid endpoints and GraphQL documents are not described', () => {
   for (const { operation } of operations) {
     for (const { description } of Object.values(operation.responses)) {
       expect(description).not.toMatch(/PAYMENT_|UPSTREAM_|FACILITATOR_|GRAPHQL_/);
@@ -94,7 +152,7 @@ test('errors of paid endpoints and of GraphQL documents are not described', () =
   }
 });
 
-test('the OpenAPI document has the version of the service', () => {
+test('the OpenAPI document has the same version as the service', () => {
   expect(document.info).toMatchObject({ version: VERSION });
 });
 

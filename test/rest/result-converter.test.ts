@@ -25,7 +25,7 @@ test('enum values are converted in fields, lists, fragments, and nested objects'
   });
 });
 
-test('null stays null, and what was left out stays out', () => {
+test('null stays null, and fields that were left out stay out', () => {
   const document = '{ thing { color colors parent { color } } things { color } }';
   expect(convert(document, { thing: null, things: [null, { color: 'BLUE' }] })).toEqual({
     ...{ thing: null, things: [null, { color: 'BLUE' }] },

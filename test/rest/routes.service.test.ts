@@ -48,24 +48,47 @@ const PINNED = {
   ...{ headers: [], authentication: null, timeoutSeconds: 15, retrySchedule: 'STANDARD' },
 };
 
-/** Every field of each resource. Responses have exactly these. */
+/** Every field of each resource. Responses have exactly these fields. */
 const FIELDS = {
   projects: {
     ...{ id: id('proj'), name: 'Shop', walletAddress: WALLET, gatewayHost: null },
-    ...{ milestonesUsd: ['1', '10', '100', '1000', '10000'], ...stamps },
+    ...{ slug: null, defaultHost: null, gatewayUrl: null },
+    ...{
+      milestonesUsd: ['1', '10', '100', '1000', '10000'],
+      description: null,
+      iconUrl: null,
+      upstreamHeaders: [],
+      mode: 'TEST',
+      networks: [],
+      viewerRole: 'OWNER',
+      ...stamps,
+    },
   },
   endpoints: {
     ...{ id: id('ep'), projectId: id('proj'), ...GOOD.endpoint, path: expect.stringMatching(/^\//) },
-    ...{ description: null, isActive: true, forwardedHeaders: [], warnings: [], ...stamps },
+    ...{
+      description: null,
+      isActive: true,
+      forwardedHeaders: [],
+      upstreamHeaders: [],
+      methods: ['GET', 'HEAD', 'POST'],
+      warnings: [],
+      ...stamps,
+    },
+    ...{ mimeType: null, inputSchema: null, exampleResponse: null, tags: [] },
+    ...{ settlement: 'AFTER_RESPONSE', timeoutSeconds: null },
   },
   keys: {
     ...{ id: id('key'), projectId: id('proj'), name: 'CI', environment: 'TEST', prefix: 'tg_test_' },
-    ...{ last4: expect.stringMatching(/^\w{4}$/), lastUsedAt: null, createdAt: time },
+    ...{ last4: expect.stringMatching(/^\w{4}$/), scopes: ['READ', 'DELIVERIES', 'WRITE'], expiresAt: null },
+    createdById: id('usr'),
+    ...{ lastUsedAt: null, createdAt: time },
   },
   connectors: {
     ...{
       id: id('con'),
       projectId: id('proj'),
+      name: null,
       type: 'slack',
       config: { webhookUrl: '••••uvwx' },
       eventTypes: ['*'],
@@ -85,6 +108,7 @@ const FIELDS = {
     ...{
       id: id('wh'),
       projectId: id('proj'),
+      name: null,
       ...GOOD.webhook,
       filter: null,
       ...PINNED,
@@ -108,7 +132,7 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
     },
     becomes: {
       ...{ name: 'Kiosk', walletAddress: '0x1F98431c8aD98523631AE4a59f267346ea31F984' },
-      ...{ gatewayHost: 'kiosk.example', milestonesUsd: ['0.5', '20'] },
+      ...{ gatewayHost: 'kiosk.example', gatewayUrl: 'https://kiosk.example', milestonesUsd: ['0.5', '20'] },
     },
   },
   'POST /api/projects/:projectId/endpoints': {
@@ -130,11 +154,11 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
   'PATCH /api/projects/:projectId/connectors/:connectorId': {
     body: {
       config: { webhookUrl: 'https://hooks.slack.com/services/T00000000/B00000000/zyxwvutsrqponmlkjihgfedc' },
-      ...{ eventTypes: ['payment.settled', 'payment.failed'], isActive: false },
+      ...{ name: 'Sales', eventTypes: ['payment.settled', 'payment.failed'], isActive: false },
     },
     becomes: {
       config: { webhookUrl: '••••fedc' },
-      ...{ eventTypes: ['payment.settled', 'payment.failed'], isActive: false, disabledAt: time },
+      ...{ name: 'Sales', eventTypes: ['payment.settled', 'payment.failed'], isActive: false, disabledAt: time },
     },
   },
   'POST /api/projects/:projectId/webhooks': {
@@ -142,10 +166,16 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
     becomes: { secret: expect.stringMatching(/^whsec_[\w+/]{43}=$/) },
   },
   'PATCH /api/projects/:projectId/webhooks/:webhookId': {
-    body: { url: 'https://b.example.com/in', eventTypes: ['payment.failed'], isActive: false, description: 'B' },
+    body: {
+      url: 'https://b.example.com/in',
+      eventTypes: ['payment.failed'],
+      isActive: false,
+      name: 'B',
+      description: 'B',
+    },
     becomes: {
       ...{ url: 'https://b.example.com/in', eventTypes: ['payment.failed'], isActive: false },
-      ...{ description: 'B', disabledAt: time },
+      ...{ name: 'B', description: 'B', disabledAt: time },
     },
   },
 };
@@ -261,12 +291,24 @@ test('every path parameter is used as a variable or an input field', () => {
 
 const PREFIXES: Record<string, string> = {
   ...{ project: 'proj', endpoint: 'ep', key: 'key', connector: 'con', webhook: 'wh', delivery: 'dlv', event: 'evt' },
+  ...{ user: 'usr', member: 'mem', invitation: 'inv', transfer: 'trf' },
 };
 const BODIES_BY_PATH: Record<string, object> = {
   ...Object.fromEntries(
     Object.entries(BODIES).flatMap(([route, { body }]) => (route.startsWith('POST') ? [[split(route)[1], body]] : [])),
   ),
+  '/api/projects/:projectId/endpoints/import': { document: 'openapi: 3.1.0', items: [{ path: '/a' }] },
+  '/api/projects/:projectId/transfer': { memberId: 'mem_01jc9x2v5qe3w8k4m6n7p9r0st' },
+  '/api/projects/:projectId/invitations': { email: 'bob@example.com', role: 'VIEWER' },
+  '/api/projects/:projectId/audit-log/tool-calls': { tool: 'list_payments' },
+  '/api/operator/users/:userId/block': { reason: 'Unpaid invoice.' },
+  '/api/projects/:projectId/copy': { ...GOOD.project, mode: 'TEST' },
+  '/api/projects/:projectId/events/test': { eventType: 'payment.settled' },
   '/api/projects/:projectId/events/test-filter': { filter: { type: 'payment.settled' } },
+};
+
+const CHANGES_BY_PATH: Record<string, object> = {
+  '/api/projects/:projectId/members/:memberId': { role: 'VIEWER' },
 };
 
 test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path }) => [method, path]))(
@@ -277,7 +319,10 @@ test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path })
       /:(\w+)Id/g,
       (_all, name: string) => `${PREFIXES[name]}_01jc9x2v5qe3w8k4m6n7p9r0st`,
     );
-    const answer = await rest.send(alice, method!, missing, { body: method === 'PATCH' ? {} : body });
+    const query = path!.endsWith('/search') ? '?q=weather' : '';
+    const answer = await rest.send(alice, method!, missing + query, {
+      body: method === 'PATCH' ? (CHANGES_BY_PATH[path!] ?? {}) : body,
+    });
     expect(answer).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
   },
 );

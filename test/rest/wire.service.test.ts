@@ -60,22 +60,25 @@ describe('a request body', () => {
     expect((await send(request('POST /api/projects HTTP/1.1', headers, good))).status).toBe(201);
   });
 
-  test('with an invalid chunk length is rejected', async () => {
+  test('is rejected if it has an invalid chunk length', async () => {
     expectProblem(await send(request('POST /api/projects HTTP/1.1', chunked, 'zz\r\n{}\r\n0\r\n\r\n')), 400);
   });
 
-  test('with two lengths is rejected', async () => {
+  test('is rejected if it has two lengths', async () => {
     const both = [...chunked, 'Content-Length: 2'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', both, '2\r\n{}\r\n0\r\n\r\n')), 400);
     const twice = [JSON_TYPE, 'Content-Length: 2', 'Content-Length: 3'];
     expectProblem(await send(request('POST /api/projects HTTP/1.1', twice, '{}')), 400);
   });
 
-  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])('with the length %s is rejected', async (length) => {
-    const headers = [JSON_TYPE, `Content-Length: ${length}`];
-    const answer = await send(request('POST /api/projects HTTP/1.1', headers, '{}'));
-    expect([400, 413]).toContain(answer.status);
-  });
+  test.each(['-2', '2x', '0x2', '1e1', '99999999999999999999'])(
+    'is rejected if it has the length %s',
+    async (length) => {
+      const headers = [JSON_TYPE, `Content-Length: ${length}`];
+      const answer = await send(request('POST /api/projects HTTP/1.1', headers, '{}'));
+      expect([400, 413]).toContain(answer.status);
+    },
+  );
 });
 
 describe('an invalid request is rejected with problem+json', () => {
@@ -219,7 +222,7 @@ test('a connection stays open after rejected requests', async () => {
 });
 
 describe('the request ID', () => {
-  test('of the caller is returned in the header and the error', async () => {
+  test('is returned in the header and the error if the caller sent one', async () => {
     const answer = await rest.send(alice, 'GET', '/api/nope', { headers: { 'x-request-id': 'abc-123.DEF_4' } });
     expect(answer.headers.get('x-request-id')).toBe('abc-123.DEF_4');
     expect(answer.body.requestId).toBe('abc-123.DEF_4');

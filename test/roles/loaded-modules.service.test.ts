@@ -53,8 +53,8 @@ describe('a process loads only the modules that its role needs', () => {
       [...GRAPHQL, ...EXPLORER, ...PAYMENTS, ...CHAIN_CLIENT, ...SANDBOX, ...TRACING_SDK, ...QUERY_COMPILER],
       230,
     ],
-    ['gateway', [...GRAPHQL, ...EXPLORER, ...DELIVERIES, ...SANDBOX, ...TRACING_SDK], 260],
-    ['api', [...EXPLORER, ...PAYMENTS, ...DELIVERIES, ...SANDBOX, ...TRACING_SDK], 340],
+    ['gateway', [...GRAPHQL, ...EXPLORER, ...DELIVERIES, ...SANDBOX, ...TRACING_SDK, ...QUERY_COMPILER], 230],
+    ['api', [...EXPLORER, ...PAYMENTS, ...DELIVERIES, ...SANDBOX, ...TRACING_SDK, ...QUERY_COMPILER], 310],
   ];
 
   const seen = new Set<string>();

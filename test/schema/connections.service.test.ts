@@ -38,7 +38,7 @@ async function page(args: string): Promise<Page> {
 }
 
 describe('a connection', () => {
-  test('can be read to its end, newest first, without gaps or duplicates, with any page size', async () => {
+  test('can be read to the end, newest first, without gaps or duplicates, with any page size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 30 }), async (size) => {
         const read: string[] = [];
@@ -66,7 +66,7 @@ describe('a connection', () => {
     expect(read).toEqual(ids);
   });
 
-  test('continues after a cursor whose item was deleted', async () => {
+  test('continues after a cursor even if its item was deleted', async () => {
     const { pageInfo } = await page('first: 4');
     const gone = pageInfo.endCursor!;
     await alice.rest('DELETE', `/api/projects/${gone}`);

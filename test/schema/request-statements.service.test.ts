@@ -3,29 +3,42 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SESSION_SETTINGS, setForSession } from '../../src/database/session-settings.ts';
 import { currentRequest } from '../../src/request-context.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
-import { OPERATIONS, type Request, WITH_VENDOR } from '../conformance/isolation-operations.ts';
-import { createTenants, type Home, type Tenants } from '../conformance/isolation-tenants.ts';
+import { FOR_TWO, OPERATIONS, type Request, WITH_VENDOR } from '../conformance/isolation-operations.ts';
+import { createTenants, type Home, type OwnedType, type Tenants } from '../conformance/isolation-tenants.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { consoleDocuments } from '../support/console-documents.ts';
+import { operatorsEnv } from '../support/operator.ts';
+import { insertPayment } from '../support/payments.ts';
+import { createEndpoint } from '../support/resources.ts';
 
-/** The statements of each REST route, by operation ID. Each includes the one that reads the caller. */
+/**
+ * The number of statements for each REST route, by operation ID. Each number includes the statement that reads the
+ * caller.
+ */
 const REST: Record<string, number> = {
+  getMe: 4,
   listProjects: 2,
-  createProject: 5,
+  createProject: 7,
+  copyProject: 27,
   getProject: 2,
   updateProject: 7,
-  deleteProject: 19,
+  deleteProject: 24,
+  getUpstreamSecret: 2,
+  getGatewayHostStatus: 3,
+  verifyGatewayHost: 4,
   listEndpoints: 3,
-  createEndpoint: 3,
+  createEndpoint: 7,
   getEndpoint: 3,
   updateEndpoint: 13,
   deleteEndpoint: 6,
+  previewImport: 3,
+  importEndpoints: 9,
   listApiKeys: 3,
-  createApiKey: 6,
+  createApiKey: 8,
   getApiKey: 3,
   revokeApiKey: 5,
   listConnectors: 3,
-  createConnector: 8,
+  createConnector: 7,
   getConnector: 3,
   updateConnector: 7,
   deleteConnector: 7,
@@ -42,99 +55,150 @@ const REST: Record<string, number> = {
   sendWebhookTestEvent: 7,
   listDeliveries: 3,
   getDelivery: 4,
-  explainDelivery: 7,
+  explainDelivery: 8,
   resendDelivery: 4,
   listReplays: 3,
-  createReplay: 10,
+  createReplay: 12,
   getReplay: 3,
   cancelReplay: 6,
   listEvents: 3,
   getEvent: 3,
+  recordTestEvent: 6,
   testEventFilter: 2,
   listPayments: 3,
   getPayment: 3,
   listCustomers: 3,
   getCustomer: 3,
   listCustomerPayments: 4,
-  getRevenue: 7,
-  getDeliveryStats: 5,
+  getRevenue: 6,
+  getDeliveryStats: 4,
+  exportPayments: 5,
+  exportCustomers: 5,
+  exportRevenue: 3,
+  exportDeliveries: 5,
+  exportEvents: 5,
+  exportProjectAuditLog: 5,
   listProjectAuditLog: 3,
   getAuditEntry: 3,
+  recordToolCall: 4,
   listAuditLog: 2,
+  listAccountLog: 2,
+  listMembers: 3,
+  getMember: 3,
+  updateMember: 9,
+  removeMember: 12,
+  listInvitations: 4,
+  inviteMember: 18,
+  getInvitation: 4,
+  revokeInvitation: 8,
+  listMyInvitations: 3,
+  getTransfer: 4,
+  withdrawTransfer: 7,
+  listMyTransfers: 3,
+  searchProject: 3,
+  search: 3,
   listNotices: 3,
   getNotice: 3,
   markNoticesRead: 3,
   getContacts: 3,
   updateContacts: 9,
+  listUsers: 2,
+  getUser: 3,
+  updateUser: 8,
+  blockUser: 10,
+  unblockUser: 10,
 };
 
-/** The statements of each of the console's queries and mutations. */
+/** The number of statements for each of the console's queries and mutations. */
 const CONSOLE: Record<string, number> = {
+  AccountLog: 2,
+  ApiKeyScopes: 1,
   ApiKeys: 3,
   AuditLog: 3,
   CancelReplay: 6,
   ConnectorTypes: 1,
+  Connector: 3,
   Connectors: 3,
-  CreateApiKey: 6,
-  CreateConnector: 8,
-  CreateEndpoint: 3,
-  CreateProject: 5,
-  CreateReplay: 10,
+  CreateApiKey: 8,
+  CreateConnector: 7,
+  CreateEndpoint: 7,
+  CreateProject: 7,
+  CopyProject: 27,
+  CreateReplay: 12,
   CreateWebhook: 6,
   CurrentProject: 2,
-  Customers: 3,
+  Customers: 4,
   DeleteConnector: 7,
   DeleteEndpoint: 6,
-  DeleteProject: 19,
+  DeleteProject: 24,
   DeleteWebhook: 7,
   Deliveries: 3,
-  DeliveriesToOne: 4,
   Destinations: 4,
   Endpoints: 3,
   Event: 3,
-  EventTypes: 1,
+  Endpoint: 3,
+  EnumValues: 1,
   Events: 3,
-  FilteredOut: 5,
+  FilteredOut: 4,
+  GatewayHostStatus: 3,
+  ImportEndpoints: 9,
+  InviteMember: 16,
+  LatestReplays: 3,
   Limits: 2,
+  Members: 6,
+  MyInvitations: 5,
+  RemoveMember: 12,
+  WithdrawTransfer: 7,
+  RevokeInvitation: 8,
+  UpdateMember: 9,
   OneDelivery: 9,
   MarkNoticesRead: 4,
   NoticeContacts: 3,
   Notices: 3,
-  Overview: 15,
+  Overview: 13,
   Payment: 3,
   Payments: 4,
+  PaymentNetworks: 1,
+  PreviewImport: 3,
   ProjectSettings: 2,
   Projects: 2,
   Replays: 3,
-  ResendDelivery: 4,
+  Search: 3,
+  ResendDelivery: 7,
   RevokeApiKey: 5,
   RotateWebhookSecret: 7,
   SendWebhookTestEvent: 7,
   TestConnector: 7,
+  TestEventFilter: 2,
   UnreadNotices: 3,
   UpdateConnector: 7,
   UpdateContacts: 9,
   UpdateEndpoint: 13,
   UpdateProject: 7,
+  UpdateNetworks: 7,
   UpdateWebhook: 7,
+  VerifyGatewayHost: 4,
   Viewer: 2,
+  Webhook: 3,
   Webhooks: 3,
 };
 
-/** A new connection gets its settings from whichever request opens it. */
+/** These statements belong to whichever request opens a new connection. */
 const SETTINGS = setForSession(SESSION_SETTINGS);
-/** Hints may be sent together with those of other requests. */
+/** Hints may be sent together with hints from other requests. */
 const isOfRequest = (text: string) => text !== SETTINGS && !text.includes('pg_notify');
 
 let app: TestApp;
 let tenants: Tenants;
+let sql: pg.Pool;
 let requests = 0;
 const sent = new Map<string, string[]>();
 
 beforeAll(async () => {
   // Without a worker, only requests change anything.
-  app = await startTestApp({ env: { ROLES: 'api' } });
+  app = await startTestApp({ env: { ROLES: 'api', ...operatorsEnv('bob') } });
   tenants = await createTenants(app);
+  sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
   const { query } = pg.Client.prototype;
   vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
     const [statement] = args as [string | { text: string }];
@@ -146,10 +210,11 @@ beforeAll(async () => {
 afterAll(async () => {
   vi.restoreAllMocks();
   await tenants?.close();
+  await sql?.end();
   await app?.stop();
 });
 
-/** Sends a request as the home's owner, and returns the statements that it sent to the database. */
+/** Sends a request as the home's owner, and returns the statements that the service sent to the database. */
 async function statementsOf(request: Request): Promise<string[]> {
   requests += 1;
   const requestId = `statements-${requests}`;
@@ -171,39 +236,68 @@ async function statementsOf(request: Request): Promise<string[]> {
   return statements;
 }
 
-/** The request of an operation, for what is in the home. */
+/** Returns the request for an operation on the resources in the home. */
 function requestOf(name: string, { ids }: Home): Request {
   const operation = OPERATIONS.find((each) => each.name === name)!;
   const slots = operation.slots.filter((slot) => slot.name !== 'eventId' || !slot.isOptional);
-  return operation.request(Object.fromEntries(slots.map((slot) => [slot.name, ids[slot.type]])));
+  const idOf = (type: OwnedType) => (type === 'User' ? tenants.subordinateId : ids[type]);
+  return operation.request(Object.fromEntries(slots.map((slot) => [slot.name, idOf(slot.type)])));
 }
 
 const inputOf = (request: Request) => (request.kind === 'graphql' ? request.variables : {});
 
-/** Values for all variables that the console's queries require. */
+/** Returns values for all variables that the console's queries require. */
 function variablesOf(name: string, { ids }: Home) {
-  const id = { OneDelivery: ids.Delivery, DeliveriesToOne: ids.Webhook }[name] ?? ids.Project;
+  const { Delivery: OneDelivery, Webhook, Connector, Endpoint } = ids;
+  const id = { OneDelivery, Webhook, Connector, Endpoint }[name] ?? ids.Project;
   return {
     ...{ projectId: ids.Project, eventId: ids.Event, paymentId: ids.Payment, id },
     ...{ from: new Date(Date.now() - 86_400_000).toISOString(), interval: 'DAY', payments: {} },
-    ...{ orderBy: 'TOTAL', isWebhook: true },
+    ...{ orderBy: name === 'Endpoints' ? 'PRICE' : 'TOTAL', name: 'EventType', query: 'mark' },
   };
 }
 
+const routes = ROUTES.map(({ operationId, method, path }) => ({ operationId, route: `${method} ${path}` })).filter(
+  ({ route }) => !FOR_TWO.has(route),
+);
+
 describe('the number of SQL statements for a REST request', () => {
-  test.each(ROUTES.map(({ operationId, method, path }) => ({ operationId, route: `${method} ${path}` })))(
-    '$operationId',
-    async ({ operationId, route }) => {
-      const home = await tenants.furnish(operationId.toLowerCase());
-      const statements = await statementsOf(requestOf(route, home));
-      expect(statements.length, statements.join('\n')).toBe(REST[operationId]);
-    },
-  );
+  test.each(routes)('$operationId', async ({ operationId, route }) => {
+    const home = await tenants.furnish(operationId.toLowerCase());
+    const statements = await statementsOf(requestOf(route, home));
+    expect(statements.length, statements.join('\n')).toBe(REST[operationId]);
+  });
 });
 
-const documents = (await consoleDocuments()).filter(({ field }) => !WITH_VENDOR.has(field));
+/**
+ * The number of statements for a list of three items, with all their related resources. Fewer items need just as many.
+ */
+const EXPANDED: Record<string, { path: string; expand: string; count: number }> = {
+  payments: { path: 'payments', expand: 'endpoint,customer', count: 5 },
+  deliveries: { path: 'deliveries', expand: 'event,attempts,webhook,connector', count: 7 },
+};
 
-describe('the number of SQL statements for a document of the console', () => {
+test.each(Object.entries(EXPANDED))(
+  'expanding %s takes one statement for each resource, not for each item',
+  async (_list, asked) => {
+    const { path, expand, count } = asked;
+    const home = await tenants.furnish('expanded');
+    const base = `/api/projects/${home.ids.Project}`;
+    const request = { kind: 'rest', method: 'GET', path: `${base}/${path}?expand=${expand}` } as const;
+    for (const mark of ['second', 'third']) {
+      const endpoint = await createEndpoint(tenants.bob, base);
+      await insertPayment(sql, { projectId: home.ids.Project, endpointId: endpoint.id, mark });
+    }
+    const statements = await statementsOf(request);
+    expect(statements.length, statements.join('\n')).toBe(count);
+  },
+);
+
+const documents = (await consoleDocuments()).filter(
+  ({ field }) => !WITH_VENDOR.has(field) && !FOR_TWO.has(`mutation ${field}`),
+);
+
+describe('the number of SQL statements for a console document', () => {
   test.each(documents.filter(({ type }) => type !== 'subscription'))('$type $name', async (document) => {
     const { name, type, query, field } = document;
     const home = await tenants.furnish(name.toLowerCase());
@@ -213,8 +307,8 @@ describe('the number of SQL statements for a document of the console', () => {
   });
 });
 
-test('every number belongs to a route or a document', () => {
-  expect(Object.keys(REST).sort()).toEqual(ROUTES.map(({ operationId }) => operationId).sort());
+test('every number is for an existing route or document', () => {
+  expect(Object.keys(REST).sort()).toEqual(routes.map(({ operationId }) => operationId).sort());
   const names = documents.filter(({ type }) => type !== 'subscription').map(({ name }) => name);
   expect(Object.keys(CONSOLE).sort()).toEqual(names.sort());
 });

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
+import { behindWall } from '../../src/database/tenant-client.ts';
 import { createApiKeyService } from '../../src/features/api-keys/service.ts';
 import { createConnectorService } from '../../src/features/connectors/service.ts';
 import { createCustomerService } from '../../src/features/customers/service.ts';
@@ -25,6 +26,8 @@ let db: Database;
 let viewer: Viewer;
 let projectId: string;
 let webhookId: string;
+/** Endpoints, deliveries, and payments. */
+const ids: string[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -78,7 +81,7 @@ async function createRows({ customerId, row }: { customerId: string; row: number
       ...{ startedAt: new Date(), durationMs: 12, statusCode: 200 },
     },
   });
-  await db.prisma.payment.create({
+  const payment = await db.prisma.payment.create({
     data: {
       ...{ id: newId('Payment'), projectId, endpointId: endpoint.id, endpointPath: endpoint.path, method: 'GET' },
       ...{ customerId, x402Version: 2, network: 'eip155:8453', asset: 'USDC', assetAddress: WALLET.toLowerCase() },
@@ -86,6 +89,7 @@ async function createRows({ customerId, row }: { customerId: string; row: number
       ...{ validAfter: new Date(), validBefore: new Date(), requestFingerprint: 'none' },
     },
   });
+  ids.push(endpoint.id, delivery.id, payment.id);
 }
 
 /** Runs a document and returns its data and the number of statements it sent to the database. */
@@ -93,22 +97,44 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
   const unused = {} as never;
   const services = {
     projects: createProjectService({
-      db,
+      db: behindWall(db),
       bus: unused,
+      networks: [],
       hostRules: { ownHosts: undefined, production: false },
       secretOf: () => '',
+      upstreamAllow: unused,
+      secretBox: unused,
     }),
-    endpoints: createEndpointService({ db, bus: unused, events: unused, egressAllow: unused }),
-    apiKeys: createApiKeyService({ db, bus: unused, keyring: unused, production: false }),
-    webhooks: createWebhookService({ db, bus: unused, events: unused, secretBox: unused, egressAllow: unused }),
+    endpoints: createEndpointService({
+      db: behindWall(db),
+      bus: unused,
+      events: unused,
+      egressAllow: unused,
+      secretBox: unused,
+    }),
+    apiKeys: createApiKeyService({ db: behindWall(db), bus: unused, keyring: unused, networks: [] }),
+    webhooks: createWebhookService({
+      db: behindWall(db),
+      bus: unused,
+      events: unused,
+      secretBox: unused,
+      egressAllow: unused,
+    }),
     connectors: createConnectorService({
-      ...{ db, bus: unused, events: unused, secretBox: unused, egressAllow: unused, probe: unused },
+      ...{ db: behindWall(db), bus: unused, events: unused, secretBox: unused, egressAllow: unused, probe: unused },
     }),
     deliveries: createDeliveryService({
-      ...{ db, bus: unused, secretBox: unused, userAgent: '', connectors: unused, retryScheduleSeconds: [] },
+      ...{
+        db: behindWall(db),
+        bus: unused,
+        secretBox: unused,
+        userAgent: '',
+        connectors: unused,
+        retryScheduleSeconds: [],
+      },
     }),
-    payments: createPaymentService({ db }),
-    customers: createCustomerService({ db }),
+    payments: createPaymentService({ db: behindWall(db) }),
+    customers: createCustomerService({ db: behindWall(db) }),
   };
   const contextValue = { viewer, services, requestId: 'req_test', prisma: db.prisma };
   const query = vi.spyOn(pg.Client.prototype, 'query');
@@ -122,8 +148,8 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
   return { data, statements: texts.filter((text) => /^\s*(SELECT|WITH)/.test(text)).length };
 }
 
-// One statement reads the projects. Lists of configuration take two statements, no matter how many projects there are.
-// For lists of history, there is one for each project, and one for each relation on such a page.
+// One statement reads the projects. Configuration lists take two statements, no matter how many projects there are.
+// History lists take one statement for each project, and one for each relation on such a page.
 describe('the number of SQL statements for a document', () => {
   test.each([
     {
@@ -136,7 +162,7 @@ describe('the number of SQL statements for a document', () => {
       } } }`,
     },
     {
-      what: 'four lists of configuration under each of five projects',
+      what: 'four configuration lists under each of five projects',
       statements: 9,
       source: `{ projects(first: 5) { nodes {
         endpoints { nodes { path } } webhooks { nodes { url } } connectors { nodes { type } } apiKeys { nodes { name } }
@@ -171,12 +197,28 @@ describe('the number of SQL statements for a document', () => {
       } }`,
     },
     {
+      what: 'four configuration lists with their totals under each of five projects',
+      statements: 13,
+      source: `{ projects(first: 5) { nodes {
+        endpoints { totalCount } webhooks { totalCount } connectors { totalCount } apiKeys { totalCount }
+      } } }`,
+    },
+    {
+      what: 'nodes of three types by their IDs, with related objects',
+      statements: 5,
+      source: `query ($ids: [ID!]!) { nodes(ids: $ids) {
+        id
+        ... on Endpoint { path } ... on Payment { customer { walletAddress } }
+        ... on Delivery { event { type } }
+      } }`,
+    },
+    {
       what: 'only a project',
       statements: 1,
       source: 'query ($projectId: ID!) { project(id: $projectId) { name } }',
     },
   ])('$what: $statements', async ({ source, statements }) => {
-    const result = await run(source, { projectId, webhookId });
+    const result = await run(source, { projectId, webhookId, ids });
     expect(result.statements).toBe(statements);
   });
 });

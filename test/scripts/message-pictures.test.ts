@@ -38,7 +38,7 @@ describe.each(TYPES)('the picture of a message of type %s', (type) => {
     expect(text).not.toMatch(/undefined|\[object|&lt;|\\/);
   });
 
-  test('is small, and is shown on the page of its connector', () => {
+  test('is small, and is shown on its connector’s page', () => {
     const picture = `images/message-${type}.png`;
     expect(statSync(resolve(DOCS, picture)).size).toBeLessThan(MAX_PICTURE_BYTES);
     expect(readFileSync(resolve(DOCS, `connectors/${type}.md`), 'utf8')).toContain(`](../${picture})`);

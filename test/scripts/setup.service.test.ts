@@ -24,7 +24,7 @@ const timer = setInterval(() => {
   clearInterval(timer);
   mkdirSync(root + '/node_modules/.bin', { recursive: true });
   const tool = '#!${process.execPath}\\nrequire("node:fs").appendFileSync("tools.log", process.argv[1] + "\\\\n");';
-  for (const name of ['prisma', 'graphql-codegen', 'vite']) {
+  for (const name of ['prisma', 'graphql-codegen', 'vite', 'vitepress']) {
     writeFileSync(root + '/node_modules/.bin/' + name, tool, { mode: 0o755 });
   }
   require('node:fs').symlinkSync('${process.execPath}', root + '/node_modules/.bin/node');
@@ -51,6 +51,16 @@ const FILES = [
   'src/generated/cli-documents.ts',
   'src/generated/console/a.ts',
   'dist/console/index.html',
+  'scripts/bundled-packages.ts',
+  'README.md',
+  'bench/README.md',
+  'packages/sdk/README.md',
+  'src/console/README.md',
+  'compose.yaml',
+  'schema.graphql',
+  'deploy/a.yaml',
+  'docs/a.md',
+  'dist/docs/index.html',
 ];
 
 let folder: string;
@@ -100,11 +110,11 @@ const hasToWait = (setup: Setup) =>
 /** Expects that everything was generated once, in order, and that no lock is left. */
 async function expectMadeOnce(): Promise<void> {
   const tools = (await linesOf('tools.log')).map((path) => path.split('/').at(-1));
-  expect(tools).toEqual(['prisma', 'graphql-codegen', 'vite']);
+  expect(tools).toEqual(['prisma', 'graphql-codegen', 'vite', 'vitepress']);
   expect(await readdir(join(folder, '.setup'))).toEqual([]);
 }
 
-test('if two setups run at once, one waits and then has nothing to do', async () => {
+test('if two setups run at the same time, one waits and then has nothing to do', async () => {
   const first = start();
   await npmHasRun(1);
   const second = start();
@@ -139,7 +149,7 @@ test('the setup after a crashed one waits for the npm process that is still runn
   await expectMadeOnce();
 });
 
-test('if many setups start after a crashed one, one takes over and the others wait for it', async () => {
+test('if many setups start after a crashed one, one takes over and the rest wait for it', async () => {
   const first = start();
   await npmHasRun(1);
   first.process.kill('SIGKILL');
@@ -153,7 +163,8 @@ test('if many setups start after a crashed one, one takes over and the others wa
     .poll(() => others.filter((setup) => setup.output().includes('Waiting')).length)
     .toBeGreaterThanOrEqual(5);
   await goOn();
-  expect(await Promise.all(others.map(({ ended }) => ended))).toEqual([0, 0, 0, 0, 0, 0]);
+  const exits = await Promise.all(others.map(({ ended }) => ended));
+  expect(exits, others.map(({ output }) => output()).join('\n')).toEqual([0, 0, 0, 0, 0, 0]);
   expect(await npmRuns()).toHaveLength(2);
   await expectMadeOnce();
 });
@@ -166,7 +177,7 @@ test('a setup that fails prints the reason and releases the lock', async () => {
   process.kill((await npmRuns())[0]!, 'SIGTERM');
   expect(await first.ended).toBe(1);
   expect(first.output()).toContain('npm ci --no-audit --no-fund --loglevel=error failed');
-  // The second one continues, and fails because of the files that the killed npm left.
+  // The second one continues, and fails because of the files that the killed npm left behind.
   expect(await second.ended).toBe(1);
   expect(second.output()).toContain('ENOTEMPTY');
   expect(await readdir(join(folder, '.setup'))).toEqual([]);

@@ -24,8 +24,8 @@ function chunksOf(png: Buffer): Record<string, Buffer> {
   return chunks;
 }
 
-test('a reduced picture has the same size and colors, whatever filters its rows had', () => {
-  // Three pixels a row: white, red, white. The rows use the filters none, sub, up, average, and Paeth.
+test('a reduced picture has the same size and colors, no matter what filters its rows had', () => {
+  // Three pixels per row: white, red, white. The rows use the filters none, sub, up, average, and Paeth.
   const rows = [
     [0, 255, 255, 255, 255, 0, 0, 255, 255, 255],
     [1, 255, 255, 255, 0, 1, 1, 0, 255, 255],
@@ -44,6 +44,6 @@ test('a reduced picture has the same size and colors, whatever filters its rows 
   const { IHDR, PLTE, IDAT } = chunksOf(smallPng(picture));
   expect([...IHDR!]).toEqual([0, 0, 0, 3, 0, 0, 0, rows.length, 4, 3, 0, 0, 0]);
   expect(PLTE!.toString('hex')).toBe('ffffffff0000');
-  // White has the index 0, and red has the index 1. Each row starts with its filter, and a byte has two pixels.
+  // White has index 0, and red has index 1. Each row starts with its filter, and each byte holds two pixels.
   expect(inflateSync(IDAT!).toString('hex')).toBe('000100'.repeat(rows.length));
 });

@@ -29,7 +29,7 @@ describe('a masked URL', () => {
     ['https:///secret', '••••'],
     ['secret', '••••'],
     ['', '••••'],
-  ])('of %s is %s', (url, masked) => {
+  ])('turns %s into %s', (url, masked) => {
     expect(maskUrl(url)).toBe(masked);
   });
 
@@ -47,7 +47,7 @@ describe('a masked URL', () => {
     fc.assert(fc.property(readable, (url) => void expect(shape(maskUrl(url))).toEqual(shape(url))));
   });
 
-  test('never has query values, user names, passwords, or segments that are not plain words', () => {
+  test('never contains query values, user names, passwords, or segments that are not plain words', () => {
     const token = fc.stringMatching(/^[A-Za-z0-9%~._-]{0,20}#[A-Za-z0-9]{8}$/).map((text) => text.replace('#', 'Q7'));
     const name = fc.stringMatching(/^[a-z]{1,8}$/);
     fc.assert(

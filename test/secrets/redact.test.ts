@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { redactSecret, scrub } from '../../src/secrets/redact.ts';
+import { spellingsOf } from '../../src/secrets/spellings.ts';
 
 describe('redactSecret', () => {
   test.each([
@@ -26,6 +28,7 @@ describe('redactSecret', () => {
   });
 });
 
+const SECRET_URL = `https://prod-12.westeurope.logic.azure.com/workflows/${randomBytes(16).toString('hex')}/triggers/manual/paths/invoke?api-version=2016-10-01&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=${token(43)}`;
 const SECRET = 'k"ey/+ü&<s>\\ 1\'2\n3=?';
 
 describe('scrub', () => {
@@ -104,6 +107,47 @@ describe('scrub', () => {
     expect(scrub('abcdefgh-ijklmnop', ['abcdefgh', 'abcdefgh-ijklmnop'])).toBe('••••');
   });
 
+  test('masks all of two occurrences that overlap', () => {
+    expect(scrub('<abc-abc-abc>', ['abc-abc'])).toBe('<••••>');
+    expect(scrub('<first-second-third>', ['first-second', 'second-third'])).toBe('<••••>');
+  });
+
+  test('masks exactly what replacing the spellings one by one would mask, unless two of them overlap', () => {
+    let masked = 0;
+    fc.assert(
+      fc.property(secretsAndText, ([secrets, text]) => {
+        const spellings = [...new Set(spellingsOf(secrets))].filter((spelling) => spelling !== '');
+        fc.pre(!hasOverlap(spellings, text));
+        const expected = replaceInTurn(spellings, text);
+        if (expected !== text) masked++;
+        expect(scrub(text, secrets)).toBe(expected);
+      }),
+      { numRuns: 500 },
+    );
+    expect(masked).toBeGreaterThan(100);
+  });
+
+  test.each([
+    ['a token of 4 KB in a header, an OAuth client, and a secret URL', [token(4_096), token(40), SECRET_URL]],
+    ['20 headers with tokens of 200 characters', Array.from({ length: 20 }, () => `Bearer ${token(200)}`)],
+    ["a Google service account's key and an access token of 1 KB", [serviceAccountKey(), token(1_024)]],
+  ])('masks only the secrets of a destination with %s', (_which, secrets) => {
+    const all = [`whsec_${randomBytes(32).toString('base64')}`, ...secrets];
+    for (const secret of all) expect(scrub(`nothing to hide, ${secret}`, all)).toBe('nothing to hide, ••••');
+  });
+
+  test('masks all text if the spellings are longer than 65,536 characters', () => {
+    const secret = Array.from({ length: 2_000 }, (_, index) => `AbCdEfGh1234${1_000 + index}`).join(' ');
+    const longest = Array.from({ length: 250 }, (_, index) => index + 10).findLast((count) => {
+      return scrub('nothing to hide', [secret.slice(0, 17 * count)]) !== '••••';
+    })!;
+    const spelled = (count: number) => [...new Set(spellingsOf([secret.slice(0, 17 * count)]))].join('').length;
+    expect(spelled(longest)).toBeLessThanOrEqual(65_536);
+    expect(spelled(longest + 1)).toBeGreaterThan(65_536);
+    expect(scrub('nothing to hide', [secret])).toBe('••••');
+    expect(scrub('', [secret])).toBe('');
+  });
+
   test('does not change text without secrets, even if a secret is empty or invalid Unicode', () => {
     expect(scrub('nothing to hide', ['', '\ud800broken-surrogate', 'other-secret'])).toBe('nothing to hide');
   });
@@ -112,3 +156,107 @@ describe('scrub', () => {
     expect(scrub("$& secret-value $'", ['secret-value'])).toBe("$& •••• $'");
   });
 });
+
+describe('spellings', () => {
+  test.each([16, 200, 2_048])('take at most ten times the length of a token of %i characters', (length) => {
+    expect([...new Set(spellingsOf([token(length)]))].join('').length).toBeLessThanOrEqual(10 * length);
+  });
+
+  test('are made only until they are too long', () => {
+    expect(spellingsEncoded(() => scrub('nothing to hide', [`Key ${randomText(500_000)}`]))).toBe(0);
+    expect(spellingsEncoded(() => scrub('nothing to hide', [`Key ${randomText(50)}`]))).toBeGreaterThan(0);
+  });
+
+  test.each([3_000, 7_000])('are made once for 40 destinations with %i random characters each', (length) => {
+    const destinations = Array.from({ length: 40 }, () => [`Key ${randomText(length)}`]);
+    const scrubAll = () => destinations.map((secrets) => scrub('nothing to hide', secrets));
+    scrubAll();
+    expect(spellingsEncoded(scrubAll)).toBe(0);
+  });
+
+  test('are made once for an ordinary destination, even while 150 others have very long secrets', () => {
+    const ordinary = [
+      `whsec_${randomBytes(32).toString('base64')}`,
+      'https://hooks.example.com/services/T0/B0/AbCdEf12',
+    ];
+    expect(scrub('nothing to hide', ordinary)).toBe('nothing to hide');
+    for (let index = 0; index < 150; index++) {
+      expect(scrub('nothing to hide', [`Key ${randomText(3_000)}`])).toBe('nothing to hide');
+    }
+    expect(spellingsEncoded(() => scrub('nothing to hide', ordinary))).toBe(0);
+  });
+});
+
+function randomText(length: number): string {
+  return randomBytes(length).toString('base64').slice(0, length);
+}
+
+/** Returns how many spellings `work` URL-encodes. Every secret with a character that needs encoding has at least one. */
+function spellingsEncoded(work: () => void): number {
+  const encode = vi.spyOn(globalThis, 'encodeURIComponent');
+  work();
+  const { length } = encode.mock.calls;
+  encode.mockRestore();
+  return length;
+}
+
+/** Like a JSON Web Token. */
+function token(length: number): string {
+  return `eyJhbGciO.${randomBytes(length).toString('base64url')}`.slice(0, length);
+}
+
+function serviceAccountKey(): string {
+  const key = randomBytes(1_218).toString('base64').replace(/.{64}/g, '$&\n');
+  const account = 'tollgate@example-project.iam.gserviceaccount.com';
+  const document = {
+    type: 'service_account',
+    project_id: 'example-project',
+    private_key_id: randomBytes(20).toString('hex'),
+    private_key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
+    client_email: account,
+    client_id: '123456789012345678901',
+    auth_uri: 'https://accounts.google.com/o/oauth2/auth',
+    token_uri: 'https://oauth2.googleapis.com/token',
+    auth_provider_x509_cert_url: 'https://www.googleapis.com/oauth2/v1/certs',
+    client_x509_cert_url: `https://www.googleapis.com/robot/v1/metadata/x509/${encodeURIComponent(account)}`,
+    universe_domain: 'googleapis.com',
+  };
+  return JSON.stringify(document, null, 2);
+}
+
+const secrets = fc.array(
+  fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 4, maxLength: 30 }),
+    fc.stringMatching(/^[Ab1]{16,20}[&ü /]?[Ab1]{0,20}$/),
+    fc.stringMatching(/^https:\/\/a\.b\/c\/[Ab1]{6,9}\?d=[Ab1]{6,9}%3D$/),
+  ),
+  { minLength: 1, maxLength: 3 },
+);
+
+/** Secrets, and text that contains spellings of them, in whole or in part. */
+const secretsAndText = secrets.chain((list) => {
+  const spelling = fc.constantFrom(...spellingsOf(list));
+  const part = fc.tuple(spelling, fc.nat(20), fc.nat(20)).map(([text, start, end]) => text.slice(start, -end));
+  const pieces = fc.array(fc.oneof(spelling, part, fc.string()), { maxLength: 6 });
+  return fc.tuple(
+    fc.constant(list),
+    pieces.map((all) => all.join('')),
+  );
+});
+
+function replaceInTurn(spellings: readonly string[], text: string): string {
+  const longestFirst = spellings.toSorted((one, other) => other.length - one.length);
+  return longestFirst.reduce((rest, spelling) => rest.replaceAll(spelling, '••••'), text);
+}
+
+/** Whether two spellings share a part of the text, and neither contains the other there. */
+function hasOverlap(spellings: readonly string[], text: string): boolean {
+  const places = spellings.flatMap((spelling) =>
+    text
+      .split('')
+      .flatMap((_, start) => (text.startsWith(spelling, start) ? [{ start, end: start + spelling.length }] : [])),
+  );
+  return places.some((one) =>
+    places.some((other) => one.start < other.start && other.start < one.end && one.end < other.end),
+  );
+}

@@ -9,7 +9,7 @@ const NEW = `new:${randomBytes(32).toString('base64')}`;
 const box = createSecretBox(parseKeyring(NEW));
 const CONTEXT: SealContext = { table: 'Webhook', column: 'secret', rowId: 'wh_1', projectId: 'proj_1' };
 
-// Characters that careless joining of the parts would confuse.
+// Characters that would make the parts ambiguous if they were joined carelessly.
 const part = fc.string({ unit: fc.constantFrom('a', 'b', '|', '"', ',', '\\', '\0', '.'), maxLength: 6 });
 const context = fc.record({ table: part, column: part, rowId: part, projectId: part });
 

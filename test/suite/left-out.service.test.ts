@@ -9,7 +9,9 @@ test('the last lines of a run without Chromium name the skipped test file and sa
   const { exitCode, stdout, stderr } = await runShell(command, { CHROMIUM: '', VITEST: '' });
   expect(exitCode, stdout + stderr).toBe(0);
   expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
-    expect.stringMatching(/^ {2}\d+ tests? for lack of Chromium\. Install it \(on Debian: apt-get install chromium\)/),
+    expect.stringMatching(
+      /^ {2}\d+ tests? skipped without Chromium\. Install it \(on Debian: apt-get install chromium\)/,
+    ),
     expect.stringMatching(/^ {4}test\/console\/sign-in\.browser\.test\.ts: /),
   ]);
 });

@@ -14,9 +14,9 @@ describe('the end of a test run', () => {
     ]);
     expect(lines).toEqual([
       'Left out: 3 tests.',
-      '  2 tests for lack of Chromium. Install it (on Debian: apt-get install chromium), or set CHROMIUM to its path.',
+      '  2 tests skipped without Chromium. Install it (on Debian: apt-get install chromium), or set CHROMIUM to its path.',
       '    test/console/projects.browser.test.ts: 2 tests',
-      '  1 test for lack of nginx. Install it (on Debian: apt-get install nginx-light).',
+      '  1 test skipped without nginx. Install it (on Debian: apt-get install nginx-light).',
       '    test/docs/nginx.service.test.ts: passes the client address on',
     ]);
   });

@@ -30,8 +30,8 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
  * Starts the real service as `npm start` does, on an ephemeral port, with a new database and the dev issuer. It can
  * send requests to any loopback port.
  *
- * @param options `databaseUrl` shares the database of another app, `env` sets environment variables, `config` changes the
- *   configuration made from them. All other options are overrides.
+ * @param options `databaseUrl` shares the database of another app, `env` sets environment variables, and `config`
+ *   changes the configuration made from them. All other options are overrides.
  */
 export async function startTestApp(
   options: Overrides & {
@@ -67,9 +67,13 @@ export async function startTestApp(
     databaseUrl,
     dataDir,
     issuer,
-    /** A user of the dev issuer. The default tier is `PRO`, so that the user can create connectors. */
-    async user(subject: string, tier: Tier = 'PRO'): Promise<TestUser> {
-      return caller(app.url, subject, await issuer.sign({ subject, tier }));
+    /**
+     * A user of the dev issuer. The default tier is `PRO`, so that the user can create connectors.
+     *
+     * @param email a verified address.
+     */
+    async user(subject: string, tier: Tier = 'PRO', email?: string): Promise<TestUser> {
+      return caller(app.url, subject, await issuer.sign({ subject, tier, email }));
     },
     /** A caller with this credential, such as an API key. */
     caller: (credential: string): TestUser => caller(app.url, '', credential),

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { INHERITED } from './inherited.ts';
 
-const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
-const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
+export const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
+export const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 

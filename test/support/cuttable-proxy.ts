@@ -6,7 +6,8 @@ export type CuttableProxy = {
   url: string;
   /** Cuts all connections, and refuses new ones until `mend`. */
   cut(): void;
-  mend(): void;
+  /** @param options.isSilent whether new connections are accepted, but nothing is forwarded. */
+  mend(options?: { isSilent?: boolean }): void;
   /** Stops forwarding on all open connections without closing them, as if the other side had lost power. */
   silence(): void;
   /** The number of open connections. */
@@ -19,6 +20,7 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
   const { hostname, port } = new URL(targetUrl);
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isMute = false;
 
   const server = createServer((client) => {
     if (isCut) return client.destroy();
@@ -33,7 +35,8 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      if (isMute) socket.resume();
+      else socket.pipe(other);
     }
   });
   server.listen(0, '127.0.0.1');
@@ -45,8 +48,9 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
       isCut = true;
       for (const socket of sockets) socket.destroy();
     },
-    mend() {
+    mend({ isSilent = false } = {}) {
       isCut = false;
+      isMute = isSilent;
     },
     silence() {
       for (const socket of sockets) socket.unpipe().pause();

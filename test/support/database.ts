@@ -15,7 +15,7 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return cloneDatabase('template0');
 }
 
-/** Creates a database with the content of another one, to which nobody may be connected. */
+/** Creates a copy of a database. The original must not have any open connections. */
 export async function copyDatabase(url: string): Promise<TestDatabase> {
   return cloneDatabase(new URL(url).pathname.slice(1));
 }

@@ -14,7 +14,7 @@ declare module 'vitest' {
 }
 
 declare global {
-  /** The PostgreSQL server that all Vitest projects of a run share. */
+  /** The PostgreSQL server that all Vitest projects in a run share. */
   var testPostgres: { server?: Promise<EmbeddedPostgres>; users: number } | undefined;
 }
 

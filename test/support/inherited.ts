@@ -1,4 +1,6 @@
 const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
 
-/** The only part of the tests' environment that a process inherits: how to find programs and start fast. */
+/**
+ * The only variables that processes inherit from the tests' environment, so that they find programs and start quickly.
+ */
 export const INHERITED = { PATH, NODE_COMPILE_CACHE };

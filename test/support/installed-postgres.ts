@@ -9,12 +9,12 @@ import { freePort } from './free-port.ts';
 const run = promisify(execFile);
 const LIBRARY = '/usr/lib/postgresql';
 
-/** A server of the system's PostgreSQL, with an empty database. */
+/** A server that runs the system's PostgreSQL, with an empty database. */
 export type InstalledServer = { url: string; stop(): Promise<void> };
 
 /**
- * Returns the directory of the server, `pg_dump`, and `pg_restore` of Debian's `postgresql` package, version 15 or
- * later, or undefined if it is not installed. The embedded PostgreSQL includes only the server.
+ * Returns the directory that contains the server, `pg_dump`, and `pg_restore` from Debian's `postgresql` package,
+ * version 15 or later, or undefined if the package is not installed. The embedded PostgreSQL includes only the server.
  */
 export async function findInstalledPostgres(): Promise<string | undefined> {
   const versions = await readdir(LIBRARY).catch(() => []);

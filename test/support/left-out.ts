@@ -1,6 +1,6 @@
 /**
- * Lists the files that skip tests if the machine lacks something. With this list, the end of a run can show what is
- * missing and how to install it.
+ * Lists the files that skip tests if the machine lacks something. A run uses this list to report what is missing and
+ * how to install it.
  */
 export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string }[] = [
   {
@@ -28,6 +28,22 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     needs: 'an installed PostgreSQL with pg_dump and pg_restore',
     how: 'Install it (on Debian: apt-get install postgresql).',
   },
+  {
+    files: /^test\/scripts\/package\./,
+    needs: 'a local chain',
+    how: 'Run the tests on Linux x86-64, and install the optional packages.',
+  },
+  {
+    files: /^test\/chaos\/failover\./,
+    needs: 'Patroni, etcd, HAProxy, PgBouncer, and PostgreSQL 15',
+    how: 'Run the tests as root on Debian 12 (apt-get install patroni etcd-server haproxy pgbouncer postgresql).',
+  },
+  {
+    files: /^test\/chaos\/upgrade\./,
+    needs: 'the commit of the last release',
+    how: 'Fetch the whole history (git fetch --unshallow).',
+  },
+  { files: /^test\/deploy\/systemd\./, needs: 'systemd-analyze', how: 'Install systemd.' },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {
     files: /^test\/(docs\/pgbouncer|cli\/doctor-ways)\./,
@@ -40,9 +56,20 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     how: 'Install it (on Debian: apt-get install prometheus).',
   },
   {
+    files: /^test\/cli\/completion\./,
+    needs: 'the shells',
+    how: 'Install the ones named in the titles (on Debian: apt-get install zsh fish).',
+  },
+  { files: /^test\/console\/samples\./, needs: 'python3', how: 'Install it (on Debian: apt-get install python3).' },
+  {
     files: /^test\/docs\/webhook-verification\./,
     needs: 'the languages of the code samples',
     how: 'Install the ones named in the titles: python3, php-cli, ruby, golang, openjdk or dotnet-sdk.',
+  },
+  {
+    files: /^test\/docs\/code\./,
+    needs: 'the programs that check code samples',
+    how: 'Install gofmt and python3 (on Debian: apt-get install golang-go python3).',
   },
 ];
 
@@ -56,7 +83,7 @@ export function describeLeftOut(skipped: readonly LeftOut[]): string[] {
     `Left out: ${count(skipped)}.`,
     ...[...groups].flatMap(([requirement, tests]) => [
       requirement
-        ? `  ${count(tests)} for lack of ${requirement.needs}. ${requirement.how}`
+        ? `  ${count(tests)} skipped without ${requirement.needs}. ${requirement.how}`
         : `  ${count(tests)} skipped in the code.`,
       ...listFiles(tests),
     ]),

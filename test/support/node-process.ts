@@ -11,7 +11,7 @@ export type NodeProcess = {
   nextMessage<T>(): Promise<T>;
   /** Sends the signal and waits until the process has exited. */
   end(signal: NodeJS.Signals): Promise<void>;
-  /** Waits until the process ends by itself. Returns its exit code. */
+  /** Waits until the process ends on its own. Returns its exit code. */
   ended(): Promise<number | null>;
 };
 

@@ -10,7 +10,10 @@ type Response = {
   content?: Record<string, { schema: Json }>;
 };
 type Operation = { responses: Record<string, Response> };
-type Document = Json & { paths: Record<string, Record<string, Operation>> };
+type Document = Json & {
+  paths: Record<string, Record<string, Operation>>;
+  components: { responses: Record<string, Response> };
+};
 
 export type OpenApiChecker = Awaited<ReturnType<typeof loadOpenApi>>;
 
@@ -19,11 +22,12 @@ const PROBLEM = 'application/problem+json';
 const FORMATS: Record<string, RegExp> = {
   'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/,
+  'uri-reference': /^(https?:\/\/[^\s/]+)?\/\S+$/,
 };
 
 /** Reads the OpenAPI document of a service, and returns a checker for its responses. */
 export async function loadOpenApi(url: string) {
-  const document = (await (await fetch(url + OPENAPI_PATH)).json()) as Document;
+  const document = withResponses((await (await fetch(url + OPENAPI_PATH)).json()) as Document);
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
   // Responses must not have undocumented fields.
   ajv.addSchema(closeObjects(structuredClone(document)), 'openapi');
@@ -56,7 +60,7 @@ export async function loadOpenApi(url: string) {
     /**
      * Checks the status, media type, and body of a response.
      *
-     * @throws Error that describes what is not as documented.
+     * @throws Error that describes the difference from the document.
      */
     check(answer: WireAnswer): void {
       const { method, status, headers, text } = answer;
@@ -83,14 +87,19 @@ export async function loadOpenApi(url: string) {
         checkProblem();
         return;
       }
-      const [documentedType] = Object.keys(documented.content ?? {});
-      if (!documentedType) {
-        if (text !== '') throw new Error(`${label}: a body where none is documented`);
+      const documentedTypes = Object.keys(documented.content ?? {});
+      if (documentedTypes.length === 0) {
+        if (text !== '') throw new Error(`${label}: has a body, but none is documented`);
         return;
       }
-      if (mediaType !== documentedType) throw new Error(`${label}: media type ${mediaType}, not ${documentedType}`);
-      const pointer = ['responses', String(status), 'content', documentedType, 'schema'];
-      validate(['paths', template, method.toLowerCase(), ...pointer], JSON.parse(text), label);
+      if (!mediaType || !documentedTypes.includes(mediaType)) {
+        throw new Error(`${label}: media type ${mediaType}, not ${documentedTypes.join(' or ')}`);
+      }
+      const content = ['paths', template, method.toLowerCase(), 'responses', String(status), 'content', mediaType];
+      validate([...content, 'schema'], mediaType === 'application/json' ? JSON.parse(text) : text, label);
+      if (mediaType !== 'application/jsonl') return;
+      for (const line of text.split('\n').slice(0, -1))
+        validate([...content, 'x-line-schema'], JSON.parse(line), label);
 
       function checkProblem(): void {
         if (mediaType !== PROBLEM) throw new Error(`${label}: media type ${mediaType}, not ${PROBLEM}. ${text}`);
@@ -109,7 +118,19 @@ export async function loadOpenApi(url: string) {
   };
 }
 
-/** Forbids unknown fields in all objects. The parts of an `allOf` are closed together. */
+/** Replaces references to responses with the responses themselves. */
+export function withResponses<T extends Json>(document: T): T {
+  const { responses = {} } = document.components as { responses?: Json };
+  const paths = document.paths as Record<string, Record<string, { responses: Record<string, Json> }>>;
+  for (const { responses: own } of Object.values(paths).flatMap((item) => Object.values(item))) {
+    for (const [status, { $ref }] of Object.entries(own)) {
+      if (typeof $ref === 'string') own[status] = responses[$ref.slice($ref.lastIndexOf('/') + 1)] as Json;
+    }
+  }
+  return document;
+}
+
+/** Forbids unknown fields in all objects. Checks the parts of an `allOf` together. */
 function closeObjects<T>(value: T, isPart = false): T {
   if (Array.isArray(value)) for (const item of value) closeObjects(item, isPart);
   else if (typeof value === 'object' && value !== null) {

@@ -30,7 +30,7 @@ export async function insertPayment(
   return { paymentId, customerId };
 }
 
-/** Inserts a payment into the database of a running service. */
+/** Inserts a payment directly into the database of a running service. */
 export async function createPayment(
   { databaseUrl }: { databaseUrl: string },
   payment: Parameters<typeof insertPayment>[1],

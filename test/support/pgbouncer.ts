@@ -12,7 +12,7 @@ import { runOnServer } from './database.ts';
 import { freePort } from './free-port.ts';
 
 export type PgBouncer = {
-  /** Leads to the database through the pooler. */
+  /** The URL of the database through the pooler. */
   url: string;
   /** Cuts all connections. */
   restart(): Promise<void>;

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 /** A received request. `path` includes the query, `body` has the raw bytes, and header names are in lowercase. */
 export type ReceivedRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer };
 
-/** A response. Defaults to status 200 without headers and with an empty body. */
+/** A response. Defaults to status 200 with no headers and an empty body. */
 export type Answer = { statusCode?: number; headers?: Record<string, string | string[]>; body?: string | Buffer };
 
 /**
@@ -22,7 +22,7 @@ export type Receiver = {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
   url: string;
   port: number;
-  /** All requests received so far, in the order in which they were complete. */
+  /** All requests received so far, in the order in which they were completed. */
   requests: ReceivedRequest[];
   /** The number of TCP connections accepted so far. */
   connectionCount: () => number;
@@ -32,7 +32,7 @@ export type Receiver = {
   answerNext: (...answers: Answer[]) => void;
   /**
    * If `condition` is a number, waits until there are that many requests, and returns all of them. If it is a function,
-   * waits until at least one request matches, and returns those that match.
+   * waits until at least one request matches, and returns all matching requests.
    *
    * @throws Error after `timeoutMilliseconds`, with the received requests.
    */

@@ -1,10 +1,14 @@
 import { expect } from 'vitest';
+import { SCOPES } from '../../src/auth/permissions.ts';
 import type { TestUser } from './app.ts';
 
 export const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
 export type Resource = Record<string, unknown> & { id: string };
 type Fields = Record<string, unknown>;
+
+/** The fields for a key that has every permission a key can have. */
+export const EVERY_SCOPE = { scopes: [...SCOPES] };
 
 /** Valid request bodies. */
 export const GOOD = {

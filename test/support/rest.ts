@@ -9,7 +9,10 @@ export type RestRequest = { body?: unknown; headers?: Record<string, string> };
 
 export type Rest = {
   openapi: OpenApiChecker;
-  /** Sends a request with or without a credential, and checks the response against the OpenAPI document. */
+  /**
+   * Sends a request with or without a credential, and checks the response against the OpenAPI document. `body` is
+   * undefined if the response isn't JSON.
+   */
   send<T = Record<string, unknown>>(
     credential: { token: string } | undefined,
     method: string,
@@ -38,7 +41,8 @@ export async function openRest(app: Pick<TestApp, 'url'>): Promise<Rest> {
       const answer = { status: response.status, headers: response.headers, text };
       if (method !== 'HEAD' && method !== 'OPTIONS') openapi.check({ method, path, ...answer });
       expect(response.status, `${method} ${path.slice(0, 200)} ${text.slice(0, 500)}`).toBeLessThan(500);
-      return { ...answer, body: (text === '' ? undefined : JSON.parse(text)) as T };
+      const isJson = text !== '' && /^application\/(problem\+)?json\b/.test(response.headers.get('content-type') ?? '');
+      return { ...answer, body: (isJson ? JSON.parse(text) : undefined) as T };
     },
   };
 }

@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Counts the round trips of this process's database connections with a name. Statements that are sent while a result is
- * still awaited share a round trip.
+ * Counts the round trips on this process's database connections that have a given name. Statements sent while a
+ * result is still pending share a round trip.
  */
 export async function countRoundTrips(applicationName: string, run: () => Promise<unknown>): Promise<number> {
   let count = 0;

@@ -59,7 +59,7 @@ export async function startServiceNode(options: {
       () => false,
     );
 
-  /** Ends the process as an orchestrator does. Returns its exit code, or null if it was killed. */
+  /** Ends the process the way an orchestrator does. Returns its exit code, or null if it was killed. */
   async function end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
     const exit = once(child, 'exit');

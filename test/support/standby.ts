@@ -10,9 +10,9 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database
 const run = promisify(execFile);
 
 export type Standby = {
-  /** Leads to a database of this server. */
+  /** Returns the URL of a database on this server. */
   urlOf(database: string): string;
-  /** Shuts the server down until `start`, which keeps its port. */
+  /** Shuts down the server until `start`, which reuses the same port. */
   stop(): Promise<void>;
   start(): Promise<void>;
   remove(): Promise<void>;

@@ -9,7 +9,7 @@ export type Span = {
   attributes: { key: string; value: { stringValue?: string; intValue?: string | number } }[];
 };
 
-/** A caller's span, whose trace the service continues. */
+/** A caller's span. The service continues its trace. */
 export const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 export const CALLER_TRACEPARENT = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { openBus, topics } from '../../../src/bus/bus.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { openDatabase } from '../../../src/database/client.ts';
 import { applyMigrations } from '../../../src/database/migrations.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { newId } from '../../../src/ids.ts';
@@ -17,7 +19,7 @@ import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { countStatements } from '../../support/statements.ts';
 import { type Claim, type Engine, type EngineOptions, FILLER } from '../engine.ts';
 
-const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
+const SECRET_KEYS = `bench:${randomBytes(32).toString('base64')}`;
 const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
 const LOAD_CHUNK = 5_000;
 
@@ -42,13 +44,13 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   const log = pino({ level: 'silent' });
   const db = await openDatabase({ url: databaseUrl, poolSize: 10, log });
   const bus = await openBus({ url: databaseUrl, pool: db.pool, log });
-  const events = createEventService({ db, bus });
+  const events = createEventService({ db: behindWall(db), bus });
   const secretBox = createSecretBox(parseKeyring(SECRET_KEYS));
   let app: App | undefined;
   let projectId: string | undefined;
 
   async function project(): Promise<string> {
-    // Not the reserved project, which has no webhooks.
+    // Leaves out the reserved project, which has no webhooks.
     const first = 'SELECT "projectId" AS "id" FROM "Webhook" ORDER BY "projectId" LIMIT 1';
     projectId ??= (await db.pool.query<{ id: string }>(first)).rows[0]!.id;
     return projectId;
@@ -134,7 +136,7 @@ export async function createEngine({ databaseUrl, urls, otherUrls = [] }: Engine
   };
 }
 
-/** Wraps the callback that the pool passes, to add a claim to the list when the statement has finished. */
+/** Wraps the pool's callback, to add a claim to the list once the statement has finished. */
 function noteClaim(claims: Claim[], args: readonly unknown[]): readonly unknown[] {
   const { name, values } = (args[0] ?? {}) as pg.QueryConfig;
   const callback = args.at(-1);

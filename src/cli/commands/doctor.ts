@@ -1,19 +1,20 @@
 import type { Command } from 'commander';
 import type { Finding } from '../doctor/finding.ts';
+import { addExamples } from '../examples.ts';
+import { EXIT_CODES } from '../failure.ts';
 import { print, printJson } from '../output.ts';
 
 export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
+  addExamples(program.command('doctor'), 'tollgate doctor', 'tollgate doctor --json')
     .description('check everything the service needs; run this where the service runs, with the same environment')
-    .option('--json', 'print one JSON value per line')
+    .option('--json', 'print JSON Lines: one line per check')
     .action(async (options: { json?: boolean }) => {
-      // Loads most of the service. Other commands shouldn't have to wait for that.
+      // Imported on demand, so that other commands don't load most of the service.
       const { examine } = await import('../doctor/examine.ts');
       for await (const finding of examine(process.env)) {
         if (options.json) printJson(finding);
         else print(lineOf(finding));
-        if (finding.status === 'failed') process.exitCode = 1;
+        if (finding.status === 'failed') process.exitCode = EXIT_CODES.failed;
       }
     });
 }

@@ -1,13 +1,16 @@
 import { createHmac } from 'node:crypto';
 import type { Command } from 'commander';
+import type { Event } from '../../../packages/sdk/src/index.ts';
 import { signedWebhookHeaders, webhookBody } from '../../delivery/send/webhook-request.ts';
-import { type CliEventFragment, CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
+import type { EventKind } from '../../events/kinds.ts';
+import { CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
 import { VERSION } from '../../version.ts';
+import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
 import { request } from '../http.ts';
 import { followEvents } from '../live.ts';
-import { clock, eventTypeOf, kindOf, listOf, note, print, printJson } from '../output.ts';
-import { addServiceOptions, openSession, type Session } from '../session.ts';
+import { clock, eventKindOf, kindOf, listOf, note, print, printJson } from '../output.ts';
+import { addServiceOptions, itemNotFound, openSession, type Session } from '../session.ts';
 
 type Options = { forwardTo?: string; events?: string; webhook?: string; printSecret?: boolean };
 type Forwarded = { statusCode: number } | { error: string };
@@ -15,11 +18,20 @@ type Forwarded = { statusCode: number } | { error: string };
 const FORWARD_TIMEOUT_MILLISECONDS = 15_000;
 
 export function addListen(program: Command): void {
-  addServiceOptions(program.command('listen'))
+  const command = addServiceOptions(program.command('listen'), { json: 'print JSON Lines: one line per event' });
+  addExamples(
+    command,
+    'tollgate listen --forward-to localhost:3000/hook',
+    'tollgate listen --events payment.settled,payment.failed --json',
+    'tollgate listen --print-secret',
+  )
     .description('forward live events to a local port, signed like webhooks')
-    .option('--forward-to <address>', 'where to send events, such as localhost:3000/hook (default: print them only)')
-    .option('--events <types>', 'only these event types, separated by commas, such as payment.settled,payment.failed')
-    .option('--webhook <id>', 'only the event types this webhook is subscribed to')
+    .option('--forward-to <address>', 'where to send events, such as localhost:3000/hook (default: only print them)')
+    .option(
+      '--events <types>',
+      'only events of these types, separated by commas, such as payment.settled,payment.failed',
+    )
+    .option('--webhook <id>', 'only events of the types that this webhook is subscribed to')
     .option('--print-secret', 'print the signing secret and exit')
     .action(async (_options, command: Command) => listen(openSession(command), command.opts<Options>()));
 }
@@ -30,10 +42,10 @@ async function listen(session: Session, options: Options): Promise<void> {
   const webhook = options.webhook === undefined ? undefined : await findWebhook(session, options.webhook);
   const projectId = webhook?.projectId ?? (await session.projectId());
   const secret = sessionSecret(session.credential, projectId);
-  if (options.printSecret) return print(secret);
+  if (options.printSecret) return isJson ? printJson({ secret }) : print(secret);
 
-  const types = options.events ? listOf(options.events).map(eventTypeOf) : webhook?.types;
-  const what = types ? types.map(kindOf).join(', ') : 'all events';
+  const types = options.events ? listOf(options.events).map(eventKindOf) : webhook?.types;
+  const what = types ? types.join(', ') : 'all events';
   const greet = () => {
     note(`Listening for ${what} in ${projectId}. Press Ctrl-C to stop.`);
     if (target) note(`Forwarding to ${target.origin}, signed with ${secret}`);
@@ -42,8 +54,8 @@ async function listen(session: Session, options: Options): Promise<void> {
   const counts = { forwarded: 0, failed: 0 };
   for await (const event of followEvents(session, projectId, types, greet)) {
     if (!target) {
-      if (isJson) printJson({ ...event, type: kindOf(event.type) });
-      else print(`${clock()}  ${kindOf(event.type).padEnd(24)}  ${event.id}`);
+      if (isJson) printJson(event);
+      else print(`${clock()}  ${event.type.padEnd(24)}  ${event.id}`);
       continue;
     }
     const startedAt = performance.now();
@@ -52,19 +64,19 @@ async function listen(session: Session, options: Options): Promise<void> {
     const durationMs = Math.round(performance.now() - startedAt);
     const isOk = 'statusCode' in result && result.statusCode >= 200 && result.statusCode < 300;
     counts[isOk ? 'forwarded' : 'failed'] += 1;
-    if (isJson) printJson({ eventId: event.id, type: kindOf(event.type), ...result, durationMs });
+    if (isJson) printJson({ eventId: event.id, type: event.type, ...result, durationMs });
     else {
       const outcome = 'statusCode' in result ? `${result.statusCode}  ${durationMs} ms` : result.error;
-      print(`${clock()}  ${kindOf(event.type).padEnd(24)}  ${event.id}  → ${outcome}`);
+      print(`${clock()}  ${event.type.padEnd(24)}  ${event.id}  → ${outcome}`);
     }
   }
   if (target) note(`${counts.forwarded} forwarded, ${counts.failed} failed.`);
 }
 
 /** Sends an event with the same body and headers that the service sends to webhooks. A failure isn't retried. */
-async function forward(event: CliEventFragment, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
+async function forward(event: Event, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
   const { id, version, test, timestamp, projectId, data } = event;
-  const fields = { id, type: kindOf(event.type), test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
+  const fields = { id, type: event.type, test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
   const body = webhookBody(fields, projectId);
   const timestampSeconds = Math.floor(Date.now() / 1000);
   const userAgent = `Tollgate/${VERSION}`;
@@ -82,7 +94,10 @@ async function forward(event: CliEventFragment, url: URL, secret: string, signal
   }
 }
 
-/** Depends only on the credential and project, so users need to set it only once. It doesn't reveal the credential. */
+/**
+ * Creates the signing secret. It depends only on the credential and the project, so users have to configure it only
+ * once, and it doesn't reveal the credential.
+ */
 function sessionSecret(credential: string, projectId: string): string {
   return `whsec_${createHmac('sha256', credential).update(`tollgate listen v1 ${projectId}`).digest('base64')}`;
 }
@@ -93,9 +108,12 @@ function targetUrl(text: string): URL {
   throw new Failure('usage', `--forward-to must be an address such as localhost:3000/hook, not ${text}.`);
 }
 
-async function findWebhook({ client, signal }: Session, id: string) {
+async function findWebhook(
+  { client, signal }: Session,
+  id: string,
+): Promise<{ projectId: string; types: EventKind[] | undefined }> {
   const { node } = await client.run(CliWebhookDocument, { id }, signal);
-  if (node?.__typename !== 'Webhook') throw new Failure('refused', `Webhook ${id} not found.`);
+  if (node?.__typename !== 'Webhook') throw itemNotFound('Webhook', id);
   const isAll = node.eventTypes.includes('ALL');
-  return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventType[]) };
+  return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventType[]).map(kindOf) };
 }

@@ -8,18 +8,22 @@ import {
   type ReplayFilter,
 } from '../../generated/cli-documents.ts';
 import { confirm } from '../confirm.ts';
+import { addExamples } from '../examples.ts';
 import { EXIT_CODES, Failure } from '../failure.ts';
-import { eventTypeOf, listOf, note, print, printJson, timeOf } from '../output.ts';
+import { eventTypeOf, givenTime, listOf, note, print, printJson } from '../output.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
 import { STATUSES, statusOf } from '../statuses.ts';
 
 type ReplayOptions = {
-  status: string;
+  status?: string;
   eventType?: string;
+  from?: string;
   since?: string;
+  to?: string;
   until?: string;
   webhook?: string;
   connector?: string;
+  delivery?: string;
   maxPerSecond: string;
   dryRun?: boolean;
   yes?: boolean;
@@ -28,21 +32,33 @@ type ReplayOptions = {
 /** Deliveries in progress can't be replayed. */
 const REPLAYED = STATUSES.filter((status) => status !== 'RUNNING');
 
+const DEFAULT_STATUS = 'failed';
 const PROGRESS_MILLISECONDS = 500;
 const PATIENCE_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
-  addServiceOptions(program.command('replay'))
+  addExamples(
+    addServiceOptions(program.command('replay')),
+    'tollgate replay --from 2h',
+    'tollgate replay --webhook wh_01jc9x2v5qe3w8k4m6n7p9r0st --status failed,skipped --dry-run',
+    'tollgate replay --from 7d --event-type payment.settled --max-per-second 10 --yes',
+  )
     .description('count the matching deliveries, ask for confirmation, and resend them; Ctrl-C cancels')
-    .option('--status <list>', `only deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}`, 'failed')
-    .option('--event-type <list>', 'only these event types, such as payment.settled')
     .option(
-      '--since <time>',
+      '--status <list>',
+      `only deliveries with these statuses: ${REPLAYED.join(', ').toLowerCase()}. Default: failed, or any with --delivery`,
+    )
+    .option('--event-type <list>', 'only deliveries of these event types, such as payment.settled')
+    .option(
+      '--from <time>',
       'only deliveries created at or after this time: a duration such as 30m or 2h, or a timestamp',
     )
-    .option('--until <time>', 'only deliveries created before this time: a duration or a timestamp')
+    .option('--to <time>', 'only deliveries created before this time: a duration or a timestamp')
+    .option('--since <time>', 'former name of --from')
+    .option('--until <time>', 'former name of --to')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .option('--connector <id>', 'only deliveries to this connector')
+    .option('--delivery <list>', 'only these deliveries, up to 100')
     .option('--max-per-second <number>', 'deliveries to queue per second, from 1 to 1,000', '50')
     .option('--dry-run', 'count the deliveries without resending them')
     .option('--yes', 'skip the confirmation')
@@ -72,12 +88,16 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
 }
 
 /** @throws Failure that names the invalid option. */
-function filterOf({ status, eventType, since, until, webhook, connector }: ReplayOptions): ReplayFilter {
+function filterOf({ status, eventType, webhook, connector, delivery, ...period }: ReplayOptions): ReplayFilter {
+  const statuses = status ?? (delivery === undefined ? DEFAULT_STATUS : undefined);
+  const from = givenTime(period, 'from', 'since');
+  const to = givenTime(period, 'to', 'until');
   return {
-    status: listOf(status).map(statusOf),
+    ...(statuses && { status: listOf(statuses).map(statusOf) }),
+    ...(delivery !== undefined && { deliveryIds: listOf(delivery) }),
     ...(eventType && { eventTypes: listOf(eventType).map(eventTypeOf) }),
-    ...(since && { from: timeOf(since, '--since') }),
-    ...(until && { to: timeOf(until, '--until') }),
+    ...(from && { from }),
+    ...(to && { to }),
     ...(webhook && { webhookId: webhook }),
     ...(connector && { connectorId: connector }),
   };
@@ -109,7 +129,7 @@ async function watch({ client, signal }: Session, started: CliReplayFragment): P
       if (signal.aborted || (error instanceof Failure && error.isTransient)) return replay;
       throw error;
     }
-    throw new Failure('refused', `Replay ${id} no longer exists.`);
+    throw new Failure('notFound', `Replay ${id} no longer exists.`);
   }
 }
 

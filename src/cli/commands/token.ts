@@ -1,18 +1,33 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { openDevIssuer } from '../../auth/dev-issuer.ts';
+import { normalEmail } from '../../auth/email.ts';
 import { isSubject } from '../../auth/jwt.ts';
 import { isRequestsPerMinute, MAX_REQUESTS_PER_MINUTE, parseTier, TIERS, type Tier } from '../../limits/tiers.ts';
+import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
-import { print } from '../output.ts';
+import { note, print, printJson } from '../output.ts';
 
-type Options = { sub: string; tier?: string; requestsPerMinute?: string; expires: string };
+type Options = {
+  sub: string;
+  tier?: string;
+  requestsPerMinute?: string;
+  email?: string;
+  expires: string;
+  json?: boolean;
+};
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const MAX_LIFETIME_SECONDS = 366 * UNIT_SECONDS.d!;
 
 export function addToken(program: Command): void {
-  program
-    .command('token')
+  addExamples(
+    program.command('token'),
+    'tollgate token',
+    'tollgate token --sub alice --tier pro',
+    'tollgate token --sub ci --expires 30m --json',
+  )
     .description('print a token from the local dev issuer; the server must use the same DATA_DIR')
     .option('--sub <name>', 'user name; the user is created on first use', 'dev')
     .option('--tier <tier>', `move the user to this tier: ${tierNames()} (default: unchanged; starter for new users)`)
@@ -20,22 +35,37 @@ export function addToken(program: Command): void {
       '--requests-per-minute <n>',
       `rate limit for an enterprise user: 1 to ${MAX_REQUESTS_PER_MINUTE}, or unlimited`,
     )
+    .option('--email <address>', 'verified email address, for accepting invitations')
     .option('--expires <time>', 'lifetime, such as 90s, 30m, 8h, or 7d', '8h')
-    .action(async (_options, command: Command) => print(await makeToken(command.opts<Options>())));
+    .option('--json', 'print one JSON document')
+    .action(async (_options, command: Command) => {
+      const options = command.opts<Options>();
+      const token = await makeToken(options);
+      if (options.json) printJson({ token });
+      else print(token);
+    });
 }
 
-async function makeToken({ sub, tier, requestsPerMinute, expires }: Options): Promise<string> {
+async function makeToken({ sub, tier, requestsPerMinute, email, expires }: Options): Promise<string> {
   if (!isSubject(sub)) throw new Failure('usage', '--sub must be 1 to 255 printable characters.');
   const claims = {
     subject: sub,
     tier: readTier(tier),
     requestsPerMinute: readRequestsPerMinute(requestsPerMinute),
+    email,
     expiresInSeconds: readLifetime(expires),
   };
+  if (email !== undefined && normalEmail(email) === undefined)
+    throw new Failure('usage', '--email must be an email address.');
   if (claims.requestsPerMinute !== undefined && (claims.tier ?? 'ENTERPRISE') !== 'ENTERPRISE') {
     throw new Failure('usage', '--requests-per-minute applies only to the enterprise tier.');
   }
-  const issuer = await openDevIssuer({ dataDir: process.env.DATA_DIR || '.data' });
+  const dataDir = process.env.DATA_DIR || '.data';
+  if (!existsSync(join(dataDir, 'dev-issuer.json')))
+    note(
+      `No server has used the data directory ${dataDir} yet. Only a server with this DATA_DIR will accept the token.`,
+    );
+  const issuer = await openDevIssuer({ dataDir });
   return issuer.sign(claims);
 }
 

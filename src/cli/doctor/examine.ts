@@ -4,10 +4,12 @@ import { type Database, openDatabase } from '../../database/client.ts';
 import { placeOf, reasonOf } from '../../database/connection.ts';
 import { startEmbeddedPostgres } from '../../database/embedded/embedded-postgres.ts';
 import { PoolerSettingsError } from '../../database/pooler.ts';
+import { anyOf } from '../../egress/allow-list.ts';
 import { createEgress } from '../../egress/egress.ts';
 import { checkClock, checkConnections, checkMigrations, checkVersion } from './database.ts';
 import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
-import { checkChain, checkFacilitator, checkIssuers, checkWayOut } from './outside.ts';
+import { isWide, openingFindings } from './openings.ts';
+import { checkChains, checkFacilitators, checkIssuers, checkWayOut } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
 import { checkNotifications, checkReplica } from './ways.ts';
 
@@ -24,7 +26,7 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
 ];
 const quiet = pino({ level: 'silent' });
 
-/** Checks everything that a service with this environment needs, and yields each finding as soon as it is known. */
+/** Checks everything that a service with this environment needs, and yields each finding as soon as it is available. */
 export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   let config: Config;
   try {
@@ -39,8 +41,10 @@ export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> 
   const mode = config.production ? 'production' : 'development';
   yield findingsOf('configuration').ok(`${mode}, ${[...config.roles].join(', ')}`);
   yield checkEgressAllow(config);
+  yield* openingFindings(config);
 
-  const egress = createEgress({ allow: config.egressAllow, log: quiet });
+  const { egressAllow, serviceAllow, egressProxy: proxy } = config;
+  const egress = createEgress({ allow: anyOf(egressAllow, serviceAllow), proxy, log: quiet });
   try {
     yield* inOrder(outsideChecks(config), { config, egress });
     yield* withDatabase(config, (db) => inOrder([...DATABASE_CHECKS, checkSecretKeys], { config, db, egress }));
@@ -50,7 +54,7 @@ export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> 
 }
 
 function outsideChecks({ roles, sandbox }: Config): Check<Surroundings>[] {
-  const ofGateway = roles.has('gateway') && !sandbox ? [checkFacilitator, checkChain] : [];
+  const ofGateway = roles.has('gateway') && !sandbox ? [checkFacilitators, checkChains] : [];
   return [checkWayOut, checkIssuers, ...ofGateway];
 }
 
@@ -105,7 +109,7 @@ function checkEgressAllow({ egressAllow, production }: Config): Finding {
   const { ok, warning } = findingsOf('EGRESS_ALLOW');
   const { privateEntries } = egressAllow;
   if (privateEntries.length === 0) return ok('allows public addresses only');
-  const wide = privateEntries.filter((entry) => entry.endsWith(':*') || Number(/\/(\d+):/.exec(entry)![1]) < 24);
+  const wide = privateEntries.filter(isWide);
   if (wide.length > 0) {
     return warning(
       `It allows a whole network or every port: ${wide.join(', ')}.`,

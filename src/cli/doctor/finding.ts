@@ -1,13 +1,13 @@
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../database/client.ts';
-import type { Egress } from '../../egress/egress.ts';
+import type { EgressDoor } from '../../egress/egress.ts';
 
 /** A check's result. `advice` says what to do about it. */
 export type Finding = { check: string; status: 'ok' | 'warning' | 'failed'; message: string; advice?: string };
 
-/** What the checks examine: the service that this environment configures. */
+/** The service to examine, as configured by this environment. */
 export type Patient = Surroundings & { db: Database };
-export type Surroundings = { config: Config; egress: Egress };
+export type Surroundings = { config: Config; egress: EgressDoor };
 
 /** Creates a check's findings. */
 export function findingsOf(check: string) {

@@ -1,10 +1,11 @@
 import type { IssuerConfig } from '../../auth/issuer-config.ts';
+import type { ServedNetwork } from '../../config/networks.ts';
 import { counted } from '../../connectors/shared/plain-text.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
 import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
-import { offeredVersions } from '../../gateway/chain/rails.ts';
+import { credentialFor, offeredVersions } from '../../gateway/chain/rails.ts';
 import { egressTransport } from '../../gateway/chain/rpc.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
@@ -82,10 +83,18 @@ async function checkDiscovery({ issuer, jwksUri }: IssuerConfig, egress: Surroun
   return ok('matches AUTH_ISSUERS');
 }
 
-export async function checkFacilitator({ config, egress }: Surroundings): Promise<Finding[]> {
+/** Checks the facilitator of each network. */
+export async function checkFacilitators(surroundings: Surroundings): Promise<Finding[]> {
+  const { networks } = surroundings.config;
+  return (await Promise.all(networks.map((served) => checkFacilitator(served, surroundings)))).flat();
+}
+
+async function checkFacilitator(
+  { network, facilitatorUrl: url }: ServedNetwork,
+  { config, egress }: Surroundings,
+): Promise<Finding[]> {
   const { ok, warning, failed } = findingsOf('facilitator');
-  const { facilitatorUrl: url, network } = config;
-  const auth = createFacilitatorAuth(config.facilitatorCredential);
+  const auth = createFacilitatorAuth(credentialFor(url, config));
   const facilitator = createHttpFacilitator({ url, egress, auth });
   let kinds: Awaited<ReturnType<typeof facilitator.supported>>;
   try {
@@ -105,9 +114,13 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
     const offered = [...new Set(names)].join(', ') || 'nothing';
     return [failed(`It does not settle "exact" payments on ${network.id}. It offers ${offered}.`, advice)];
   }
-  const settles = versions.includes(1)
-    ? ok(`settles "exact" on ${network.id}`)
-    : warning(`It settles "exact" on ${network.id}, but only x402 version 2. Version 1 payments fail.`, advice);
+  const settles =
+    versions.includes(1) || network.v1Name === undefined
+      ? ok(`settles "exact" on ${network.id}`)
+      : warning(
+          `It settles "exact" payments on ${network.id}, but only for x402 version 2. Version 1 payments fail.`,
+          advice,
+        );
   return [settles, await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
 
   /** Many facilitators list what they support without credentials, but `/verify` requires them. `{}` is harmless. */
@@ -136,16 +149,20 @@ export async function checkFacilitator({ config, egress }: Surroundings): Promis
   }
 }
 
-export async function checkChain({ config, egress }: Surroundings): Promise<Finding> {
+/** Checks the node of each network. */
+export async function checkChains({ config, egress }: Surroundings): Promise<Finding[]> {
+  return Promise.all(config.networks.map((served) => checkChain(served, egress)));
+}
+
+async function checkChain({ network, rpcUrl }: ServedNetwork, egress: Surroundings['egress']): Promise<Finding> {
   const { ok, failed } = findingsOf('chain');
-  const { rpcUrl, network } = config;
   try {
     const { request } = egressTransport(egress, rpcUrl)({});
     const chainId = Number(await request({ method: 'eth_chainId' }));
     if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
     return failed(
-      `The node at RPC_URL is on chain ${chainId}, but NETWORK is ${network.id}.`,
-      'Change RPC_URL or NETWORK. Otherwise, payments with an unclear outcome cannot be resolved.',
+      `The node is on chain ${chainId}, but the network is ${network.id}.`,
+      'Change RPC_URL or RPC_URLS, or the network. Otherwise, payments with an unclear outcome cannot be resolved.',
     );
   } catch (error) {
     return failed(
@@ -180,7 +197,8 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
 
 const ADVICE: Readonly<Record<string, string>> = {
   dns_error: "Check the host name and this machine's DNS resolver (/etc/resolv.conf).",
-  target_not_allowed: 'It resolves to a non-public address. In development, add the address to EGRESS_ALLOW.',
+  target_not_allowed: 'It resolves to a non-public address. If you trust it, add the address to SERVICE_ALLOW.',
+  proxy_error: 'Check EGRESS_PROXY, the proxy’s log, and the proxy’s rules.',
   tls_error:
     'Its certificate is invalid. Check its host name and expiration date, or set NODE_EXTRA_CA_CERTS for your own CA.',
 };

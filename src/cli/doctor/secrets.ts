@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { counted } from '../../connectors/shared/plain-text.ts';
+import { HOW_TO_RUN } from '../../how-to-run.ts';
 import { loadKeyring } from '../../secrets/keyring.ts';
 import { countOlderSecrets } from '../../secrets/rotate.ts';
 import { type Finding, findingsOf, type Patient } from './finding.ts';
@@ -8,7 +9,7 @@ import { type Finding, findingsOf, type Patient } from './finding.ts';
 export async function checkSecretKeys({ config, db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('secret keys');
   const { secretKeys, dataDir } = config;
-  // Without the variable, the service creates a file with the keys when it first starts. This check must not create it.
+  // If SECRET_KEYS isn't set, the service creates a key file when it first starts. This check must not create it.
   const file = join(dataDir, 'secret-keys');
   const isFile = await access(file).then(
     () => true,
@@ -28,7 +29,7 @@ export async function checkSecretKeys({ config, db }: Patient): Promise<Finding>
   if (rotatable + apiKeys > 0) {
     return warning(
       `The current key is ${keyring.current.id}, but ${counted(rotatable, 'secret')} and ${counted(apiKeys, 'API key')} use older ones.`,
-      'Run `node scripts/rotate-secrets.ts`, and keep the older keys until nothing uses them.',
+      `Run \`${HOW_TO_RUN.rotateSecrets}\`, and keep the older keys until nothing uses them.`,
     );
   }
   return ok(`current key: ${keyring.current.id}; nothing to rotate`);

@@ -7,7 +7,10 @@ const APPLICATION_NAME = 'tollgate-doctor';
 const NOTIFY_MILLISECONDS = 3_000;
 const POLL_MILLISECONDS = 100;
 
-/** Checks that notifications reach the connection that listens for them. Behind a pooler in transaction mode, they don't. */
+/**
+ * Checks that notifications reach the connection that listens for them. Behind a pooler in transaction mode, they
+ * don't.
+ */
 export async function checkNotifications({ db }: Patient): Promise<Finding> {
   const { ok, failed } = findingsOf('database LISTEN');
   const channel = `tollgate_doctor_${process.pid}`;

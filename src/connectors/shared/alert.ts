@@ -18,7 +18,7 @@ type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 const UPSTREAM_FAILURE_COUNT = 5;
 const UPSTREAM_FAILURE_MINUTES = 5;
 
-/** Failure reasons that are the upstream's fault, no matter what the buyer sent. */
+/** Failure reasons that are always the upstream's fault, regardless of what the buyer sent. */
 export const UPSTREAM_FAULTS: readonly string[] = [
   'upstream_timeout',
   'upstream_unreachable',
@@ -28,7 +28,7 @@ export const UPSTREAM_FAULTS: readonly string[] = [
   'interrupted',
 ];
 
-/** The config fields that decide when an alert opens. `what` is what the vendor calls an alert. */
+/** The config fields that determine when an alert opens. `what` is what the vendor calls an alert. */
 export const alertFields = (what: What) => ({
   upstreamFailureCount: textField({
     title: `Upstream failures before an ${what}`,
@@ -39,7 +39,7 @@ export const alertFields = (what: What) => ({
   }).optional(),
   upstreamFailureMinutes: textField({
     title: 'Time window (minutes)',
-    description: `The failures must happen within this many minutes. Default: ${UPSTREAM_FAILURE_MINUTES}.`,
+    description: `An ${what} opens only if the failures happen within this many minutes. Default: ${UPSTREAM_FAILURE_MINUTES}.`,
     example: String(UPSTREAM_FAILURE_MINUTES),
     pattern: /^(?:[1-9]|[1-5]\d|60)$/,
     hint: 'Must be a whole number from 1 to 60.',
@@ -67,20 +67,20 @@ export type AlertStep = { skip: string } | { open: Record<string, string> } | 'c
 
 /**
  * Decides whether a failed payment opens the endpoint's alert. An alert is announced to all processes before it is
- * sent, so that a payment that settles in the meantime closes it. No matter which payment's request reaches the vendor
- * first, the last request closes the alert.
+ * sent, so that a payment that settles in the meantime closes it. No matter which request reaches the vendor first, the
+ * last one closes the alert.
  */
 export function alertStep(event: FailedEvent, settings: AlertSettings, context: BuildContext): AlertStep {
   const { memory, history, attemptNumber, previousAttemptAmbiguous } = context;
   const skip = whyNoAlert(event, settings, context);
-  // An earlier attempt may have opened the alert, even if nothing is known about it.
+  // An earlier attempt may have opened the alert, even if its outcome is unknown.
   const mayBeOpen = attemptNumber > 1 || previousAttemptAmbiguous;
   if (skip) return mayBeOpen && faultOf(event) && history?.settledAt ? 'close' : { skip };
   const openedBy = memory[memoryKey(event)] ?? '';
   return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
 }
 
-/** Why a failed payment opens no alert, or undefined if it does. */
+/** Why a failed payment doesn't open an alert, or undefined if it does. */
 export function whyNoAlert(
   event: FailedEvent,
   settings: AlertSettings,
@@ -100,8 +100,8 @@ export function whyNoAlert(
 }
 
 /**
- * What is at fault: the seller's upstream (whose failures are counted) or settlement. Undefined if the buyer is at
- * fault.
+ * The cause of the failure: the seller's upstream (whose failures are counted) or settlement. Undefined if the buyer
+ * caused it.
  */
 function faultOf({ data }: FailedEvent): 'upstream' | 'settlement' | undefined {
   const { stage, reason, upstreamStatusCode = 0 } = data;
@@ -135,9 +135,9 @@ export function testAlertKey(connectorId: string): string {
 }
 
 /**
- * What to remember once the vendor has accepted the event. For an open alert, that is the time of its newest failure.
- * For a closed alert, it is an empty string, which means "forget", and the time when the alert was closed, because
- * failures before then don't open another alert.
+ * What to remember once the vendor has accepted the event. For an open alert, this is the time of its latest failure.
+ * For a closed alert, it is an empty string, which means "forget", plus the time when the alert was closed, because
+ * earlier failures don't open another alert.
  *
  * @param closedAt when the payment that closed the alert settled.
  */
@@ -155,7 +155,7 @@ export function alertMemory(
 }
 
 /**
- * Why a settled payment must not close the endpoint's alert, or undefined if it may. Only alerts that this
+ * Why a settled payment can't close the endpoint's alert, or undefined if it can. Only alerts that this
  * connector opened are closed, because the key may be in use elsewhere. Events can arrive out of order, and a payment
  * that settled before the failure doesn't show that the problem is solved.
  */
@@ -173,7 +173,7 @@ export function alertSummary(event: ConnectorEvent, context: BuildContext, maxLe
   return shorten(title + path, maxLength);
 }
 
-/** The event's facts and IDs under fixed names. Values are at most 200 UTF-16 units long. */
+/** The event's details and IDs under fixed names. Values are at most 200 UTF-16 units long. */
 export function alertDetails(event: ConnectorEvent, context: BuildContext): Record<string, string> {
   const { facts } = describeEvent(event, context);
   return {

@@ -16,8 +16,8 @@ const EVENT_NAMES: Record<EventKind, string> = {
 
 /**
  * The properties to send, and their names. Amounts are left out, because only settled payments count as revenue. Prices
- * and milestones remain text, so that no report adds them up. No property may be called `token`, which Mixpanel would
- * read as the project token.
+ * and milestones remain text, so that no report adds them up. Don't name a property `token`, because Mixpanel would
+ * read it as the project token.
  */
 const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   paymentId: 'payment_id',
@@ -65,9 +65,9 @@ export function eventProperties(
 }
 
 /**
- * The user behind an event: the payer's wallet in lowercase, or else the customer. A payment by an unknown payer counts
- * as its own user, so that strangers aren't merged into one busy user. Undefined for test events and for events that no
- * payer caused.
+ * The user behind an event: the payer's wallet in lowercase, or else the customer. Each payment by an unknown payer
+ * counts as a separate user, so that different payers aren't merged into one busy user. Undefined for test events and
+ * for events that no payer caused.
  */
 export function actorOf(event: ConnectorEvent): string | undefined {
   if (event.test) return undefined;

@@ -4,7 +4,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import type { ConnectorEvent, Outcome } from '../definition.ts';
 import { counted, oneLine, shorten } from './plain-text.ts';
 
-/** What an accounting connector books for one event. */
+/** The booking that an accounting connector makes for one event. */
 export type Booking = {
   /** UTC day, YYYY-MM-DD. */
   date: string;
@@ -18,7 +18,10 @@ export type Booking = {
    * and the day or payment, not from the connector, so a second connector or a replay gets the same number.
    */
   number: string;
-  /** The number of the document with the day's total. Once that document is booked, the day's payments must not be. */
+  /**
+   * The number of the document with the day's total. Once that document is booked, the day's individual payments must
+   * not be booked.
+   */
   dayNumber: string;
   isDayTotal: boolean;
 };
@@ -48,9 +51,9 @@ export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
 }
 
 /**
- * The outcome if documents that are already in the books rule out this booking, or undefined if none do. Nothing is
- * booked twice, even by a replay, by a second connector, or for a day with payments that were booked individually
- * before daily summaries were selected.
+ * The outcome if documents already in the books rule out this booking, or undefined if they don't. Nothing is booked
+ * twice, even by a replay, by a second connector, or for a day with payments that were booked individually before daily
+ * summaries were selected.
  */
 export function judgeBooked(
   booking: Booking,

@@ -11,18 +11,21 @@ export type StatusOptions = {
   expected?: readonly number[];
   /** The vendor's error message, passed through `vendorText`. It is appended to the reason. */
   detail?: string;
-  /** What is missing after 404 or 410, and how to fix it. If it is set, the connector pauses instead of being disabled. */
+  /**
+   * What is missing after a 404 or 410 response, and how to fix it. If this is set, the connector is paused instead of
+   * disabled.
+   */
   missing?: string;
   /** The current time, used to read a date in `Retry-After` if the response has no `Date` header. */
   now?: Date;
 };
 
 /**
- * What a status means by itself. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
- * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or don't
- * allow this. 404 and 410 mean that whatever it sent events to no longer exists. They disable the connector, or pause it
- * if the seller can create that again (`missing`). After any other status, the event is dropped. That includes redirects,
- * which are never followed.
+ * The usual meaning of a status. After an expected status, the event is delivered. After 408, 429, and 5xx, it is
+ * retried (not before `Retry-After`). 401 and 403 pause the connector, because the credentials were rejected or lack
+ * a permission. 404 and 410 mean that the resource that events were sent to no longer exists. They disable the
+ * connector, or pause it if the seller can recreate the resource (`missing`). After any other status, including
+ * redirects (which are never followed), the event is dropped.
  *
  * @param service the vendor's name, for the reason.
  */
@@ -39,7 +42,7 @@ export function classifyByStatus(service: string, response: ConnectorResponse, o
   if (statusCode === 401)
     return { kind: 'pause', reason: because(`${service} rejected the credentials; replace them`) };
   if (statusCode === 403) {
-    return { kind: 'pause', reason: because(`${service} denied access; check what the credentials allow`) };
+    return { kind: 'pause', reason: because(`${service} denied access; check the permissions of the credentials`) };
   }
   if (statusCode === 404 || statusCode === 410) {
     if (missing !== undefined) return { kind: 'pause', reason: reason(missing) };
@@ -65,7 +68,7 @@ export function retryAfterSeconds(response: ConnectorResponse, now?: Date): numb
   return parseRetryAfter(response.headers, now?.getTime());
 }
 
-/** A failed probe's result, with the reason that a delivery would have. */
+/** The result of a failed probe, with the same reason as a failed delivery. */
 export function failedProbe(service: string, outcome: Outcome): ProbeOutcome {
   return { ok: false, message: 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.` };
 }

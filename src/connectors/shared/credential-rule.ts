@@ -3,8 +3,9 @@ import type { z } from 'zod';
 type Issue = { path: string; message: string };
 
 /**
- * Requires an access token, a connected account, or the fields of the credential that access tokens come from. Requests are
- * built with a current access token even if the stored config has none, and the returned type says so.
+ * Requires an access token, a connected account, or the fields of the credential that is exchanged for access tokens.
+ * Requests are built with a current access token even if the stored config has none, and the returned type reflects
+ * that.
  *
  * @param credential the fields that the credential must have. `extra` fields may be added to them.
  */

@@ -5,7 +5,7 @@ import { counted } from './plain-text.ts';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** When requests that start a run of a workflow are retried. A run has effects, and may cost money, even if it fails. */
+/** When to retry requests that start a workflow run. A run has effects, and may cost money, even if it fails. */
 export const RUN_DELAYS_SECONDS: readonly number[] = [
   5,
   5 * MINUTE,

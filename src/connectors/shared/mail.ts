@@ -59,7 +59,7 @@ export function mailboxListField(meta: FieldMeta, maxRecipients: number) {
     .register(fieldMeta, meta);
 }
 
-/** A message as an email. The HTML part has the same content as the text part, but with layout. */
+/** A message as an email. The HTML part has the same content as the text part, with formatting. */
 export function renderMail(message: Message): Mail {
   return { subject: message.title, text: renderText(message), html: renderHtml(message) };
 }

@@ -10,9 +10,9 @@ export type Tone = 'info' | 'success' | 'warning' | 'danger';
 export type Fact = { label: string; value: string };
 
 /**
- * An event as a message for people. `heading` and the labels are fixed. `detail` and the values may come from a payer
- * or the seller: each is a single line of at most 200 UTF-16 units and isn't escaped. Each connector type escapes them
- * for its own markup.
+ * An event as a human-readable message. `heading` and the labels are fixed. `detail` and the values may come from a
+ * payer or the seller: each is a single line of at most 200 UTF-16 units and isn't escaped. Each connector type escapes
+ * them for its own markup.
  */
 export type Message = {
   heading: string;
@@ -50,7 +50,7 @@ const NETWORK_NAMES: Readonly<Record<string, string>> = {
   'eip155:84532': 'Base Sepolia (test network)',
 };
 
-/** Describes an event for people. The same event produces the same message on every attempt. */
+/** Describes an event in a human-readable message. The same event produces the same message on every attempt. */
 export function describeEvent(
   event: ConnectorEvent,
   context: Pick<BuildContext, 'projectName' | 'consoleUrl' | 'isLocalChain'>,
@@ -233,7 +233,7 @@ export function shortHex(value: string): string {
   return `${value.slice(0, 6)}…${value.slice(-4)}`;
 }
 
-/** The transaction's page in the network's block explorer, if there are both. */
+/** The transaction's page in the network's block explorer. Undefined if the transaction or the explorer is unknown. */
 function transactionUrlOf({ data }: ConnectorEvent): string | undefined {
   if (!('transactionHash' in data) || !TRANSACTION_HASH.test(data.transactionHash ?? '')) return undefined;
   const network = findNetwork(data.network);
@@ -244,7 +244,7 @@ function networkName(network: string): string {
   return Object.hasOwn(NETWORK_NAMES, network) ? NETWORK_NAMES[network]! : network;
 }
 
-/** Only the host, because the path and query of an upstream URL may contain the seller's credentials. */
+/** Shows only the host, because the path and query of an upstream URL may contain the seller's credentials. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : '';
 }

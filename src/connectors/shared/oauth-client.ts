@@ -3,11 +3,11 @@ import type { ConnectorRequest, CredentialDefinition, GrantDefinition } from '..
 import { secretField, textField } from '../fields.ts';
 import { basicAuthorization, classifyTokenResponse, tokenRequest } from './token-endpoint.ts';
 
-/** The config fields of an OAuth app of the seller's own. */
+/** The config fields for the seller's own OAuth app. */
 export const clientFields = {
   clientId: textField({
     title: 'Client ID',
-    description: 'The client ID of your OAuth app, to be used with the client secret instead of an access token.',
+    description: 'The client ID of your OAuth app. Use it with the client secret instead of an access token.',
     pattern: /^[\x21-\x7e]+$/,
     hint: "Can't contain spaces or non-ASCII characters.",
     maxLength: 300,
@@ -15,12 +15,12 @@ export const clientFields = {
   clientSecret: secretField({ title: 'Client secret', description: 'The client secret of your OAuth app.' }).optional(),
 };
 
-/** @param description where to get one, and whether the app needs it. */
+/** @param description where to get a refresh token, and whether the app needs one. */
 export function refreshTokenField(description: string) {
   return secretField({ title: 'Refresh token', description }).optional();
 }
 
-/** The config field that connecting an account sets. */
+/** The config field that is set when a seller connects an account. */
 export function grantField() {
   return secretField({
     title: 'Connected account',
@@ -39,7 +39,7 @@ type Endpoint = {
   headers?: Readonly<Record<string, string>> | undefined;
 };
 
-/** Builds a request for a token that an OAuth app authenticates. */
+/** Builds a token request that is authenticated with an OAuth app. */
 export function appRequest(
   url: string,
   parameters: Readonly<Record<string, string>>,
@@ -69,14 +69,14 @@ export function oauthGrant<Config>(
   };
 }
 
-/** Adds parameters to the URL where a seller agrees. */
+/** Adds parameters to the URL where a seller authorizes access. */
 export function authorizationUrl(url: string, parameters: Readonly<Record<string, string>>): string {
   return `${url}?${new URLSearchParams(parameters)}`;
 }
 
 /**
- * The reason if a vendor rejects an access token. With an OAuth app, the token was a new one, so entering another token
- * wouldn't help.
+ * The reason if a vendor rejects an access token. With an OAuth app, the token was newly issued, so entering another
+ * one wouldn't help.
  *
  * @param lifetime how long tokens work, such as `an hour`.
  * @param advice how to connect the app again.
@@ -84,15 +84,16 @@ export function authorizationUrl(url: string, parameters: Readonly<Record<string
 export function rejectedToken(vendor: string, { clientId }: ClientConfig, lifetime: string, advice: string): string {
   return clientId === undefined
     ? `${vendor} rejected the access token. Tokens expire after ${lifetime}: save a new one.`
-    : `${vendor} rejected a new access token of your app. ${advice}`;
+    : `${vendor} rejected a new access token from your app. ${advice}`;
 }
 
 /**
- * Tokens for an OAuth app: with a refresh token (RFC 6749 §6), or else with the client's own credentials (§4.4).
+ * Gets tokens for an OAuth app with a refresh token (RFC 6749 §6) or, without one, with the client's own credentials
+ * (§4.4).
  *
- * @param options `advice` says how to connect again. `credentialLifetime` is for vendors that say when the refresh token
- *   and its successors end: the header that asks for it, and the response's field with the number of seconds.
- *   `authorizationUrl` is where sellers agree to connect with the operator's app.
+ * @param options `advice` says how to connect again. `credentialLifetime` is for vendors that report when the refresh
+ *   token and its successors expire: the header that requests this information, and the response field that contains
+ *   the number of seconds. `authorizationUrl` is where sellers authorize the operator's app.
  */
 export function oauthClient<Config extends ClientConfig>(
   options: {

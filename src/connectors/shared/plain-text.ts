@@ -11,7 +11,9 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** Cuts text to `maxLength` UTF-16 units, including an ellipsis at the end, but never in the middle of a character. */
+/**
+ * Truncates text to `maxLength` UTF-16 units, including an ellipsis at the end, but never in the middle of a character.
+ */
 export function shorten(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
@@ -23,8 +25,8 @@ export function counted(amount: number, noun: string): string {
 }
 
 /**
- * Escapes text character by character, and cuts it where the escaped form would exceed `maxLength` UTF-16 units.
- * Cutting it after escaping could leave half an escape sequence behind.
+ * Escapes text character by character, and truncates it where the escaped form would exceed `maxLength` UTF-16 units.
+ * Truncating it after escaping could split an escape sequence.
  */
 export function escapeWithin(text: string, escapeCharacter: (character: string) => string, maxLength: number): string {
   const escaped = Array.from(text, escapeCharacter);

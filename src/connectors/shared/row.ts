@@ -6,9 +6,9 @@ import type { ConnectorEvent } from '../definition.ts';
  */
 export type EventRow = {
   event_id: string;
-  /** The event type, prefixed with `test.` for test events, so that no sum over a type includes them. */
+  /** The event type, prefixed with `test.` for test events, so that sums by type exclude them. */
   kind: string;
-  /** ISO 8601 UTC. A daily summary gets the end of its day, so that it lands in the partition for that day. */
+  /** ISO 8601 UTC. For a daily summary, the end of its day, so that the row goes into that day's partition. */
   occurred_at: string;
   payment_id: string | null;
   endpoint_id: string | null;
@@ -48,8 +48,8 @@ export function eventRow(event: ConnectorEvent): EventRow {
 }
 
 /**
- * The payload as JSON of at most `maxLength` characters. If it is longer, its longest strings are cut, so the result is
- * still valid JSON and can be queried.
+ * The payload as JSON of at most `maxLength` characters. If it is longer, its longest strings are truncated, so the
+ * result is still valid JSON and can be queried.
  */
 export function payloadJson(payload: Record<string, unknown>, maxLength = Number.POSITIVE_INFINITY): string {
   for (const textLength of [Number.POSITIVE_INFINITY, 1000, 200, 40]) {

@@ -4,11 +4,18 @@ import { parseJson, reason, valueAt, vendorText } from './classify.ts';
 
 /** For vendors that don't say how long a token lasts. No session is shorter than this. */
 const DEFAULT_LIFETIME_SECONDS = 15 * 60;
+const MAX_TOKEN_LIFETIME_SECONDS = 86_400;
 
-/** Longer than any credential lasts, and short enough for the database. */
+/** Shorter lifetimes count as this long, so that a token URL can't require a new token for every request. */
+export const MIN_LIFETIME_SECONDS = 60;
+
+/** Tokens are sent in a header, and most servers accept no more than this. */
+const MAX_TOKEN_LENGTH = 8_192;
+
+/** Longer than the lifetime of any credential, and small enough for the database. */
 const MAX_CREDENTIAL_LIFETIME_SECONDS = 100 * 365 * 86_400;
 
-/** A request to a token endpoint (RFC 6749 §4). `headers` are added to the usual ones. */
+/** A request to a token endpoint (RFC 6749 §4). `headers` are added to the default ones. */
 export function tokenRequest(
   url: string,
   parameters: Readonly<Record<string, string>>,
@@ -29,12 +36,12 @@ export function basicAuthorization(id: string, secret: string): { authorization:
 }
 
 /**
- * What a token endpoint's response means (RFC 6749 §5). Only overload and outages pass by themselves. Any other error
- * stays the same until the seller changes something.
+ * What a token endpoint's response means (RFC 6749 §5). Only overload and outages resolve on their own. Any other error
+ * persists until the seller changes something.
  *
- * @param options `advice` says what the seller should do if the vendor rejects the credential. `secrets` are the config's,
- *   because some vendors quote them. `credentialLifetimeField` is the response's field with the number of seconds after
- *   which the credential itself ends.
+ * @param options `advice` says what the seller should do if the vendor rejects the credential. `secrets` are the
+ *   config's secrets, which are masked because some vendors quote them. `credentialLifetimeField` is the response field
+ *   that contains the number of seconds until the credential itself expires.
  */
 export function classifyTokenResponse(
   vendor: string,
@@ -49,11 +56,14 @@ export function classifyTokenResponse(
     const lifetimeSeconds = Number(valueAt(json, 'expires_in'));
     const refreshToken = valueAt(json, 'refresh_token');
     const credentialLifetimeSeconds = credentialLifetimeField && Number(valueAt(json, credentialLifetimeField));
+    if (accessToken.length > MAX_TOKEN_LENGTH) return tooLong(vendor, 'an access token', advice);
+    const hasRefreshToken = typeof refreshToken === 'string' && refreshToken !== '';
+    if (hasRefreshToken && refreshToken.length > MAX_TOKEN_LENGTH) return tooLong(vendor, 'a refresh token', advice);
     return {
       kind: 'token',
       accessToken,
-      lifetimeSeconds: lifetimeSeconds > 0 ? Math.min(lifetimeSeconds, 86_400) : DEFAULT_LIFETIME_SECONDS,
-      ...(typeof refreshToken === 'string' && refreshToken !== '' && { refreshToken }),
+      lifetimeSeconds: lifetimeSeconds > 0 ? clampLifetime(lifetimeSeconds) : DEFAULT_LIFETIME_SECONDS,
+      ...(hasRefreshToken && { refreshToken }),
       ...(isLifetime(credentialLifetimeSeconds) && { credentialLifetimeSeconds }),
     };
   }
@@ -67,6 +77,13 @@ export function classifyTokenResponse(
   const detail = vendorText(valueAt(json, 'error_description'), secrets, 60);
   const why = [code || `HTTP ${statusCode}`, detail].filter((text) => text !== '').join(': ');
   return { kind: 'pause', reason: reason(`${vendor} refused to issue an access token (${why}). ${advice}`) };
+}
+
+const clampLifetime = (seconds: number) =>
+  Math.min(Math.max(seconds, MIN_LIFETIME_SECONDS), MAX_TOKEN_LIFETIME_SECONDS);
+
+function tooLong(vendor: string, what: string, advice: string): TokenOutcome {
+  return { kind: 'pause', reason: reason(`${vendor} issued ${what} of more than 8 KB. ${advice}`) };
 }
 
 function isLifetime(seconds: unknown): seconds is number {

@@ -61,7 +61,7 @@ const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so a service account key is better.',
+      'An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so we recommend using a service account key instead.',
   }).optional(),
   serviceAccountKey: serviceAccountKeyField('insert rows into the table'),
   grant: grantField(),
@@ -113,14 +113,14 @@ export const bigquery = defineConnector<Config>({
       const missing = COLUMNS.filter((column) => !names.has(column));
       if (missing.length > 0)
         return { ok: false, message: `The table is missing these columns: ${missing.join(', ')}.` };
-      return { ok: true, message: 'BigQuery found the table, and it has all the columns.' };
+      return { ok: true, message: 'BigQuery found the table, and it has all the required columns.' };
     },
   },
 });
 
 /**
- * BigQuery drops rows with the same `insertId` for only about a minute. The same ID is in the `event_id` column, by which
- * readers can find any later duplicates.
+ * BigQuery drops rows with the same `insertId` for only about a minute. The same ID is in the `event_id` column, which
+ * readers can use to find later duplicates.
  */
 function rowOf(event: ConnectorEvent) {
   const { amount_atomic, payload, ...columns } = eventRow(event);

@@ -21,7 +21,7 @@ const ALERT_TYPES: Record<Tone, string> = { success: 'success', danger: 'error',
 const MAX_TITLE_LENGTH = 200;
 const MAX_TEXT_LENGTH = 4000;
 const MAX_KEY_LENGTH = 100;
-// Datadog rejects a `date_happened` that is more than 18 hours old. The spare hour allows for clock skew and transit
+// Datadog rejects a `date_happened` that is more than 18 hours old. The extra hour allows for clock skew and transit
 // time.
 const MAX_AGE_MILLISECONDS = 17 * 60 * 60 * 1000;
 
@@ -136,7 +136,7 @@ function literal(value: string): string {
   return `\`${unmentioned(value).replaceAll('`', "'").replaceAll('%%%', '%')}\``;
 }
 
-/** Datadog notifies anyone mentioned with an @ anywhere in an event, so each @ becomes a look-alike. */
+/** Datadog notifies anyone mentioned with an @ anywhere in an event, so each @ is replaced with a lookalike. */
 function unmentioned(text: string): string {
   return text.replaceAll('@', '＠');
 }

@@ -17,7 +17,7 @@ import { escapeWithin } from '../shared/plain-text.ts';
 const MAX_TITLE_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 4096;
 const MAX_FIELD_VALUE_LENGTH = 1024;
-/** Up to three fields share a line. A wallet's address is longer and gets a line of its own. */
+/** Up to three fields share a line. A wallet's address is longer and gets its own line. */
 const MAX_INLINE_LENGTH = 40;
 const BLOCKED_RETRY_SECONDS = 10 * 60;
 

@@ -37,14 +37,14 @@ const config = z.strictObject({
   }),
   namespace: textField({
     title: 'Namespace',
-    description: 'Your Dune user or team handle. Detected automatically if the account already has an upload.',
+    description: 'Your Dune user or team handle. Detected automatically if your account has already uploaded a table.',
     example: 'my_team',
     pattern: /^[A-Za-z0-9][\w-]{0,127}$/,
     hint: 'Must be a Dune user or team handle.',
   }).optional(),
   table: textField({
     title: 'Table',
-    description: `The table that receives one row per event. It is created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
+    description: `The table that receives one row per event. The table is created if it doesn't exist. Default: ${DEFAULT_TABLE}.`,
     example: DEFAULT_TABLE,
     pattern: NAME,
     hint: 'Use letters, digits, and underscores only, and start with a letter.',
@@ -68,7 +68,7 @@ export const dune = defineConnector<Config>({
   carries: () => true,
   // Every insert costs at least one credit, and the free plan allows 15 per minute.
   batch: { maxEvents: 1000, windowSeconds: 300 },
-  // The limit of the free plan for inserts.
+  // The free plan's limit on inserts.
   vendorLimit: {
     count: 15,
     perSeconds: 60,
@@ -172,13 +172,13 @@ function handleOf(response: ConnectorResponse): string | undefined {
   return typeof handle === 'string' && /^[\w-]{1,128}$/.test(handle) ? handle : undefined;
 }
 
-/** Whether the table exists now. Dune reports an existing table in several ways. */
+/** Whether the table now exists. Dune reports an existing table in several ways. */
 function isCreated(response: ConnectorResponse): boolean {
   if (response.statusCode === 200 || response.statusCode === 201) return true;
   return [400, 409, 422].includes(response.statusCode) && /already.?exist/i.test(response.body);
 }
 
-/** A free plan may not include private tables, but a table is made public only if the seller chose that. */
+/** A free plan may not include private tables, but only the seller can decide to make a table public. */
 function classifyCreateFailure(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const isAboutPrivacy = config.visibility !== 'public' && /private/i.test(response.body);
   if (isAboutPrivacy && response.statusCode >= 400 && response.statusCode < 500) {

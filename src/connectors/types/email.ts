@@ -22,7 +22,7 @@ const config = z.strictObject({
   }),
   from: mailboxField({
     title: 'From',
-    description: 'The sender. Its address or domain must be verified in SendGrid.',
+    description: 'The sender. The address or its domain must be verified in SendGrid.',
     example: 'Payments <payments@example.com>',
   }),
   to: mailboxListField(

@@ -36,7 +36,8 @@ const config = z.strictObject({
   }),
   apiSecret: secretField({
     title: 'API secret',
-    description: 'On the same page: Measurement Protocol API secrets > Create.',
+    description:
+      'In Google Analytics: Admin > Data streams > your web stream > Measurement Protocol API secrets > Create.',
     pattern: /^[\w-]{8,128}$/,
     hint: 'Must be the secret value: letters, digits, -, and _ only.',
   }),

@@ -8,7 +8,7 @@ import { parseJson } from '../shared/classify.ts';
 import { appRequest, authorizationUrl, CONNECT_AGAIN, oauthGrant } from '../shared/oauth-client.ts';
 import { classifyTokenResponse, tokenRequest } from '../shared/token-endpoint.ts';
 
-/** The key file's own `token_uri` is ignored, because it could name any host. */
+/** The key file's own `token_uri` is ignored, because it could point to any host. */
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const LIFETIME_SECONDS = 3600;
 
@@ -34,7 +34,7 @@ const readKey = (text: string): KeyFile | undefined => keyFile.safeParse(parseJs
 export function serviceAccountKeyField(access: string) {
   return jsonSecretField({
     title: 'Service account key',
-    description: `The JSON key file of a service account that can ${access}. Use it instead of an access token: it doesn't expire.`,
+    description: `The JSON key file of a service account that can ${access}. Unlike an access token, the key doesn't expire.`,
     isValid: (text) => readKey(text) !== undefined,
     hint: 'Must be the content of a service account’s JSON key file.',
   }).optional();
@@ -50,7 +50,7 @@ export function googleCredential<Config extends GoogleConfig>(scope: string): Cr
   const isGranted = ({ serviceAccountKey, grant }: GoogleConfig) =>
     serviceAccountKey === undefined && grant !== undefined;
 
-  /** Google issues a refresh token only for `offline` access, and a second one only if the person agrees again. */
+  /** Google issues a refresh token only for `offline` access, and a second one only if the person consents again. */
   const authorization = authorizationUrl('https://accounts.google.com/o/oauth2/v2/auth', {
     ...{ scope, access_type: 'offline', prompt: 'consent' },
   });

@@ -37,8 +37,8 @@ export function googleError(body: string, secrets: readonly string[]): GoogleErr
 }
 
 /**
- * What a Google API response with a status other than 200 means: an expired token, a missing permission, a used-up
- * quota, or whatever the status means by itself.
+ * What a Google API response with a status other than 200 means: an expired token, a missing permission, an exhausted
+ * quota, or the usual meaning of the status.
  *
  * @param missing what the seller should do after a 404.
  */

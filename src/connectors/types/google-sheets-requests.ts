@@ -6,10 +6,10 @@ import { eventRow } from '../shared/row.ts';
 /** The config fields that requests depend on. */
 export type SheetPlace = { spreadsheetId: string; accessToken: string; sheetName?: string | undefined };
 
-/** A sheet of the spreadsheet. Google identifies it by title in ranges, and by ID everywhere else. */
+/** A sheet in the spreadsheet. Google identifies it by title in ranges, and by ID everywhere else. */
 export type Tab = { sheetId: number; title: string };
 
-/** Rows that were written, as Google names them. The first column is usually A. */
+/** A range of written rows, in Google's notation. The first column is usually A. */
 export type WrittenRows = { firstColumn: number; firstRow: number; lastRow: number };
 
 const HEADINGS = [
@@ -28,7 +28,7 @@ const TIME_COLUMN = HEADINGS.indexOf('Time (UTC)');
 const LAST_COLUMN = String.fromCharCode('A'.charCodeAt(0) + HEADINGS.length - 1);
 
 const MILLISECONDS_PER_DAY = 86_400_000;
-/** The number of days from 1899-12-30, where Google Sheets starts to count, to 1970-01-01. */
+/** The number of days from 1899-12-30, where Google Sheets starts counting, to 1970-01-01. */
 const DAYS_BEFORE_1970 = 25_569;
 
 /**
@@ -74,7 +74,7 @@ export function writeHeading(config: SheetPlace, { sheetId, title }: Tab): Conne
   ]);
 }
 
-/** Appends a row for each event. `RAW` stores text as it is, so text from a payer is never evaluated as a formula. */
+/** Appends a row for each event. `RAW` stores text as is, so text from a payer is never evaluated as a formula. */
 export function appendRows(
   config: SheetPlace,
   tab: Tab,
@@ -92,7 +92,7 @@ export function appendRows(
   };
 }
 
-/** Makes the times in these rows dates. They are numbers, and `RAW` writes numbers without a format. */
+/** Formats the times in these rows as dates. They are numbers, and `RAW` writes numbers without a format. */
 export function formatTimes(config: SheetPlace, { sheetId }: Tab, rows: WrittenRows): ConnectorRequest {
   const column = rows.firstColumn + TIME_COLUMN;
   return batchUpdate(config, 'format', [

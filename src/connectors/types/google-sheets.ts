@@ -47,7 +47,7 @@ const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth access token with the spreadsheets scope. It expires after about an hour, so a service account key is better.',
+      'An OAuth access token with the spreadsheets scope. It expires after about an hour, so we recommend using a service account key instead.',
   }).optional(),
   sheetName: textField({
     title: 'Sheet name',
@@ -74,7 +74,7 @@ export const googleSheets = defineConnector<Config>({
   carries: () => true,
   // Google allows 60 writes per minute per user, so rows are collected for a few seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
-  // The limit on writes for each user.
+  // The limit on each user's writes.
   vendorLimit: {
     count: 60,
     perSeconds: 60,
@@ -166,7 +166,10 @@ function afterAppend(response: ConnectorResponse, { config, events, step, memory
   return { kind: 'next', request: formatTimes(config, tab, rows), remember };
 }
 
-/** The rows are there, so nothing is sent again. If the sheet's ID is no longer valid, the next delivery asks for it. */
+/**
+ * The rows have already been written, so nothing is sent again. If the sheet's ID is no longer valid, the next delivery
+ * looks it up.
+ */
 function afterFormat({ statusCode }: ConnectorResponse, { config }: Context): Outcome {
   if (statusCode === 200) return { kind: 'delivered' };
   const remember = statusCode === 400 ? { remember: { [tabKey(config)]: '' } } : {};
@@ -185,7 +188,7 @@ function afterFailure(response: ConnectorResponse, context: Context): Outcome {
 function classifyError(response: ConnectorResponse, config: Config, now: Date): Outcome {
   if (isUnknownRange(response)) return { kind: 'pause', reason: reason(noSuchTab(config)) };
   const { message } = googleError(response.body, [config.accessToken]);
-  if (response.statusCode === 400 && /limit of .*cells/i.test(message)) {
+  if (response.statusCode === 400 && /limit of .{0,50}cells/i.test(message)) {
     return { kind: 'pause', reason: 'The spreadsheet is full. Point the connector to a new one.' };
   }
   return classifyGoogleError(response, config.accessToken, now, MISSING);
@@ -195,7 +198,10 @@ function isUnknownRange({ statusCode, body }: ConnectorResponse): boolean {
   return statusCode === 400 && /unable to parse range/i.test(googleError(body, []).message);
 }
 
-/** The sheet in a response to `findTab`. Null if the spreadsheet has no visible sheet, undefined if the response isn't from Google. */
+/**
+ * The sheet in a response to `findTab`. Null if the spreadsheet has no visible sheet, undefined if the response isn't
+ * from Google.
+ */
 function tabIn(
   response: ConnectorResponse,
   { sheetName }: Config,

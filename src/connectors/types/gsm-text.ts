@@ -34,7 +34,7 @@ export function gsmLength(text: string): number {
   return Array.from(text).reduce((length, character) => length + (DOUBLE_WIDTH.test(character) ? 2 : 1), 0);
 }
 
-/** Cuts text to a length in GSM characters, with dots at the end if anything was cut. */
+/** Truncates text to a maximum length in GSM characters, and marks the cut with dots. */
 export function cutGsmText(text: string, maxLength: number): string {
   if (gsmLength(text) <= maxLength) return text;
   let kept = text;

@@ -16,15 +16,15 @@ const PROPERTIES = [
   { name: 'x402_milestone', label: 'x402 milestone (USD)', type: 'number', fieldType: 'number' },
 ].map((property) => ({ ...property, groupName: 'contactinformation' }));
 
-/** What to do if the wallet isn't unique. HubSpot can't change that later. */
-export const NOT_UNIQUE = `The HubSpot property ${WALLET} isn't unique. Archive it under Settings > Properties, delete it from the archive, and save this connector, which then creates it again.`;
+/** What to do if the wallet property doesn't require unique values. HubSpot can't change that later. */
+export const NOT_UNIQUE = `The HubSpot property ${WALLET} doesn't require unique values. Under Settings > Properties, archive it, and then delete it from the archive. Then save this connector to create the property again.`;
 
 export const MISSING =
   'The x402 contact properties are missing from HubSpot. Create them as described in the documentation.';
 
 type Token = { accessToken: string };
 
-/** The address of a path, such as `objects` and `contacts/batch/upsert`. */
+/** The URL for a path, such as `objects` and `contacts/batch/upsert`. */
 export function apiUrl(group: 'objects' | 'properties', path: string): string {
   return `${API_URL}/crm/${group}/${API_VERSION}/${path}`;
 }
@@ -44,7 +44,7 @@ export function getWallet({ accessToken }: Token, step: 'check' | 'check-again' 
   return { method: 'GET', url: apiUrl('properties', `contacts/${WALLET}`), headers: bearer(accessToken), step };
 }
 
-/** Whether the wallet property exists but isn't unique. HubSpot then rejects every contact. */
+/** Whether the wallet property exists but doesn't require unique values. HubSpot then rejects every contact. */
 export function isNotUnique({ statusCode, body }: ConnectorResponse): boolean {
   const property = parseJson(body);
   return statusCode === 200 && valueAt(property, 'name') === WALLET && valueAt(property, 'hasUniqueValue') !== true;

@@ -70,7 +70,8 @@ export const hubspot = defineConnector<Config>({
         return afterName(response, config, now, properties);
     }
     if (step === 'upsert' && isUnknownProperty(response)) return { kind: 'next', request: createProperties(config) };
-    // HubSpot's message doesn't say reliably that the wallet isn't unique, but the property does.
+    // HubSpot's message doesn't always say that the wallet property doesn't require unique values, so the property
+    // itself is checked.
     if (step !== 'upsert-last' && isInvalid(response)) {
       return { kind: 'next', request: getWallet(config, step === 'upsert' ? 'check' : 'check-again') };
     }
@@ -98,7 +99,7 @@ type ContactProperties = { [WALLET]: string } & Record<string, string>;
 /** The values are totals, never increments, so writing the same event twice changes nothing. */
 function contactProperties(event: ConnectorEvent): ContactProperties | undefined {
   if (event.type === 'customer.first_payment') {
-    // Sends no total: if this event arrives late, the contact already has a higher one.
+    // Doesn't send a total: if this event arrives late, the contact already has a higher one.
     return { [WALLET]: event.data.payer.toLowerCase(), x402_first_payment_at: event.timestamp };
   }
   if (event.type !== 'customer.milestone') return undefined;
@@ -133,13 +134,13 @@ function afterCheck(response: ConnectorResponse, step: string, config: Config, n
   }
   if (isNotUnique(response)) return { kind: 'pause', reason: NOT_UNIQUE };
   const outcome = classifyUpsert(response, config, 1, now);
-  // A token that may only write can't read the property.
+  // A write-only token can't read the property.
   return outcome.kind === 'retry' || response.statusCode === 401 ? outcome : undefined;
 }
 
 /**
- * Gives a new contact a name, because lists of contacts would be empty otherwise. A contact that already exists keeps
- * its name. The contact is remembered until it has one, in case the request has to be retried.
+ * Gives a new contact a name, because otherwise it would appear blank in lists. A contact that already exists keeps its
+ * name. The contact is remembered until it has one, in case the request has to be retried.
  */
 function nameIfNew(
   response: ConnectorResponse,
@@ -198,7 +199,7 @@ function isPartialFailure(statusCode: number, json: unknown): boolean {
 function isUnknownProperty(response: ConnectorResponse): boolean {
   return (
     [207, 400, 404].includes(response.statusCode) &&
-    /PROPERTY_DOESNT_EXIST|property .*does not exist/i.test(response.body)
+    /PROPERTY_DOESNT_EXIST|property .{0,200}does not exist/i.test(response.body)
   );
 }
 

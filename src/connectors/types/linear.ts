@@ -58,7 +58,7 @@ export const linear = defineConnector<Config>({
     'Opens issues for failing settlements and upstreams (one per endpoint, reason, and day) and for customer milestones.',
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
-  // A price change needs no issue, because the seller made it.
+  // A price change doesn't need an issue, because the seller made it.
   carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone',
   vendorLimit: {
     count: 2500,
@@ -127,7 +127,7 @@ function descriptionOf(event: ConnectorEvent, context: BuildContext): string {
   if (event.type === 'payment.failed') {
     lines.push(
       '',
-      "This is the day's first failure for this reason at this endpoint. Later ones on the same UTC day won't open another issue.",
+      "This is the day's first failure for this reason at this endpoint. Later failures on the same UTC day won't open another issue.",
     );
   }
   if (message.url) lines.push('', `[Open the event](<${message.url}>)`);
@@ -152,8 +152,8 @@ function graphql(config: Config, query: string, variables: Record<string, unknow
 }
 
 /**
- * The error in a response, if any. Linear returns errors with status 200 as well as 400, so the body decides what the
- * response means.
+ * The error in a response, if any. Linear returns errors with status 200 as well as 400, so the body determines what
+ * the response means.
  */
 function classifyProblem(response: ConnectorResponse, { apiKey }: Config, now: Date): Outcome | undefined {
   const errors = valueAt(parseJson(response.body), 'errors');

@@ -43,9 +43,9 @@ export const make = defineConnector({
   retryDelaysSeconds: RUN_DELAYS_SECONDS,
   maxFailedRuns: MAX_FAILED_RUNS,
   advice: {
-    410: 'If it was deleted, save the URL of another webhook.',
+    410: 'If the webhook was deleted, save the URL of another one.',
     500: 'Fix the scenario in Make.',
-    timeout: 'Let the scenario respond early. It may run again for the same event.',
+    timeout: 'Have the scenario respond sooner. It may run again for the same event.',
   },
 
   build([event], { webhookUrl }) {

@@ -6,7 +6,7 @@ import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorT
 import { eventEnvelope } from '../shared/envelope.ts';
 import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
 
-// Headers that HTTP or this connector sets.
+// Headers that are set by HTTP itself or by this connector.
 const RESERVED_HEADERS =
   'host|connection|content-length|content-type|content-encoding|transfer-encoding|expect|te|trailer|upgrade|' +
   'keep-alive|proxy-.*|x-event-id|x-event-signature';
@@ -34,7 +34,7 @@ const config = z.strictObject({
   }).optional(),
   authHeaderValue: secretField({
     title: 'Authentication header value',
-    description: 'The value of that header. For Basic Auth: Basic, a space, and user:password in base64.',
+    description: 'The value of the authentication header. For Basic Auth: Basic, a space, and user:password in base64.',
     pattern: /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/,
     hint: 'Must be printable ASCII without leading or trailing spaces.',
   }).optional(),
@@ -47,7 +47,7 @@ const config = z.strictObject({
   }).optional(),
 });
 
-/** Error classes that mean that nothing responded. n8n may be the seller's own server. */
+/** Error classes that mean that n8n didn't respond. It may run on the seller's own server. */
 const UNREACHABLE = ['connect_timeout', 'connection_refused', 'connection_reset', 'dns_error', 'tls_error'];
 const UNREACHABLE_ADVICE = 'Check that n8n is running, and that the internet can reach it at the webhook URL.';
 const INACTIVE_SECONDS = 60 * 60;

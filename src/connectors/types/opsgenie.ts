@@ -35,7 +35,7 @@ type Region = keyof typeof ALERT_URLS;
 const SHUTDOWN = {
   on: '2027-04-05',
   advice:
-    'Opsgenie shuts down on April 5, 2027. Before then, create an API integration in Jira Service Management, and save its key with the service jsm.',
+    'Opsgenie shuts down on April 5, 2027. Before then, create an API integration in Jira Service Management, and save its key with the service set to jsm.',
 };
 
 const MAX_MESSAGE_LENGTH = 130;
@@ -213,7 +213,7 @@ function probeRequest({ apiKey }: Config, region: Region): ConnectorRequest {
   };
 }
 
-/** The regions to call, in order, as long as they reject the key. Once Opsgenie has shut down, its successor is first. */
+/** The regions to call, in order, until one accepts the key. Once Opsgenie has shut down, its successor comes first. */
 function regions({ region }: Config, { memory, now }: Pick<BuildContext, 'memory' | 'now'>): [Region, ...Region[]] {
   if (region) return [region];
   const isShutDown = now.toISOString() >= SHUTDOWN.on;
@@ -222,11 +222,11 @@ function regions({ region }: Config, { memory, now }: Pick<BuildContext, 'memory
   return known ? [known, first, ...others.filter((other) => other !== known)] : [first, ...others];
 }
 
-/** The region after that one. Undefined if it is the last, or if it isn't in the list. */
+/** The region that comes after this one. Undefined if this is the last one or isn't in the list. */
 const after = (region: Region, order: readonly Region[]): Region | undefined =>
   order.includes(region) ? order[order.indexOf(region) + 1] : undefined;
 
-/** A probe doesn't know the date, so it starts with the region that stays. */
+/** A probe doesn't know the date, so it starts with the region that will outlast the others. */
 const probeOrder = ({ region }: Config): [Region, ...Region[]] => (region ? [region] : ['jsm', 'us', 'eu']);
 
 /** Opsgenie displays the description as HTML in some places. */

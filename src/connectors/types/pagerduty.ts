@@ -174,7 +174,7 @@ function testRequest(event: ConnectorEvent, settings: Config, context: BuildCont
   return { ...request, step: 'test-trigger' };
 }
 
-/** PagerDuty requires a source, but a name may have no visible characters. */
+/** PagerDuty requires a source, but the name may have no visible characters. */
 function sourceOf(name: string): string {
   return shorten(oneLine(name), MAX_SOURCE_LENGTH) || 'tollgate';
 }

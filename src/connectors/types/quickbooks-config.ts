@@ -17,11 +17,11 @@ const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so a client ID, a client secret, and a refresh token are better.',
+      'An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so we recommend using a client ID, a client secret, and a refresh token instead.',
   }).optional(),
   realmId: textField({
     title: 'Company ID',
-    description: "The company's realm ID, shown with the token and under Account and Settings > Billing.",
+    description: "Your company's realm ID, shown with the token and under Account and Settings > Billing.",
     example: '9130355377388383',
     pattern: /^\d{5,25}$/,
     hint: 'Must be digits only.',
@@ -40,22 +40,22 @@ const fields = z.strictObject({
   }).optional(),
   depositAccountId: textField({
     title: 'Deposit account ID',
-    description:
-      "The ID of the account that stands for the wallet, in US dollars. Default: QuickBooks' Undeposited Funds.",
+    description: "The ID of the US dollar account that represents the wallet. Default: QuickBooks' Undeposited Funds.",
     example: '35',
     pattern: ID,
     hint: ID_HINT,
   }).optional(),
   taxCodeId: textField({
     title: 'Tax code ID',
-    description: 'The tax code of the receipts: an ID, or TAX or NON in the US. Companies with VAT or GST require one.',
+    description:
+      'The tax code for the receipts: an ID, or TAX or NON in the US. Companies with VAT or GST require one.',
     example: 'NON',
     pattern: /^(?:TAX|NON|\d{1,20})$/,
     hint: 'Must be TAX, NON, or digits only.',
   }).optional(),
   ...clientFields,
   refreshToken: refreshTokenField(
-    'From the OAuth 2.0 playground of your app. Intuit replaces it regularly, and ends it after five years.',
+    "The refresh token from your app's OAuth 2.0 playground. Intuit replaces it regularly, and it expires after five years.",
   ),
   grant: grantField(),
 });

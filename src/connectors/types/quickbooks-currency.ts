@@ -7,23 +7,23 @@ const CURRENCY_CODE = /^[A-Z]{3}$/;
 
 /**
  * The company's home currency, from its preferences, or the outcome if US dollars can't be booked there. The currency
- * is never assumed, because QuickBooks books a receipt that has no currency in the home currency.
+ * is never assumed, because QuickBooks uses the home currency for receipts that don't specify one.
  */
 export function homeCurrencyOf(response: ConnectorResponse, accessToken: string): string | Outcome {
   const preferences = valueAt(parseJson(response.body), 'Preferences');
   if (preferences === undefined) return retry("QuickBooks didn't return the company's home currency.");
   const home = valueAt(preferences, 'CurrencyPrefs', 'HomeCurrency', 'value');
   if (!isCurrency(home)) {
-    const told = typeof home === 'string' ? vendorText(home, [accessToken], 10) : 'none';
+    const found = typeof home === 'string' ? vendorText(home, [accessToken], 10) : 'none';
     return {
       kind: 'pause',
-      reason: `QuickBooks returned no valid home currency for the company (${told}). Check the company's settings in QuickBooks.`,
+      reason: `QuickBooks returned no valid home currency for the company (${found}). Check the company's settings in QuickBooks.`,
     };
   }
   if (home !== BOOKED_CURRENCY && valueAt(preferences, 'CurrencyPrefs', 'MultiCurrencyEnabled') !== true) {
     return {
       kind: 'pause',
-      reason: `The company's home currency is ${home}. Turn on multicurrency in QuickBooks to book US dollars, then save this connector.`,
+      reason: `The company's home currency is ${home}. Turn on multicurrency in QuickBooks to record transactions in US dollars, then save this connector.`,
     };
   }
   return home;

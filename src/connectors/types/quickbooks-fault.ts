@@ -24,9 +24,9 @@ const HOLDING: Readonly<Record<string, string>> = {
   6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then save this connector.',
 };
 
-/** Faults that don't depend on the event, so every receipt would have them, and what to do about each. */
+/** Faults that would affect every receipt, because they don't depend on the event, and what to do about each one. */
 const REPEATING: Readonly<Record<string, string>> = {
-  120: 'Ask an admin of the company to give the user who connected the app access.',
+  120: 'Ask a company admin to give access to the user who connected the app.',
   5020: "Your QuickBooks plan or the user's role doesn't allow sales receipts.",
   5030: "Your QuickBooks plan doesn't support this.",
   6000: "Fix this in QuickBooks. If a tax or VAT rate is missing, set the connector's tax code ID.",
@@ -67,7 +67,7 @@ export function classifyReference(response: ConnectorResponse, accessToken: stri
   return { kind: 'pause', reason: reason(`${text}: ${detailOf(faultOf(response), accessToken)}`) };
 }
 
-/** What a response with a fault, or with a status other than 200, means. */
+/** The outcome of a response with a fault or with a status other than 200. */
 export function classifyFault(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const { statusCode } = response;
   const fault = faultOf(response);

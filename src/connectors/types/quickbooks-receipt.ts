@@ -5,10 +5,10 @@ import { parseJson, retry, valueAt } from '../shared/classify.ts';
 import { derivedUuid } from '../shared/derived-id.ts';
 import { apiUrl, type Config } from './quickbooks-config.ts';
 
-/** How much the total of a receipt may differ from our amount, in dollars. */
+/** The largest allowed difference between a receipt's total and our amount, in dollars. */
 const MAX_DIFFERENCE_USD = 0.004;
 
-/** A receipt's currency and rate, if the company's home currency isn't the one of our amounts. */
+/** A receipt's currency and rate, if the company's home currency isn't the currency of our amounts. */
 export type ReceiptCurrency = { CurrencyRef: { value: string }; ExchangeRate: number };
 
 /** https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/salesreceipt */
@@ -31,7 +31,7 @@ export function createReceipt(
     },
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks returns its original response for an ID it has seen, so other settings need a different ID.
+  // QuickBooks returns its original response for an ID it has seen, so the ID must change when the settings change.
   const settings = [itemId, depositAccountId, taxCodeId].filter((setting) => setting !== undefined);
   url.searchParams.set('requestid', derivedUuid([reference, ...settings].join(':'), connectorId));
   return {
@@ -44,7 +44,7 @@ export function createReceipt(
       PrivateNote: reference,
       ...currency,
       ...(depositAccountId && { DepositToAccountRef: { value: depositAccountId } }),
-      // What was received includes any tax.
+      // The amount received includes any tax.
       ...(isForeignTax(taxCodeId) && { GlobalTaxCalculation: 'TaxInclusive' }),
       Line: [line],
     }),
@@ -52,10 +52,12 @@ export function createReceipt(
   };
 }
 
-/** What QuickBooks' response to a receipt means. A receipt with another total was booked, but must be corrected. */
+/**
+ * The outcome of QuickBooks' response to a receipt. A receipt with a different total was booked, but must be corrected.
+ */
 export function confirmReceipt(response: ConnectorResponse, { amountUsd, number }: Booking): Outcome {
   const receipt = valueAt(parseJson(response.body), 'SalesReceipt');
-  // If the receipt was created after all, the next attempt finds it by its number.
+  // QuickBooks may have created the receipt. If so, the next attempt finds it by its number.
   if (typeof valueAt(receipt, 'Id') !== 'string') return retry("QuickBooks didn't confirm the sales receipt.");
   const total = valueAt(receipt, 'TotalAmt');
   if (typeof total === 'number' && Math.abs(total - amountUsd) > MAX_DIFFERENCE_USD) {

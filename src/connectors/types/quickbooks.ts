@@ -44,8 +44,8 @@ export const quickbooks = defineConnector<Config>({
     tokenUrl: () => 'https://oauth.platform.intuit.com/oauth2/v1/tokens/bearer',
     needsRefreshToken: true,
     advice: CONNECT_AGAIN,
-    // Each response extends `x_refresh_token_expires_in`. Only this field counts down to the end after five years
-    // (https://github.com/intuit/oauth-jsclient/blob/4.2.5/CHANGELOG.md).
+    // Each response extends `x_refresh_token_expires_in`. Only this field counts down to the final expiration after
+    // five years (https://github.com/intuit/oauth-jsclient/blob/4.2.5/CHANGELOG.md).
     credentialLifetime: {
       header: { 'x-include-refresh-token-hard-expires-in': 'true' },
       field: 'x_refresh_token_hard_expires_in',
@@ -58,7 +58,7 @@ export const quickbooks = defineConnector<Config>({
     },
   }),
   carries: booksKind,
-  // A receipt takes a lookup and a write. At most ten requests may run at once.
+  // Each receipt takes one lookup and one write. At most ten requests can run at the same time.
   vendorLimit: {
     count: 500,
     perSeconds: 60,
@@ -122,7 +122,7 @@ function afterCheck(response: ConnectorResponse, context: Context): Outcome {
   return { kind: 'next', request: nextRequest(context, memory) };
 }
 
-/** The request for the next lookup that is needed or, once everything is known, for the receipt. */
+/** The next lookup request or, once everything is known, the request for the receipt. */
 function nextRequest(context: Context, memory: ConnectorMemory, rate?: number): ConnectorRequest {
   const { booking, config, connectorId } = context;
   const home = memory[currencyKey(config)];
@@ -198,7 +198,7 @@ function afterFault(response: ConnectorResponse, context: Context): Outcome {
     };
   }
   const outcome = classifyFault(response, config, now);
-  // While the currency or its rate is unknown, deliveries are held, because no other event would succeed either.
+  // While the currency or its rate is unknown, deliveries are held, because every other event would fail, too.
   const isFinal = outcome.kind === 'drop' || outcome.kind === 'disable';
   if (isFinal && step === 'rate') return withoutRate(home, booking.date);
   return isFinal && step === 'preferences' ? { kind: 'pause', reason: outcome.reason } : outcome;

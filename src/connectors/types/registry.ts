@@ -75,6 +75,11 @@ export function getConnector(type: string): ConnectorDefinition {
   return definition;
 }
 
+/** The display name of a connector type's service: `BigQuery` for `bigquery`. Any other text is returned unchanged. */
+export function connectorTitle(type: string): string {
+  return BY_TYPE.get(type)?.title ?? type;
+}
+
 export function isConnectorType(type: string): type is ConnectorType {
   return BY_TYPE.has(type);
 }

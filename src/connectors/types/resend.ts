@@ -34,7 +34,7 @@ const config = z.strictObject({
   }),
   from: mailboxField({
     title: 'From',
-    description: 'The sender. Its domain must be verified in Resend.',
+    description: 'The sender. The address’s domain must be verified in Resend.',
     example: 'Payments <payments@example.com>',
   }),
   to: z
@@ -75,14 +75,18 @@ const ERROR_NAMES: Readonly<Record<string, Outcome>> = {
   invalid_from_address: { kind: 'pause', reason: 'Resend rejected the sender address. Change "From".' },
 };
 
-/** Messages of errors that every email would cause, because their names are also used for other errors. */
+/** Errors that every email would cause. They are recognized by their messages, because their names are also used for
+ * other errors. */
 const HOLDING: readonly [RegExp, string][] = [
   [/api key is invalid/i, 'Resend rejected the API key. Create a new one in Resend, and save it.'],
   [
     /domain is not verified/i,
     'Resend hasn\'t verified the domain of the sender. Verify it in Resend, or change "From".',
   ],
-  [/only send testing emails/i, 'Resend sends only test emails for this sender. Use a verified domain in "From".'],
+  [
+    /only send testing emails/i,
+    'Resend allows only test emails from this sender. In "From", use an address on a verified domain.',
+  ],
 ];
 
 export const resend = defineConnector({
@@ -129,7 +133,7 @@ export const resend = defineConnector({
     }),
     classify: (response) => {
       const name = valueAt(parseJson(response.body), 'name');
-      // All calls except those that send email return this name if the key has only sending access.
+      // With a sending-only key, every call that doesn't send email returns `restricted_api_key`.
       const isListed = response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'data'));
       if (isListed || name === 'restricted_api_key') {
         return {

@@ -74,10 +74,10 @@ const fields = z.strictObject({
   accessToken: headerSecretField({
     title: 'Access token',
     description:
-      'An OAuth access token for a user who can create X402 events. It expires after 2 hours by default, so a client ID and a client secret are better.',
+      'An OAuth access token for a user who can create X402 events. It expires after 2 hours by default, so we recommend using a client ID and a client secret instead.',
   }).optional(),
   ...clientFields,
-  refreshToken: refreshTokenField("Only if your app doesn't have the client credentials flow enabled."),
+  refreshToken: refreshTokenField("Required only if the client credentials flow isn't enabled for your app."),
   grant: grantField(),
 });
 const config = requireCredential(fields, ['clientId', 'clientSecret'], ['refreshToken']);
@@ -137,7 +137,10 @@ export const salesforce = defineConnector<Config>({
         return failedProbe('Salesforce', classify(response, config, new Date(0)));
       }
       return (
-        describeProblem(response.body) ?? { ok: true, message: 'The token works and the object has all the fields.' }
+        describeProblem(response.body) ?? {
+          ok: true,
+          message: 'The token works, and the X402 event object has all required fields.',
+        }
       );
     },
   },
@@ -178,7 +181,10 @@ function classify(response: ConnectorResponse, config: Config, now: Date): Outco
   return classifyByStatus('Salesforce', response, { expected: [], ...(detail && { detail }), missing: MISSING, now });
 }
 
-/** What is wrong with the object's description. Undefined if nothing is, or if the description was cut off. */
+/**
+ * What is wrong with the object, according to its description. Undefined if nothing is wrong, or if the description was
+ * cut off.
+ */
 function describeProblem(body: string): { ok: false; message: string } | undefined {
   const list = valueAt(parseJson(body), 'fields');
   if (!looksLikeJson(body)) return { ok: false, message: 'Salesforce returned an unexpected response.' };

@@ -29,7 +29,7 @@ const config = z.strictObject({
   region: choiceField(['us', 'eu'], {
     title: 'Region',
     description:
-      'The region of your workspace: us (default) or eu. In the wrong region, Segment returns 200 but discards the event.',
+      'The region of your workspace: us (default) or eu. If the region is wrong, Segment returns 200 but discards the event.',
     decidesAddress: true,
   }).optional(),
 });

@@ -22,7 +22,7 @@ const config = z.strictObject({
 });
 
 /**
- * Slack's plain-text error codes and the outcomes they lead to. They are failures even if the status is 200.
+ * Slack's plain-text error codes and their outcomes. They are failures even if the status is 200.
  * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks#handling_errors
  */
 const ERROR_WORDS: Readonly<Record<string, Outcome>> = {

@@ -62,7 +62,7 @@ export const telegram = defineConnector({
   documentationUrl: 'https://core.telegram.org/bots/features#botfather',
   config,
   carries: () => true,
-  // The limit for groups. In a private chat, Telegram accepts one message per second, and short bursts.
+  // The limit for groups. In a private chat, Telegram accepts one message per second and allows short bursts.
   vendorLimit: {
     count: 20,
     perSeconds: 60,
@@ -91,8 +91,8 @@ export const telegram = defineConnector({
 });
 
 /**
- * A group that becomes a supergroup gets a new ID. Telegram returns the ID with the error, so this message and later
- * ones go there.
+ * A group that becomes a supergroup gets a new ID. Telegram returns it with the error, so this message and later ones
+ * are sent to the new ID.
  */
 function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const json = parseJson(response.body);
@@ -113,7 +113,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
 }
 
 function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: string, now?: Date): Outcome {
-  // A proxy may hide the status, so the code in the body counts too.
+  // A proxy may hide the status, so the code in the body is checked too.
   const code = valueAt(json, 'error_code');
   const statusCode = response.statusCode === 200 && typeof code === 'number' ? code : response.statusCode;
   const description = vendorText(valueAt(json, 'description'), [botToken]);
@@ -130,7 +130,7 @@ function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: s
     const refusal = REFUSALS.find(({ says }) => says.test(description));
     if (refusal) return refusal.outcome;
   }
-  // The token is the only credential and was accepted, so this 403 is about the chat.
+  // The token is the only credential and was accepted, so this 403 concerns the chat.
   if (statusCode === 403 && description)
     return { kind: 'disable', reason: "Telegram doesn't allow the bot to post in this chat. Check its permissions." };
   if (statusCode < 300) return retry('Telegram responded without confirming the message.');

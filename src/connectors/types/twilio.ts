@@ -28,7 +28,7 @@ const config = z.strictObject({
   }),
   authToken: headerSecretField({
     title: 'Auth token',
-    description: "The account's auth token.",
+    description: "Your Twilio account's auth token.",
   }),
   from: textField({
     title: 'From',

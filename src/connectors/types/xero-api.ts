@@ -18,7 +18,7 @@ const fields = z
     accessToken: headerSecretField({
       title: 'Access token',
       description:
-        'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so a client ID and a client secret are better.',
+        'An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so we recommend using a client ID and a client secret instead.',
     }).optional(),
     tenantId: textField({
       title: 'Tenant ID',
@@ -30,7 +30,7 @@ const fields = z
     bankAccountCode: textField({
       title: 'Bank account code',
       description:
-        'The code of a bank account in US dollars that stands for the wallet. Revenue is then booked there as money received, without invoices.',
+        'The code of a bank account in US dollars that represents the wallet. If set, revenue is booked to this account as money received, without invoices.',
       example: '090',
       ...ACCOUNT_CODE,
     }).optional(),
@@ -41,7 +41,9 @@ const fields = z
       ...ACCOUNT_CODE,
     }).optional(),
     ...clientFields,
-    refreshToken: refreshTokenField('Only if your app isn’t a custom connection. Xero replaces it with each use.'),
+    refreshToken: refreshTokenField(
+      'Required only if your app isn’t a custom connection. Xero replaces the token every time it is used.',
+    ),
     grant: grantField(),
   })
   .superRefine(({ bankAccountCode, revenueAccountCode }, context) => {
@@ -61,7 +63,8 @@ export function find(resource: string, query: string, config: Config, step: stri
 }
 
 /**
- * @param idempotencyKey identifies this request for six minutes. Xero then returns the same response again.
+ * @param idempotencyKey identifies this request for six minutes. During that time, Xero returns the same response
+ * again.
  */
 export function create(resource: string, entry: object, config: Config, idempotencyKey: string, step: string) {
   return {
@@ -87,7 +90,7 @@ export function listIn(response: ConnectorResponse, resource: string): unknown[]
 
 /**
  * What Xero returned for a new entry: its fields, or the messages that say why it was rejected. Undefined if the status
- * alone decides what the response means.
+ * alone determines what the response means.
  */
 export function createdIn(
   response: ConnectorResponse,
@@ -105,7 +108,7 @@ export function createdIn(
   return { messages: texts };
 }
 
-/** What a response with an error status other than a validation error means. */
+/** The outcome of an error response that isn't a validation error. */
 export function classifyError(response: ConnectorResponse, config: Config, now: Date): Outcome {
   const { statusCode, headers } = response;
   if (statusCode === 429) {

@@ -5,16 +5,16 @@ import { derivedId } from '../shared/derived-id.ts';
 import { CONTACT_NAME, type Config, classifyError, create, createdIn, dateFilter, find, listIn } from './xero-api.ts';
 
 /**
- * Books revenue as money received in a bank account that stands for the wallet
+ * Books revenue as money received in a bank account that represents the wallet
  * (https://developer.xero.com/documentation/api/accounting/banktransactions). Bank transactions have no unique number,
- * so ours starts their reference, and each attempt first looks for it.
+ * so their reference starts with our number, and each attempt first looks for it.
  */
 const RESOURCE = 'BankTransactions';
 const CHECK = 'bank-check';
 const ACCOUNT = 'bank-account';
 const DELETED = 'DELETED';
 
-/** Bank transactions have the currency of their account, so the account must have the currency of our amounts. */
+/** A bank transaction uses its account's currency, so the account must use the currency of our amounts. */
 const BOOKED_CURRENCY = 'USD';
 
 type Context = ClassifyContext<Config> & { booking: Booking };
@@ -28,7 +28,7 @@ export function findReceived({ isDayTotal, date, number, dayNumber }: Booking, c
   return find(RESOURCE, `where=${encodeURIComponent(filter)}&page=1&pageSize=20`, config, CHECK);
 }
 
-/** What the response to one of this file's requests means. */
+/** The outcome of a response to one of this file's requests. */
 export function classifyReceived(response: ConnectorResponse, context: Context): Outcome {
   const { booking, config, connectorId, memory, now, step } = context;
   if (step !== CHECK && step !== ACCOUNT) return classifyCreated(response, context);
@@ -94,7 +94,7 @@ function classifyCreated(response: ConnectorResponse, { booking, config, now }: 
       : retry("Xero didn't confirm the bank transaction.");
   }
   const detail = vendorText(created.messages[0], [config.accessToken]) || 'no reason given';
-  // Another event would be booked to the same accounts.
+  // Other events would fail too, because they are booked to the same accounts.
   if (created.messages.some((message) => /account/i.test(message))) {
     return {
       kind: 'pause',

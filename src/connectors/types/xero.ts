@@ -26,7 +26,7 @@ const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 
 /**
  * Creates draft sales invoices (https://developer.xero.com/documentation/api/accounting/invoices) for a person to
- * approve or, if the config names the accounts, bank transactions.
+ * approve or, if the config specifies the accounts, bank transactions.
  */
 export const xero = defineConnector<Config>({
   type: 'xero',
@@ -50,7 +50,7 @@ export const xero = defineConnector<Config>({
     },
   }),
   carries: booksKind,
-  // At most five requests may run at once.
+  // At most five requests can run at the same time.
   vendorLimit: {
     count: 60,
     perSeconds: 60,
@@ -102,7 +102,7 @@ export const xero = defineConnector<Config>({
         const problem = accountProblem(response, config);
         return problem
           ? { ok: false, message: problem }
-          : { ok: true, message: 'The token and the bank account work.' };
+          : { ok: true, message: 'The token works, and the bank account is valid.' };
       }
       const tenants = parseJson(response.body);
       const wanted = config.tenantId.toLowerCase();
@@ -162,7 +162,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if ('entry' in created) {
     if (typeof valueAt(created.entry, 'InvoiceID') === 'string')
       return { kind: 'delivered', note: `Draft invoice ${booking.number}.` };
-    // If the invoice was created after all, Xero rejects its number on the next attempt.
+    // Xero may have created the invoice. If so, it rejects the number on the next attempt.
     return retry("Xero didn't confirm the invoice.");
   }
   const { messages } = created;
@@ -179,7 +179,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   return { kind: 'drop', reason: reason(`Xero rejected the invoice: ${detail || 'no reason given'}`) };
 }
 
-/** The date, YYYY-MM-DD, that many days later. */
+/** The date that is `days` days later, as YYYY-MM-DD. */
 function daysAfter(date: string, days: number): string {
   return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }

@@ -28,7 +28,7 @@ export const zapier = defineConnector({
   documentationUrl: 'https://help.zapier.com/hc/en-us/articles/8496288690317-Trigger-Zaps-from-webhooks',
   config,
   carries: () => true,
-  // The limit for a hook. All of a user's hooks together may get 10,000 requests every five minutes.
+  // The limit for a single hook. All of a user's hooks together can receive 10,000 requests every five minutes.
   vendorLimit: {
     count: 30,
     perSeconds: 1,

@@ -1,13 +1,15 @@
 import { type Client, createClient as createSocketClient } from 'graphql-ws';
 import { createContext, use } from 'react';
-import { cacheExchange, fetchExchange, Client as HttpClient, mapExchange } from 'urql';
+import { cacheExchange, fetchExchange, Client as HttpClient, makeOperation, mapExchange, type Operation } from 'urql';
 import type { Session } from '../session/session.ts';
 
 export type Api = {
   http: HttpClient;
   socket: Client;
-  /** Sends a plain HTTP request to a path on this server, with the credential. */
+  /** Sends an HTTP request with the user's credential to a path on this server. */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** Signs the user in again, for changes that require a recent sign-in. */
+  signInAgain: Session['signInAgain'];
 };
 
 const CREDENTIAL_ENDED = 4403;
@@ -29,6 +31,7 @@ export function createApi(session: Session): Api {
         },
       }),
       cacheExchange,
+      mapExchange({ onOperation: announce }),
       fetchExchange,
     ],
   });
@@ -52,7 +55,16 @@ export function createApi(session: Session): Api {
   });
   const request = (path: string, init?: RequestInit) =>
     fetch(path, { ...init, headers: { ...init?.headers, authorization: credential() } });
-  return { http, socket, request };
+  return { http, socket, request, signInAgain: session.signInAgain };
+}
+
+/** The server counts the console's own queries separately (docs/limits.md), so these requests identify themselves. */
+function announce(operation: Operation): Operation {
+  if (operation.kind !== 'query') return operation;
+  const { fetchOptions } = operation.context;
+  const given = typeof fetchOptions === 'function' ? fetchOptions() : fetchOptions;
+  const headers = { ...(given?.headers as Record<string, string>), 'tollgate-client': 'console' };
+  return makeOperation(operation.kind, operation, { ...operation.context, fetchOptions: { ...given, headers } });
 }
 
 export const ApiContext = createContext<Api | undefined>(undefined);

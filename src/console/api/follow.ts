@@ -16,7 +16,9 @@ export type FollowOptions<Data, Variables extends { after?: string | null | unde
 const FIRST_WAIT_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 5_000;
 
-/** Each client's open connection. All subscriptions share it, and those that start later don't see it connect. */
+/**
+ * Each client's open connection. All subscriptions share it. Subscriptions that start later miss its `connected` event.
+ */
 const connections = new WeakMap<Client, { current: unknown }>();
 
 function isConnected(socket: Client): boolean {

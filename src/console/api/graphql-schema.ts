@@ -1,42 +1,24 @@
+import {
+  buildClientSchema,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getIntrospectionQuery,
+  type IntrospectionQuery,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
 import type { Api } from './client.ts';
 import { runDocument } from './run-document.ts';
 
-/** The parts of an introspected schema that the console shows (GraphQL, October 2021, §4). */
-export type TypeRef = { kind: string; name: string | null; ofType?: TypeRef | null };
-export type InputValue = { name: string; description: string | null; type: TypeRef; defaultValue: string | null };
-type Field = { name: string; description: string | null; args: InputValue[]; type: TypeRef };
-export type SchemaType = {
-  kind: 'OBJECT' | 'INTERFACE' | 'UNION' | 'ENUM' | 'INPUT_OBJECT' | 'SCALAR';
-  name: string;
-  description: string | null;
-  fields: Field[] | null;
-  inputFields: InputValue[] | null;
-  enumValues: { name: string; description: string | null }[] | null;
-  possibleTypes: TypeRef[] | null;
-};
-export type GraphqlSchema = ReadonlyMap<string, SchemaType>;
-
 /** A search result: a type, or one of its fields or values. */
-export type SchemaPlace = { typeName: string; member?: string; description: string | null };
+export type SchemaPlace = { typeName: string; member?: string; description: string };
 
-const TYPE_REF = 'kind name ofType { kind name ofType { kind name ofType { kind name } } }';
-const INPUT_VALUE = `name description defaultValue type { ${TYPE_REF} }`;
-const INTROSPECTION = `query Introspection {
-  __schema {
-    types {
-      kind name description
-      fields { name description type { ${TYPE_REF} } args { ${INPUT_VALUE} } }
-      inputFields { ${INPUT_VALUE} }
-      enumValues { name description }
-      possibleTypes { kind name }
-    }
-  }
-}`;
+let loaded: Promise<GraphQLSchema> | undefined;
 
-let loaded: Promise<GraphqlSchema> | undefined;
-
-/** The GraphQL API's schema, by type name. Loaded once; a failed load is retried. */
-export function loadSchema(api: Api): Promise<GraphqlSchema> {
+/** The GraphQL API's schema. Loaded once; a failed load is retried. */
+export function loadSchema(api: Api): Promise<GraphQLSchema> {
   loaded ??= readSchema(api).catch((failure: unknown) => {
     loaded = undefined;
     throw failure;
@@ -44,35 +26,31 @@ export function loadSchema(api: Api): Promise<GraphqlSchema> {
   return loaded;
 }
 
-async function readSchema(api: Api): Promise<GraphqlSchema> {
-  const { data } = (await runDocument(api, { query: INTROSPECTION })) as {
-    data?: { __schema: { types: SchemaType[] } };
-  };
+async function readSchema(api: Api): Promise<GraphQLSchema> {
+  const query = getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true });
+  const { data } = (await runDocument(api, { query })) as { data?: IntrospectionQuery };
   if (!data) throw new Error('The server didn’t return its schema.');
-  const own = data.__schema.types.filter(({ name }) => !name.startsWith('__'));
-  return new Map(own.sort((one, other) => one.name.localeCompare(other.name)).map((type) => [type.name, type]));
+  return buildClientSchema(data);
 }
 
-/** A type as written in SDL: `[Delivery!]!`. */
-export function typeText({ kind, name, ofType }: TypeRef): string {
-  if (kind === 'NON_NULL') return `${typeText(ofType!)}!`;
-  if (kind === 'LIST') return `[${typeText(ofType!)}]`;
-  return name ?? '';
-}
-
-/** A type's name without its list and non-null wrappers. */
-export function namedType({ name, ofType }: TypeRef): string {
-  return ofType ? namedType(ofType) : (name ?? '');
+/** A type's fields or values. Unions and scalars have none. */
+export function membersOf(type: GraphQLNamedType) {
+  if (isEnumType(type)) return type.getValues();
+  const hasFields = isObjectType(type) || isInterfaceType(type) || isInputObjectType(type);
+  return hasFields ? Object.values(type.getFields()) : [];
 }
 
 /** Matches by name come first, then matches by description. Every word must match. */
-export function searchSchema(schema: GraphqlSchema, words: readonly string[]): SchemaPlace[] {
-  const places = [...schema.values()].flatMap((type): SchemaPlace[] => [
-    { typeName: type.name, description: type.description },
-    ...[...(type.fields ?? []), ...(type.inputFields ?? []), ...(type.enumValues ?? [])].map(
-      ({ name, description }) => ({ typeName: type.name, member: name, description }),
-    ),
-  ]);
+export function searchSchema(schema: GraphQLSchema, words: readonly string[]): SchemaPlace[] {
+  const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
+  const places = types
+    .sort((one, other) => one.name.localeCompare(other.name))
+    .flatMap((type): SchemaPlace[] => [
+      { typeName: type.name, description: type.description ?? '' },
+      ...membersOf(type).map(({ name, description }) => ({
+        ...{ typeName: type.name, member: name, description: description ?? '' },
+      })),
+    ]);
   const hasAll = (text: string) => words.every((word) => text.toLowerCase().includes(word));
   const byName = places.filter((place) => hasAll(placeName(place)));
   const known = new Set(byName);

@@ -8,7 +8,7 @@ export type JsonSchema = {
   items?: JsonSchema;
   properties?: Record<string, JsonSchema>;
   required?: string[];
-  allOf?: JsonSchema[];
+  additionalProperties?: boolean | JsonSchema;
   anyOf?: JsonSchema[];
 };
 
@@ -20,7 +20,10 @@ export type Parameter = {
   schema: JsonSchema;
 };
 
-export type OperationResponse = { description: string; content?: Record<string, { schema: JsonSchema }> };
+export type OperationResponse = {
+  description: string;
+  content?: Record<string, { schema: JsonSchema; 'x-line-schema'?: JsonSchema }>;
+};
 
 export type Operation = {
   method: string;
@@ -29,7 +32,7 @@ export type Operation = {
   summary: string;
   tags: string[];
   parameters: Parameter[];
-  requestBody?: { content: { 'application/json': { schema: JsonSchema; example?: object } } };
+  requestBody?: { required?: boolean; content: { 'application/json': { schema: JsonSchema; example?: object } } };
   responses: Record<string, OperationResponse>;
 };
 
@@ -39,11 +42,13 @@ export type RestReference = {
   schemas: Record<string, JsonSchema>;
 };
 
-type OpenApiDocument = {
+type Reference = { $ref: string };
+export type OpenApiDocument = {
   tags: RestReference['tags'];
-  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
-  components: { schemas: Record<string, JsonSchema> };
+  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path' | 'responses'> & Responses>>;
+  components: { schemas: Record<string, JsonSchema>; responses: Record<string, OperationResponse> };
 };
+type Responses = { responses: Record<string, OperationResponse | Reference> };
 
 export const OPENAPI_PATH = '/api/openapi.json';
 
@@ -61,25 +66,30 @@ export function loadReference(): Promise<RestReference> {
 async function readReference(): Promise<RestReference> {
   const response = await fetch(OPENAPI_PATH);
   if (!response.ok) throw new Error(`The server returned ${response.status} for ${OPENAPI_PATH}.`);
-  const { tags, paths, components } = (await response.json()) as OpenApiDocument;
+  return toReference((await response.json()) as OpenApiDocument);
+}
+
+/** The operations in an OpenAPI document, with the responses that they refer to. */
+export function toReference({ tags, paths, components }: OpenApiDocument): RestReference {
   const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
-    Object.entries(byMethod).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+    Object.entries(byMethod).map(([method, { responses, ...operation }]) => ({
+      ...{ ...operation, path, method: method.toUpperCase() },
+      responses: Object.fromEntries(
+        Object.entries(responses).map(([status, found]) => [
+          status,
+          '$ref' in found ? components.responses[nameIn(found)]! : found,
+        ]),
+      ),
+    })),
   );
   return { tags, operations, schemas: components.schemas };
 }
 
-/** Follows a schema's `$ref` and merges its `allOf`. Keywords next to a `$ref` take precedence. */
+const nameIn = ({ $ref }: Reference) => $ref.slice($ref.lastIndexOf('/') + 1);
+
+/** Follows a schema's `$ref`. Keywords next to it take precedence. */
 function resolveSchema({ $ref, ...own }: JsonSchema, schemas: RestReference['schemas']): JsonSchema {
-  const target = $ref ? schemas[$ref.replace('#/components/schemas/', '')] : undefined;
-  const schema = { ...target, ...own };
-  if (!schema.allOf) return schema;
-  const parts = schema.allOf.map((part) => resolveSchema(part, schemas));
-  return {
-    ...schema,
-    type: 'object',
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
-    required: parts.flatMap(({ required }) => required ?? []),
-  };
+  return $ref ? { ...schemas[nameIn({ $ref })], ...own } : own;
 }
 
 /** A value's type in words: `string`, `array of string`, `string or null`. */
@@ -118,25 +128,41 @@ export function problemsOf({ description }: OperationResponse): { code: string; 
   }));
 }
 
-/** A request's path and query with the given values. Path parameters without a value keep their placeholder. */
-export function requestPath({ path, parameters }: Operation, values: Readonly<Record<string, string>>): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
-    values[name] ? encodeURIComponent(values[name]) : placeholder,
-  );
-  const query = new URLSearchParams();
-  for (const { name, in: place } of parameters) if (place === 'query' && values[name]) query.set(name, values[name]);
-  return query.size > 0 ? `${filled}?${query}` : filled;
+/** The values that the user has entered for an operation's parameters, by name. */
+export type ParameterValues = Readonly<Record<string, string>>;
+
+/** A request's path. Parameters without a value become placeholders: `WEBHOOK_ID`. */
+export function filledPath({ path }: Operation, values: ParameterValues): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(valueOrPlaceholder(name, values)));
 }
 
-/** A curl command for the request. The token comes from the environment, which keeps it out of the shell history. */
-export function curlCommand(operation: Operation, values: Readonly<Record<string, string>>, origin: string): string {
-  const { method, requestBody } = operation;
-  const example = requestBody?.content['application/json'].example;
-  const body = example && JSON.stringify(example).replaceAll("'", String.raw`'\''`);
-  const lines = [
-    `curl -sS ${method === 'GET' ? '' : `-X ${method} `}'${origin}${requestPath(operation, values)}'`,
-    `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
-    ...(body ? [`-H 'Content-Type: application/json'`, `-d '${body}'`] : []),
-  ];
-  return lines.join(' \\\n  ');
+/** A path parameter's value, or a placeholder for it. */
+export function valueOrPlaceholder(name: string, values: ParameterValues): string {
+  return values[name] || name.replaceAll(/(?=[A-Z])/g, '_').toUpperCase();
+}
+
+/** The query parameters that have a value. Repeatable parameters take several values, separated by commas. */
+export function queryOf(
+  { parameters }: Operation,
+  values: ParameterValues,
+): { name: string; values: string[]; schema: JsonSchema }[] {
+  return parameters
+    .filter(({ name, in: place }) => place === 'query' && values[name])
+    .map(({ name, schema }) => ({
+      name,
+      schema,
+      values: schema.items ? values[name]!.split(/\s*,\s*/) : [values[name]!],
+    }));
+}
+
+/** A request's path and query. */
+export function requestPath(operation: Operation, values: ParameterValues): string {
+  const query = queryOf(operation, values).flatMap(({ name, values: given }) => given.map((value) => [name, value]));
+  const path = filledPath(operation, values);
+  return query.length > 0 ? `${path}?${new URLSearchParams(query)}` : path;
+}
+
+/** Whether an operation responds with a file, which can be too large to show. */
+export function isExport({ responses }: Operation): boolean {
+  return responses['200']?.content?.['application/jsonl'] !== undefined;
 }

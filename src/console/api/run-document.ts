@@ -1,6 +1,6 @@
 import type { Api } from './client.ts';
 
-export type DocumentRequest = { query: string; variables?: Record<string, unknown> };
+export type DocumentRequest = { query: string; variables?: Record<string, unknown>; operationName?: string };
 
 /** Runs a query or mutation and returns the whole response. */
 export async function runDocument(api: Api, request: DocumentRequest): Promise<unknown> {
@@ -33,14 +33,4 @@ export function followDocument(
     },
     complete: () => onEnd(),
   });
-}
-
-/** Whether the document is a subscription, which runs over the WebSocket. */
-export function isSubscription(query: string): boolean {
-  return /^\s*subscription\b/m.test(query.replaceAll(/#.*$/gm, ''));
-}
-
-/** Whether the document may change something. */
-export function mayMutate(query: string): boolean {
-  return /\bmutation\b/.test(query.replaceAll(/#.*$/gm, ''));
 }

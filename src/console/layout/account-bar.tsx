@@ -1,12 +1,17 @@
 import { ActionIcon, Badge, Group, Text, Tooltip } from '@mantine/core';
 import { IconLogout } from '@tabler/icons-react';
+import { Suspense } from 'react';
 import { useQuery } from 'urql';
 import { ViewerDocument } from '../../generated/console/viewer.ts';
 import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
 import { formatEnum } from '../parts/format.ts';
+import { lazyPart } from '../parts/lazy-part.ts';
 
-/** The signed-in user, and the button to sign out. */
-export function AccountBar({ subject, onSignOut }: { subject: string; onSignOut(): void }) {
+const HelpMenu = lazyPart(() => import('./help-menu.tsx'), 'HelpMenu');
+
+/** The signed-in user, help, and the button to sign out. */
+export function AccountBar(props: { subject: string; projectId: string | undefined; onSignOut(): void }) {
+  const { subject, projectId, onSignOut } = props;
   const [{ data }] = useQuery({ query: ViewerDocument });
   const tier = data?.viewer?.tier;
   return (
@@ -15,6 +20,9 @@ export function AccountBar({ subject, onSignOut }: { subject: string; onSignOut(
         {subject}
       </Text>
       {tier && <Badge size="sm">{formatEnum(tier)}</Badge>}
+      <Suspense>
+        <HelpMenu projectId={projectId} />
+      </Suspense>
       <ColorSchemeButton />
       <Tooltip label="Sign out">
         <ActionIcon variant="subtle" color="gray" aria-label="Sign out" onClick={onSignOut}>

@@ -8,7 +8,7 @@ import { useChanges } from '../parts/follow-changes.ts';
 
 const MAX_SHOWN = 99;
 
-/** How many of the project's notices are unread. It follows changes. */
+/** The number of unread notices in the project, updated live. */
 export function useUnreadNotices(projectId: string): number {
   const variables = useMemo(() => ({ projectId }), [projectId]);
   const [{ data }, reload] = useQuery({ query: UnreadNoticesDocument, variables });
@@ -21,12 +21,18 @@ export function useUnreadNotices(projectId: string): number {
   return data?.project?.unreadNoticeCount ?? 0;
 }
 
-/** A bell with the number of unread notices. It leads to the notices. */
+/** A bell that shows the number of unread notices and links to them. */
 export function NoticeBell({ projectId, unread }: { projectId: string; unread: number }) {
   const label = unread === 0 ? 'Notices' : `Notices, ${unread} unread`;
   return (
     <Tooltip label={label}>
-      <Indicator label={unread > MAX_SHOWN ? `${MAX_SHOWN}+` : unread} disabled={unread === 0} size={16} color="red.8">
+      <Indicator
+        label={unread > MAX_SHOWN ? `${MAX_SHOWN}+` : unread}
+        disabled={unread === 0}
+        size={16}
+        offset={5}
+        color="red.8"
+      >
         <ActionIcon
           component={Link}
           href={`/projects/${projectId}/notices`}

@@ -1,10 +1,12 @@
-import { Menu, Text, UnstyledButton } from '@mantine/core';
+import { Group, Menu, Text, UnstyledButton } from '@mantine/core';
 import { IconCheck, IconLayoutList, IconSelector } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
 import { ProjectsDocument } from '../../generated/console/projects.ts';
 import type { CurrentProject } from '../parts/current-project.tsx';
+import { formatEnum } from '../parts/format.ts';
+import { ModeBadge } from '../parts/mode.tsx';
 
 const SHOWN = 20;
 
@@ -16,24 +18,34 @@ export function ProjectSwitcher({ project }: { project: CurrentProject | undefin
   return (
     <Menu opened={isOpen} onChange={setOpen} position="bottom-start" width="target">
       <Menu.Target>
-        <UnstyledButton className="switcher" aria-label={`Switch project, current: ${project?.name ?? ''}`}>
+        <UnstyledButton className="switcher">
+          <span className="visually-hidden">Switch project, current: </span>
           <Text fz="sm" fw={600} truncate flex={1}>
             {project?.name ?? '…'}
           </Text>
+          {project && <ModeBadge mode={project.mode} />}
           <IconSelector size={16} />
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown mah={360} style={{ overflowY: 'auto' }}>
-        {projects.map(({ id, name }) => (
+        {projects.map(({ id, name, mode, viewerRole }) => (
           <Menu.Item
             key={id}
             component={Link}
             href={`/projects/${id}`}
             rightSection={id === project?.id && <IconCheck size={14} aria-label="Current project" />}
           >
-            <Text fz="sm" truncate>
-              {name}
-            </Text>
+            <Group gap={6} wrap="nowrap">
+              <Text fz="sm" truncate flex={1}>
+                {name}
+              </Text>
+              <ModeBadge mode={mode} />
+            </Group>
+            {viewerRole && viewerRole !== 'OWNER' && (
+              <Text fz="xs" c="dimmed">
+                Shared with you: {formatEnum(viewerRole).toLowerCase()}
+              </Text>
+            )}
           </Menu.Item>
         ))}
         <Menu.Divider />

@@ -4,15 +4,16 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { ColorSchemeButton } from '../parts/color-scheme-button.tsx';
 import { Command } from '../parts/command.tsx';
 import { Logo } from '../parts/logo.tsx';
+import { mintDevToken } from '../session/dev-token.ts';
 import type { OidcSession } from '../session/oidc-session.ts';
 import type { OpenSession } from '../session/open-session.ts';
 import type { TokenSession } from '../session/token-session.ts';
 
 const TIERS = [
-  { value: 'STARTER', label: 'Starter: 60 requests per minute, no connectors' },
-  { value: 'PRO', label: 'Pro: 300 requests per minute, 5 connectors' },
-  { value: 'BUSINESS', label: 'Business: 1,000 requests per minute, 15 connectors' },
-  { value: 'ENTERPRISE', label: 'Enterprise: no limits' },
+  { value: 'STARTER', label: 'Starter', limits: '60 requests per minute, no connectors' },
+  { value: 'PRO', label: 'Pro', limits: '300 requests per minute, 5 connectors' },
+  { value: 'BUSINESS', label: 'Business', limits: '1,000 requests per minute, 15 connectors' },
+  { value: 'ENTERPRISE', label: 'Enterprise', limits: 'No limits' },
 ];
 
 export function SignInPage({ opened, hasEnded }: { opened: OpenSession; hasEnded: boolean }) {
@@ -86,21 +87,19 @@ function ProviderSignIn({ issuer, session }: { issuer: string; session: OidcSess
 
 function DevelopmentSignIn({ session }: { session: TokenSession }) {
   const [subject, setSubject] = useState('alice');
+  const [email, setEmail] = useState('');
   const [tier, setTier] = useState('PRO');
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   async function signIn(event: FormEvent) {
     event.preventDefault();
     setBusy(true);
-    const response = await fetch('/console/dev-token', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ subject, tier }),
-    }).catch(() => undefined);
-    setBusy(false);
-    if (response?.ok) return session.accept(((await response.json()) as { token: string }).token);
-    const body = (await response?.json().catch(() => undefined)) as { errors?: { message: string }[] } | undefined;
-    setProblem(body?.errors?.[0]?.message ?? 'Can’t reach the server. Is it running?');
+    try {
+      session.accept(await mintDevToken({ subject, tier, ...(email && { email }) }));
+    } catch (error) {
+      setProblem((error as Error).message);
+      setBusy(false);
+    }
   }
   return (
     <form onSubmit={signIn}>
@@ -116,7 +115,20 @@ function DevelopmentSignIn({ session }: { session: TokenSession }) {
           error={problem}
           onChange={(event) => setSubject(event.currentTarget.value)}
         />
-        <NativeSelect label="Tier" data={TIERS} value={tier} onChange={(event) => setTier(event.currentTarget.value)} />
+        <TextInput
+          label="Email address"
+          description="Optional. The address is treated as verified, so you can accept invitations."
+          type="email"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="Tier"
+          description={TIERS.find(({ value }) => value === tier)?.limits}
+          data={TIERS.map(({ value, label }) => ({ value, label }))}
+          value={tier}
+          onChange={(event) => setTier(event.currentTarget.value)}
+        />
         <Button type="submit" loading={isBusy}>
           Sign in
         </Button>

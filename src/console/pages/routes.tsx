@@ -9,15 +9,19 @@ import {
   IconLayoutDashboard,
   IconPlugConnected,
   IconReceipt,
+  IconRepeat,
   IconRoute,
   IconSend,
   IconSettings,
   IconTimelineEvent,
   IconUsers,
+  IconUsersGroup,
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
+import type { HelpTopic } from '../parts/help-topic.ts';
 import { lazyPart } from '../parts/lazy-part.ts';
+import { HELP_TOPICS } from './help-topics.ts';
 
 /** A project page. */
 export type PageRoute = {
@@ -27,6 +31,8 @@ export type PageRoute = {
   label: string;
   icon: Icon;
   group: 'Project' | 'Revenue' | 'Delivery' | 'Developers';
+  /** The documentation that the “?” next to the page's title opens. */
+  help: HelpTopic;
   page: ComponentType;
 };
 
@@ -37,6 +43,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Overview',
     icon: IconLayoutDashboard,
     group: 'Project',
+    help: HELP_TOPICS.overview,
     page: lazyPart(() => import('./overview/overview.tsx'), 'OverviewPage'),
   },
   {
@@ -44,13 +51,15 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Deliveries',
     icon: IconSend,
     group: 'Delivery',
+    help: HELP_TOPICS.deliveries,
     page: lazyPart(() => import('./deliveries/deliveries.tsx'), 'DeliveriesPage'),
   },
   {
-    path: '/endpoints',
+    path: '/endpoints/:endpointId?',
     label: 'Endpoints',
     icon: IconRoute,
     group: 'Project',
+    help: HELP_TOPICS.endpoints,
     page: lazyPart(() => import('./endpoints/endpoints.tsx'), 'EndpointsPage'),
   },
   {
@@ -58,13 +67,23 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Notices',
     icon: IconBell,
     group: 'Project',
+    help: HELP_TOPICS.notices,
     page: lazyPart(() => import('./notices/notices.tsx'), 'NoticesPage'),
+  },
+  {
+    path: '/members',
+    label: 'Members',
+    icon: IconUsersGroup,
+    group: 'Project',
+    help: HELP_TOPICS.members,
+    page: lazyPart(() => import('./members/members.tsx'), 'MembersPage'),
   },
   {
     path: '/settings',
     label: 'Settings',
     icon: IconSettings,
     group: 'Project',
+    help: HELP_TOPICS.settings,
     page: lazyPart(() => import('./settings/settings.tsx'), 'SettingsPage'),
   },
   {
@@ -72,6 +91,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Payments',
     icon: IconReceipt,
     group: 'Revenue',
+    help: HELP_TOPICS.payments,
     page: lazyPart(() => import('./payments/payments.tsx'), 'PaymentsPage'),
   },
   {
@@ -79,20 +99,23 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Customers',
     icon: IconUsers,
     group: 'Revenue',
+    help: HELP_TOPICS.customers,
     page: lazyPart(() => import('./customers/customers.tsx'), 'CustomersPage'),
   },
   {
-    path: '/webhooks',
+    path: '/webhooks/:webhookId?',
     label: 'Webhooks',
     icon: IconWebhook,
     group: 'Delivery',
+    help: HELP_TOPICS.webhooks,
     page: lazyPart(() => import('./webhooks/webhooks.tsx'), 'WebhooksPage'),
   },
   {
-    path: '/connectors',
+    path: '/connectors/:connectorId?',
     label: 'Connectors',
     icon: IconPlugConnected,
     group: 'Delivery',
+    help: HELP_TOPICS.connectors,
     page: lazyPart(() => import('./connectors/connectors.tsx'), 'ConnectorsPage'),
   },
   {
@@ -100,13 +123,23 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Events',
     icon: IconTimelineEvent,
     group: 'Delivery',
+    help: HELP_TOPICS.events,
     page: lazyPart(() => import('./events/events.tsx'), 'EventsPage'),
+  },
+  {
+    path: '/replays',
+    label: 'Replays',
+    icon: IconRepeat,
+    group: 'Delivery',
+    help: HELP_TOPICS.replays,
+    page: lazyPart(() => import('./replays/replays.tsx'), 'ReplaysPage'),
   },
   {
     path: '/keys',
     label: 'API keys',
     icon: IconKey,
     group: 'Developers',
+    help: HELP_TOPICS.keys,
     page: lazyPart(() => import('./api-keys/api-keys.tsx'), 'ApiKeysPage'),
   },
   {
@@ -114,6 +147,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Audit log',
     icon: IconHistory,
     group: 'Developers',
+    help: HELP_TOPICS.auditLog,
     page: lazyPart(() => import('./audit-log/audit-log.tsx'), 'AuditLogPage'),
   },
   {
@@ -121,6 +155,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'Limits & usage',
     icon: IconGauge,
     group: 'Developers',
+    help: HELP_TOPICS.limits,
     page: lazyPart(() => import('./limits/limits.tsx'), 'LimitsPage'),
   },
   {
@@ -128,6 +163,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'REST reference',
     icon: IconBook2,
     group: 'Developers',
+    help: HELP_TOPICS.rest,
     page: lazyPart(() => import('./rest/rest.tsx'), 'RestPage'),
   },
   {
@@ -135,6 +171,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     label: 'GraphQL explorer',
     icon: IconApi,
     group: 'Developers',
+    help: HELP_TOPICS.graphql,
     page: lazyPart(() => import('./graphql/graphql.tsx'), 'GraphqlPage'),
   },
 ];

@@ -10,7 +10,7 @@ export function Copy({ value, what }: { value: string; what: string }) {
           <ActionIcon
             variant="subtle"
             color={copied ? 'teal' : 'gray'}
-            size="sm"
+            size={24}
             aria-label={copied ? 'Copied' : `Copy ${what}`}
             onClick={(event) => {
               event.stopPropagation();

@@ -17,14 +17,15 @@ type Status = { word: string; color: string; why?: string };
 
 /** Why the service disabled a destination, and what to do about it. */
 const REASONS: Readonly<Record<string, string>> = {
-  gone: 'Disabled because it returned 410 Gone, which means that it no longer wants events. Enable it to resume sending.',
+  gone: 'Disabled because the destination returned 410 Gone, which means that it no longer accepts events. Enable it to resume sending.',
   failing: 'Disabled after five days of failures. Fix the cause, then enable the destination again.',
 };
 
-/** How long before a credential ends the owner is warned. */
+/** The owner is warned this long before a credential expires. */
 const CREDENTIAL_WARNING_MILLISECONDS = 60 * 24 * 60 * 60 * 1000;
 
-const SKIPPED = 'Its events are skipped, not held. To send them, enable it, then replay the skipped deliveries.';
+const SKIPPED =
+  'Events are skipped, not held. To send them, enable the destination, then replay the skipped deliveries.';
 
 /** Whether a webhook or connector gets its events and, if not, why. */
 export function DestinationStatusBadge({ destination }: { destination: Destination }) {
@@ -49,17 +50,17 @@ export function DestinationStatusBadge({ destination }: { destination: Destinati
 
 /** Why deliveries are held, and what ends the pause. */
 export function whyPaused({ pausedReason, nextProbeAt }: Pick<Destination, 'pausedReason' | 'nextProbeAt'>): string {
-  if (!pausedReason) return 'Paused manually. Deliveries are held until you resume it.';
-  const probed = nextProbeAt ? ` Tollgate will check it again at ${formatTime(nextProbeAt)}.` : '';
-  return `${pausedReason} Deliveries are held until you save a fix or resume it.${probed}`;
+  if (!pausedReason) return 'Paused manually. Deliveries are held until you resume the destination.';
+  const probed = nextProbeAt ? ` Tollgate will check the connector again at ${formatTime(nextProbeAt)}.` : '';
+  return `${pausedReason} Deliveries are held until you update the settings or resume the destination.${probed}`;
 }
 
-/** What to do about a credential that ends soon, or undefined if there is time. */
+/** What to do about a credential that expires soon; undefined if none does. */
 export function connectAgain({ isActive, credentialExpiresAt }: Destination): string | undefined {
   if (!isActive || !credentialExpiresAt) return undefined;
   const millisecondsLeft = Date.parse(credentialExpiresAt) - Date.now();
   if (millisecondsLeft <= 0 || millisecondsLeft > CREDENTIAL_WARNING_MILLISECONDS) return undefined;
-  return `Connect again before ${formatDay(credentialExpiresAt)}. The service ends the stored credential then.`;
+  return `Reconnect before ${formatDay(credentialExpiresAt)}, when the stored credential expires.`;
 }
 
 function statusOf(destination: Destination): Status {

@@ -1,12 +1,10 @@
 import { MultiSelect, type MultiSelectProps } from '@mantine/core';
-import { useQuery } from 'urql';
-import { EventTypesDocument } from '../../generated/console/event-types.ts';
+import { useEnumValues } from './enum-values.ts';
 import { formatEventType } from './format.ts';
 
 /** Selects event types by their names in the `EventType` enum. An empty selection means all. */
 export function EventTypesField(props: Omit<MultiSelectProps, 'data'>) {
-  const [{ data }] = useQuery({ query: EventTypesDocument });
-  const names = data?.__type?.enumValues?.map(({ name }) => name) ?? [];
+  const names = useEnumValues('EventType');
   return (
     <MultiSelect
       placeholder={props.value?.length ? '' : 'All event types'}

@@ -2,13 +2,16 @@ import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useApi } from '../api/client.ts';
 import { type FollowState, follow } from '../api/follow.ts';
+import { useCollected } from './use-collected.ts';
 
 const SETTLE_MILLISECONDS = 400;
+/** In a busy project, something changes constantly, and the console's requests are rate limited. */
+const SPACING_MILLISECONDS = 3_000;
 
 /**
- * Calls `onChange` once per burst of updates from a subscription. For lists that are refetched rather than patched.
+ * Calls `onChange` once the subscription is live, and then once per burst of its updates. For lists that are refetched rather
+ * than patched.
  *
- * @param settleMilliseconds how long to collect updates into one call.
  * @param variables must be the same object until a value changes.
  */
 export function useChanges<Data, Variables extends { after?: string | null | undefined }>(
@@ -16,26 +19,24 @@ export function useChanges<Data, Variables extends { after?: string | null | und
   variables: Omit<Variables, 'after'>,
   cursorOf: (data: Data) => string | undefined,
   onChange: () => void,
-  settleMilliseconds = SETTLE_MILLISECONDS,
 ): FollowState {
   const { socket } = useApi();
   const [state, setState] = useState<FollowState>('connecting');
-  const notify = useEffectEvent(onChange);
+  const notifySoon = useCollected(onChange, SETTLE_MILLISECONDS, SPACING_MILLISECONDS);
   const readCursor = useEffectEvent(cursorOf);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isFirst = true;
     const onData = (data: Data) => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        notify();
-      }, settleMilliseconds);
+      notifySoon();
       return readCursor(data);
     };
-    const stop = follow(socket, { document, variables, onData, onState: setState });
-    return () => {
-      clearTimeout(timer);
-      stop();
+    const onState = (next: FollowState) => {
+      setState(next);
+      // The subscription doesn't send changes made between the page's own query and now.
+      if (next === 'live' && isFirst) notifySoon();
+      isFirst &&= next !== 'live';
     };
-  }, [socket, document, variables, settleMilliseconds]);
+    return follow(socket, { document, variables, onData, onState });
+  }, [socket, document, variables, notifySoon]);
   return state;
 }

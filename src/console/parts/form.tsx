@@ -15,7 +15,7 @@ export function useServerErrors<Values>(
   }, [problem]);
 }
 
-/** The problem at the top of a form, unless all of it is shown next to the fields. */
+/** Shows the problem at the top of a form, unless the messages next to the fields already say everything. */
 export function FormProblem<Values>({
   form,
   problem,

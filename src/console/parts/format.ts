@@ -20,11 +20,17 @@ export function formatUsdShort(decimal: string | number): string {
   return `$${amount.toLocaleString(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: decimals })}`;
 }
 
+/** For files: `512 KB`, `1.2 GB`. */
+export function formatBytes(bytes: number): string {
+  const [divisor, unit] = bytes < 1e6 ? [1e3, 'KB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
+  return `${(bytes / divisor).toLocaleString(LOCALE, { maximumFractionDigits: unit === 'KB' ? 0 : 1 })} ${unit}`;
+}
+
 export function formatCount(count: number): string {
   return count.toLocaleString(LOCALE);
 }
 
-/** A share as a percentage. Shows 100% only if the share is complete. */
+/** Formats a share as a percentage. Never rounds up to 100%. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (part / whole) * 100;
@@ -32,9 +38,10 @@ export function formatShare(part: number, whole: number): string {
   return `${shown.toLocaleString(LOCALE, { maximumFractionDigits: shown > 99 ? 2 : 1 })}%`;
 }
 
+/** `62 ms`, `1.4 s`, with a nonbreaking space. */
 export function formatMilliseconds(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  return `${(milliseconds / 1000).toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)}\u00a0ms`;
+  return `${(milliseconds / 1000).toLocaleString(LOCALE, { maximumFractionDigits: 1 })}\u00a0s`;
 }
 
 /** A point in time, to the second, in the reader's time zone. */
@@ -48,6 +55,11 @@ export function formatTime(iso: string): string {
     second: '2-digit',
     hourCycle: 'h23',
   });
+}
+
+/** Text from the API, with its ISO times converted to the reader's time zone. */
+export function formatTimesIn(text: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatTime);
 }
 
 /** A day in the reader's time zone. */
@@ -91,15 +103,3 @@ export function formatAuditAction(name: string): string {
 export function formatEnum(name: string): string {
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
 }
-
-/** Every event type, in menu order. */
-export const EVENT_TYPES = [
-  'PAYMENT_SETTLED',
-  'PAYMENT_VERIFIED',
-  'PAYMENT_FAILED',
-  'CUSTOMER_FIRST_PAYMENT',
-  'CUSTOMER_MILESTONE',
-  'ENDPOINT_CREATED',
-  'ENDPOINT_PRICING_CHANGED',
-  'REVENUE_DAILY_SUMMARY',
-] as const;

@@ -1,7 +1,13 @@
 import type { CurrentProject } from './current-project.tsx';
 
 /** The URL that buyers call for an endpoint, with sample values for the placeholders in its path. */
-export function gatewayAddress({ id, gatewayHost }: CurrentProject, path: string): string {
-  const called = path.replace(/:[^/]+/g, '1').replace(/\*$/, 'x');
-  return gatewayHost ? `https://${gatewayHost}${called}` : `${window.location.origin}/gateway/${id}${called}`;
+export function gatewayAddress({ id, gatewayUrl }: CurrentProject, path: string): string {
+  return gatewayUrl === null ? window.location.origin + gatewayPath(id, path) : gatewayUrl + sample(path);
 }
+
+/** The endpoint's path on this server, with the same sample values. */
+export function gatewayPath(projectId: string, path: string): string {
+  return `/gateway/${projectId}${sample(path)}`;
+}
+
+const sample = (path: string) => path.replace(/:[^/]+/g, '1').replace(/\*$/, 'x');

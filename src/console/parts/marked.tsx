@@ -1,9 +1,9 @@
 import { Code } from '@mantine/core';
 
-/** Text in which backticks mark code. */
+/** Text with backticks around code. */
 export function Marked({ children }: { children: string }) {
   return children.split('`').map((part, index) => {
-    // The parts have no identity of their own and never move.
+    // The parts have no IDs and never move.
     const key = `${index}${part}`;
     return index % 2 === 1 ? <Code key={key}>{part}</Code> : part;
   });

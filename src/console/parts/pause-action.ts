@@ -5,5 +5,9 @@ export function pauseAction<Row extends { isPaused: boolean }>(
   row: Row,
   setPaused: (row: Row, isPaused: boolean) => void,
 ): RowAction {
-  return { label: row.isPaused ? 'Resume' : 'Pause', onClick: () => setPaused(row, !row.isPaused) };
+  return {
+    label: row.isPaused ? 'Resume' : 'Pause',
+    lowest: 'DEVELOPER',
+    onClick: () => setPaused(row, !row.isPaused),
+  };
 }

@@ -1,15 +1,13 @@
 import { SegmentedControl } from '@mantine/core';
 import { useMemo } from 'react';
+import { startOfPeriod } from './period-start.ts';
 
-const HOUR_MILLISECONDS = 3_600_000;
-const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS;
-
-/** The time ranges to choose from, with their charts' intervals. */
+/** The time ranges to choose from. `count` is the number of intervals in their charts, including the current one. */
 const PERIODS = {
-  '24h': { label: '24 hours', milliseconds: DAY_MILLISECONDS, interval: 'HOUR' },
-  '7d': { label: '7 days', milliseconds: 7 * DAY_MILLISECONDS, interval: 'HOUR' },
-  '30d': { label: '30 days', milliseconds: 30 * DAY_MILLISECONDS, interval: 'DAY' },
-  '12mo': { label: '12 months', milliseconds: 365 * DAY_MILLISECONDS, interval: 'MONTH' },
+  '24h': { label: '24 hours', interval: 'HOUR', count: 24 },
+  '7d': { label: '7 days', interval: 'DAY', count: 7 },
+  '30d': { label: '30 days', interval: 'DAY', count: 30 },
+  '12mo': { label: '12 months', interval: 'MONTH', count: 12 },
 } as const;
 
 export type PeriodName = keyof typeof PERIODS;
@@ -26,10 +24,13 @@ export function PeriodControl({ value, onChange }: { value: PeriodName; onChange
   );
 }
 
-/** The start of a period, fixed when the period is chosen. A moving start would trigger a new query on every render. */
+/**
+ * The start of a period, fixed when the period is chosen. A moving start would trigger a new query on every render. It
+ * is the start of an interval in UTC, so that charts and totals match.
+ */
 export function usePeriod(name: PeriodName) {
   return useMemo(() => {
-    const { milliseconds, interval } = PERIODS[name];
-    return { from: new Date(Date.now() - milliseconds).toISOString(), interval };
+    const { interval, count } = PERIODS[name];
+    return { from: startOfPeriod(interval, count, new Date()).toISOString(), interval };
   }, [name]);
 }

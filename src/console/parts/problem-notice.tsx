@@ -1,11 +1,15 @@
-import { Alert, Button, Code, Group, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Code, Group, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { adviceFor, type Problem } from '../api/problem.ts';
+import { use, useState } from 'react';
+import { ApiContext } from '../api/client.ts';
+import { adviceFor, docsSectionOf, type Problem } from '../api/problem.ts';
+import { docsUrl } from './docs-link.ts';
 
 /** What went wrong and what to do about it. */
 export function ProblemNotice(props: { problem: Problem; onRetry?: () => void }) {
   const { problem, onRetry } = props;
   const advice = adviceFor(problem);
+  const section = docsSectionOf(problem);
   return (
     <Alert role="alert" color="red" variant="light" icon={<IconAlertTriangle size={18} />} title={problem.message}>
       {advice && <Text size="sm">{advice}</Text>}
@@ -20,11 +24,38 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: () => void })
             Try again
           </Button>
         )}
+        {problem.code === 'RECENT_SIGN_IN_REQUIRED' && <SignInAgain />}
         <Text size="xs" c="dimmed">
           {problem.code}
           {problem.requestId && ` · ${problem.requestId}`}
         </Text>
+        {section && (
+          <Anchor size="xs" c="inherit" href={docsUrl('errors', section)} target="_blank" underline="always">
+            About this error
+          </Anchor>
+        )}
       </Group>
     </Alert>
+  );
+}
+
+function SignInAgain() {
+  const api = use(ApiContext);
+  const [state, setState] = useState<'ready' | 'busy' | 'done' | 'failed'>('ready');
+  async function signIn() {
+    setState('busy');
+    await api?.signInAgain().then(
+      () => setState('done'),
+      () => setState('failed'),
+    );
+  }
+  if (state === 'done') return <Text size="sm">You’ve signed in again. Now try the change again.</Text>;
+  return (
+    <>
+      <Button size="xs" variant="default" loading={state === 'busy'} onClick={() => void signIn()}>
+        Sign in again
+      </Button>
+      {state === 'failed' && <Text size="sm">Can’t reach the identity provider. Try again.</Text>}
+    </>
   );
 }

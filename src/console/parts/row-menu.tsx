@@ -1,16 +1,24 @@
 import { ActionIcon, Menu, Text } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
+import { type Role, useRoleObstacles } from './role.tsx';
 
 export type RowAction = {
   label: string;
   onClick(): void;
+  /** The lowest role that may perform the action. */
+  lowest: Role;
   isDangerous?: boolean;
-  /** Why the action is unavailable. */
+  /** Why the action is unavailable to everyone. */
   obstacle?: string | undefined;
 };
 
-/** A table row's actions. `name` identifies the row for screen readers. */
+/**
+ * A table row's actions. An action that the person's role doesn't allow is disabled and says why. `name` identifies the
+ * row for screen readers.
+ */
 export function RowMenu({ name, actions }: { name: string; actions: readonly RowAction[] }) {
+  const roleObstacle = useRoleObstacles();
+  const items = actions.map((action) => ({ ...action, obstacle: roleObstacle(action.lowest) ?? action.obstacle }));
   return (
     <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
       <Menu.Target>
@@ -19,7 +27,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {actions.map(({ label, onClick, isDangerous, obstacle }) => (
+        {items.map(({ label, onClick, isDangerous, obstacle }) => (
           <Menu.Item
             key={label}
             // Not `disabled`, because the reason must be reachable by keyboard, and Escape works only while focus is
@@ -27,7 +35,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
             {...(obstacle === undefined
               ? { onClick }
               : { 'aria-disabled': true, closeMenuOnClick: false, c: 'dimmed', style: { cursor: 'not-allowed' } })}
-            {...(isDangerous && { c: 'var(--mantine-color-error)' })}
+            {...(isDangerous && obstacle === undefined && { c: 'var(--mantine-color-error)' })}
           >
             {label}
             {obstacle && <Text size="xs">{obstacle}</Text>}

@@ -3,9 +3,7 @@ import { IconKey } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Command } from './command.tsx';
 
-/**
- * Shows a secret that can be seen only this once. It closes only after the user confirms that they stored the secret.
- */
+/** Shows a secret that can be seen only once. It closes only after the user confirms that they stored the secret. */
 export function SecretDialog(props: {
   secret: string | undefined;
   title: string;

@@ -38,11 +38,14 @@ export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>)
   };
   manager.events.addUserLoaded((user) => store.set(stateOf(user)));
   manager.events.addAccessTokenExpired(end);
+  const place = () => window.location.pathname + window.location.search;
   return {
     read: store.read,
     subscribe: store.subscribe,
     end,
-    redirect: () => manager.signinRedirect({ state: window.location.pathname + window.location.search }),
+    redirect: () => manager.signinRedirect({ state: place() }),
+    // Otherwise, the provider may return immediately with the old sign-in.
+    signInAgain: () => manager.signinRedirect({ state: place(), prompt: 'login' }),
     async signOut() {
       const { end_session_endpoint } = await manager.metadataService.getMetadata();
       if (end_session_endpoint) return manager.signoutRedirect();

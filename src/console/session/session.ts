@@ -9,6 +9,9 @@ export type Session = {
   subscribe(listener: () => void): () => void;
   /** Called when the server rejects the credential. The URL doesn't change, so users return to this page on sign-in. */
   end(): void;
+  /** Signs the user in again, for changes that require a recent sign-in. This may redirect them to the identity
+   * provider, which returns them to this page. */
+  signInAgain(): Promise<void>;
   signOut(): Promise<void>;
 };
 
@@ -31,12 +34,17 @@ export function createSessionStore(initial: SessionState) {
 
 /** A token's `sub`, for display only. The server verifies the token. */
 export function subjectOf(token: string): string {
+  const { sub } = claimsOf(token);
+  return typeof sub === 'string' ? sub : 'Signed in';
+}
+
+/** A token's claims, unverified. Empty if it isn't a JSON Web Token. */
+export function claimsOf(token: string): Record<string, unknown> {
   try {
     const payload = token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/');
     const bytes = Uint8Array.from(atob(payload), (character) => character.codePointAt(0)!);
-    const { sub } = JSON.parse(new TextDecoder().decode(bytes)) as { sub?: unknown };
-    return typeof sub === 'string' ? sub : 'Signed in';
+    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
   } catch {
-    return 'Signed in';
+    return {};
   }
 }

@@ -4,7 +4,7 @@ export type SignIn =
   | { kind: 'development' }
   | { kind: 'token' };
 
-export type Settings = { version: string; signIn: SignIn };
+export type Settings = { version: string; signIn: SignIn; hasTestPayments: boolean; hasExplorer: boolean };
 
 export async function loadSettings(): Promise<Settings> {
   const response = await fetch('/console/config.json');

@@ -4,8 +4,15 @@ const KEY = 'tollgate.token';
 
 export type TokenSession = Session & { accept(token: string): void };
 
-/** A session with a token that the dev issuer created or the user pasted. The token is kept in this tab. */
-export function createTokenSession(storage: Storage = sessionStorage): TokenSession {
+/**
+ * A session with a token that the dev issuer created or the user pasted. The token is kept in this tab.
+ *
+ * @param renew gets a new token for the same user. Without it, users have to sign in again to get a new token.
+ */
+export function createTokenSession(
+  options: { storage?: Storage; renew?: ((token: string) => Promise<string>) | undefined } = {},
+): TokenSession {
+  const { storage = sessionStorage, renew } = options;
   const kept = storage.getItem(KEY);
   const store = createSessionStore(
     kept ? { status: 'signedIn', token: kept, subject: subjectOf(kept) } : { status: 'signedOut', hasEnded: false },
@@ -14,14 +21,20 @@ export function createTokenSession(storage: Storage = sessionStorage): TokenSess
     storage.removeItem(KEY);
     store.set({ status: 'signedOut', hasEnded });
   };
+  const accept = (token: string) => {
+    storage.setItem(KEY, token);
+    store.set({ status: 'signedIn', token, subject: subjectOf(token) });
+  };
   return {
     read: store.read,
     subscribe: store.subscribe,
-    accept(token) {
-      storage.setItem(KEY, token);
-      store.set({ status: 'signedIn', token, subject: subjectOf(token) });
-    },
+    accept,
     end: () => leave(true),
+    async signInAgain() {
+      const state = store.read();
+      if (renew && state.status === 'signedIn') accept(await renew(state.token));
+      else leave(true);
+    },
     signOut: async () => leave(false),
   };
 }

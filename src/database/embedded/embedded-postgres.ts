@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { binariesPackage } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';
 import { choosePlace, type Place } from './place.ts';
 import { clearRemains, livePostmaster } from './process.ts';
@@ -14,12 +15,12 @@ export type EmbeddedPostgres = {
   url: string;
   /** The database's directory. */
   dataDir: string;
-  /** Stops using the server. The last process to do so shuts it down and waits for it. */
+  /** Stops using the server. The last process to do so shuts it down and waits for it to exit. */
   stop(): Promise<void>;
 };
 
 export type EmbeddedPostgresOptions = {
-  /** The database is in its `postgres/` subdirectory, or linked from there. */
+  /** The data directory. The database is in its `postgres/` subdirectory or linked from it. */
   dataDir: string;
   log: Logger;
   /** Preferred port. Defaults to the port used last time. If it is in use, another one is chosen. */
@@ -54,11 +55,8 @@ const MAX_LOG_BYTES = 10_000_000;
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
-  if (process.platform === 'win32') {
-    throw new Error(
-      'The embedded PostgreSQL server runs only on Linux and macOS. Set DATABASE_URL to a PostgreSQL server.',
-    );
-  }
+  // This comes first, because the rest requires a POSIX system.
+  binariesPackage(process.platform, process.arch);
   const place = await choosePlace(dataDir);
   const database = await ensureCluster(place);
   const password = await readFile(join(database, 'password'), 'utf8');

@@ -20,9 +20,9 @@ export type Place = {
 const SHARED_DIRECTORIES = ['/var/lib/tollgate', '/var/tmp/tollgate'];
 
 /**
- * Decides where the database for `dataDir` is stored: in `dataDir/postgres` or, if this process is root and
- * PostgreSQL's account can't enter `dataDir`, in another directory that `dataDir/postgres` links to. If the data
- * directory is deleted, a new one doesn't find the old database.
+ * Chooses where to store the database for `dataDir`: in `dataDir/postgres` or, if this process is root and PostgreSQL's
+ * account can't enter `dataDir`, in another directory that `dataDir/postgres` links to. If you delete the data
+ * directory, a new one doesn't use the old database.
  */
 export async function choosePlace(dataDir: string): Promise<Place> {
   await mkdir(dataDir, { recursive: true });
@@ -45,7 +45,9 @@ export async function choosePlace(dataDir: string): Promise<Place> {
   };
 }
 
-/** The account that owns existing files, because another user, or root with another account, may have created them. */
+/**
+ * Uses the account that owns existing files, because another user, or root with another account, may have created them.
+ */
 async function accountFor(owner: Account | undefined): Promise<Account> {
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return unprivilegedAccount();
@@ -88,7 +90,7 @@ async function sharedDirectory(account: Account): Promise<string> {
   const either = new Intl.ListFormat('en', { type: 'disjunction' });
   throw new Error(
     `PostgreSQL cannot run as root, and no other account can access ${either.format(['the data directory', ...SHARED_DIRECTORIES])}. ` +
-      'Start as a normal user, choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server.',
+      'Start as a normal user, choose another DATA_DIR, or set DATABASE_URL to the URL of a PostgreSQL server.',
   );
 }
 

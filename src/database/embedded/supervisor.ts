@@ -15,8 +15,8 @@ import { isAlive } from './process.ts';
  * shows whether the shell is running.
  *
  * The shell restarts a server killed by a signal (for example, by the kernel's out-of-memory killer). It doesn't
- * restart a server that exited, except after such a crash, when children of the old server may keep the directory busy
- * for a few seconds.
+ * restart a server that exited, except after a crash, when children of the old server may keep the directory busy for a
+ * few seconds.
  */
 const SUPERVISOR = `
 trap '' HUP INT TERM
@@ -26,7 +26,7 @@ shift 2
 exec 3<&0 </dev/null >>"$home/postgres.log" 2>&1
 
 watch() {
-  # Two shells may have started at once. The one whose server holds the directory goes on; the other must not read a line.
+  # Two shells may have started at the same time. The one whose server holds the directory continues; the other must not read a line.
   until read -r server <"$lock" && [ "$server" = "$1" ]; do kill -0 $$ || exit; sleep 0.02; done
   while read -r user <&3; do : >"$home/users/$user"; done
   exec 3<&-

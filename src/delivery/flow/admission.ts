@@ -8,23 +8,23 @@ import { createDestinationRoom, type PacedRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
 import { createJobSlots, paceOfJob } from './job-slots.ts';
 import { createPacing } from './pacing.ts';
-import { createShares, type Room } from './shares.ts';
+import { createShares, type OriginRoom, type Room } from './shares.ts';
 import { createThrottles } from './throttles.ts';
 
 /**
- * Whether a job may be sent now. A job with a verdict is recorded instead of being sent. `closed` means that this
- * process is stopping.
+ * Whether a job may be sent now: `go`, or a verdict to record instead of sending it. `closed` means that this process
+ * is stopping.
  */
 export type Admission = 'go' | 'closed' | Verdict;
 
-/** How much may be claimed now; see `ClaimRequest`. */
+/** How many deliveries can be claimed now; see `ClaimRequest`. */
 export type ClaimRoom = {
   limit: number;
   retryLimit: number;
   room: ReadonlyMap<string, number>;
   defaultRoom: number;
   accountRoom: Room;
-  originRoom: Room;
+  originRoom: OriginRoom;
 };
 
 export type AdmissionOptions = {
@@ -40,16 +40,17 @@ export type AdmissionOptions = {
   };
   /** The number of deliveries that this process holds. */
   slotsInUse: () => number;
-  /** Wakes the claim loop when a destination may get more. */
+  /** Wakes the claim loop when a destination may get more deliveries. */
   signal: { notifyIn(milliseconds: number): void };
-  /** Tells all processes that a destination whose requests must not overlap is free. */
+  /** Notifies all processes that a destination whose requests must not overlap is free. */
   onTurnEnded: () => void;
 };
 
 /**
  * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
  * for the destination, its account, and its origin. Each job then needs a closed circuit and its turn at the gate. If
- * the destination has a rate limit, the job then needs a slot, which comes last so that nothing holds it up after that.
+ * the destination has a rate limit, the job also needs a slot. The slot comes last, so that nothing delays the request
+ * after that.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnded }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
@@ -67,7 +68,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
 
   const freeSlots = () => maxInFlight - slotsInUse();
 
-  /** A job that needs a slot doesn't wait at the gate, so its destination has room only if the gate does. */
+  /** Jobs that need a slot don't wait at the gate, so no more of them may be claimed than the gate can let through. */
   function pacedRoom(): Map<string, PacedRoom> {
     const room = [...pacing.slots()].map(([id, { requests, deliveriesPerRequest }]) => {
       return [id, { requests: Math.min(requests, gate.room(id)), deliveriesPerRequest }] as const;
@@ -76,7 +77,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   }
 
   /**
-   * The maximum number of deliveries that one request may carry now. A claim may take this many, to fill the request.
+   * The maximum number of deliveries that one request may carry now. A claim may take this many to fill the request.
    */
   function largestBatch(): number {
     const open = [...pacedRoom().values()].filter(({ requests }) => requests > 0);
@@ -132,7 +133,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     return refusalOf(job) ?? 'go';
   }
 
-  /** Why a job can't be sent now, which may change while it waits. */
+  /** The reason why a job can't be sent now. This may change while the job waits. */
   function refusalOf(job: Job): Verdict | undefined {
     if (job.verdict) return job.verdict;
     if (isBroken(job)) return circuitOpen(job);
@@ -160,7 +161,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
     const destination = destinationOf(job);
     free(job.deliveries);
-    // Without outcomes, it isn't known whether a request was sent.
+    // A job without outcomes was abandoned, so its request may have been sent.
     const isUnsent = outcomes.length > 0 && outcomes.every(({ attempts }) => attempts.length === 0);
     void slots.leave(job, isUnsent);
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
@@ -170,13 +171,13 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
       circuits.onHealthy(destination);
       throttles.onHealthy(destination);
     }
-    for (const { health } of outcomes) if (health?.kind === 'limited') limit(destination, health.afterSeconds);
+    for (const { health } of outcomes) if (health?.kind === 'limited') limit(job.deliveries[0]!, health.afterSeconds);
     if (effects.has('failing') && !effects.has('healthy')) circuits.onFailure(destination);
     gate.leave(job);
   }
 
-  function limit(destination: string, afterSeconds: number): void {
-    throttles.onLimited(destination, afterSeconds);
+  function limit({ destination, account }: ClaimedDelivery, afterSeconds: number): void {
+    throttles.onLimited({ destination, account }, afterSeconds);
     signal.notifyIn(afterSeconds * 1000);
   }
 
@@ -209,7 +210,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     /** Returns a disabled or paused destination's waiting jobs to the queue. */
     putBackWaiting,
 
-    /** Ends the wait of all jobs. Returns their deliveries, which are no longer counted. */
+    /** Stops all jobs from waiting. Returns their deliveries, which are no longer counted. */
     close(): ClaimedDelivery[] {
       slots.close();
       const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
@@ -217,11 +218,11 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
       return deliveries;
     },
 
-    /** Learns what other processes have changed for destinations that have no free slot. */
+    /** Reads changes that other processes made to destinations that have no free slot. */
     refresh: pacing.refresh,
-    /** Call this when this process stops. */
+    /** Call this when this process is stopping. */
     endTurns: pacing.endTurns,
-    /** Seconds until the first of these destinations has a free slot again. */
+    /** Seconds until the first of the given destinations has a free slot again. */
     reopensInSeconds: pacing.reopensInSeconds,
     brokenCount: circuits.brokenCount,
     /** How many more seconds a destination's circuit stays open; 0 when it is closed. */

@@ -5,18 +5,18 @@ const MAX_OPEN_SECONDS = 60;
 /** Manual deliveries are sent even while the circuit is open, up to this many at once. */
 const MANUAL_SLOTS = 4;
 const MAX_REMEMBERED = 5_000;
-/** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
+/** A destination without deliveries for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;
 
 type Circuit = { failures: number; openSeconds: number; openUntil: number };
 
 /**
  * A circuit breaker per destination. It opens after several failures in a row. While it is open, deliveries stay in the
- * queue and cost nothing. After that, it is half open and lets one delivery through. A success closes it; a failure
- * opens it for twice as long, up to a minute. Each process has its own breaker and shares its state through the
- * destination's `circuitOpenUntil`.
+ * queue and cost nothing. Then it becomes half open and lets one delivery through. A success closes it; a failure opens
+ * it for twice as long, up to a minute. Each process has its own breaker and shares its state through the destination's
+ * `circuitOpenUntil`.
  *
- * @param now milliseconds of a monotonic clock.
+ * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createCircuits(now: () => number = () => performance.now()) {
   const circuits = new Map<string, Circuit>();

@@ -6,9 +6,9 @@ type Claimed = Pick<ClaimedDelivery, 'destination' | 'attemptCount'>;
 export type DestinationLimits = {
   /** This worker's slots. */
   maxInFlight: number;
-  /** The number of deliveries that each destination may always have in flight. */
+  /** The guaranteed number of deliveries in flight for each destination. */
   perDestination: number;
-  /** The maximum number of deliveries that one destination may have in flight. */
+  /** The maximum number of deliveries in flight for one destination. */
   maxPerDestination: number;
 };
 
@@ -24,10 +24,10 @@ const FIRST_ATTEMPTS_SHARE = 1 / 4;
 /**
  * Shares the worker's slots among destinations. Each may always have `perDestination` deliveries in flight. While few
  * other destinations are busy, it may have more: an equal share of all slots, with one share left free for a newcomer.
- * If several limits apply, the lowest counts.
+ * If there are several limits, the lowest one applies.
  *
  * @param restrictions the maximum number of deliveries that each destination may have in flight because of open
- * circuits or throttling.
+ *   circuits or throttling.
  * @param paces how many more requests each destination may get under its rate limit, in addition to those in flight. A
  *   request that carries many deliveries may exceed the destination's share, but no other limits.
  */
@@ -48,7 +48,7 @@ export function createDestinationRoom(
       return Math.min(Math.max(perDestination, equal), maxPerDestination);
     },
 
-    /** How many more deliveries each destination may have. Destinations that may use their whole share are omitted. */
+    /** How many more deliveries each destination can have. Destinations that can use their entire share are omitted. */
     room(): Map<string, number> {
       const share = this.share();
       const most = new Map<string, number>();
@@ -67,7 +67,7 @@ export function createDestinationRoom(
       return room;
     },
 
-    /** How many more retries may be taken. */
+    /** How many more retries can be claimed. */
     retryRoom: (): number => Math.max(maxRetries - retriesInFlight, 0),
 
     take({ destination, attemptCount }: Claimed): void {

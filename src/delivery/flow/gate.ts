@@ -42,7 +42,8 @@ export function createGate(most: number) {
       return promise;
     },
 
-    /** Call this when a job's request has ended so the next one can start. Does nothing for a job that isn't inside. */
+    /** Call this when a job's request has ended so the next one can start. Does nothing for a job that hasn't been let
+     * through. */
     leave(job: Job): void {
       if (!inside.delete(job)) return;
       const { destination } = job.deliveries[0]!;
@@ -59,7 +60,7 @@ export function createGate(most: number) {
       else counts.delete(destination);
     },
 
-    /** Ends the wait of all jobs, or of one destination's jobs, and returns those jobs. */
+    /** Stops all jobs from waiting, or only one destination's jobs, and returns the jobs that were waiting. */
     clear(turn: Exclude<Turn, 'go'>, destination?: string): Job[] {
       const cleared = destination === undefined ? [...waiting.values()].flat() : (waiting.get(destination) ?? []);
       if (destination === undefined) waiting.clear();

@@ -6,7 +6,7 @@ import type { Queryable } from '../../database/client.ts';
  * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */
 
-/** A delivery holds up a later one with the same key as long as it is unfinished and hasn't failed too many times. */
+/** While a delivery is unfinished and hasn't failed too many times, it holds up later ones with the same key. */
 const isBefore = (earlier: string, later: string) => `
   ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
   AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
@@ -15,12 +15,12 @@ const isBefore = (earlier: string, later: string) => `
   )`;
 
 /**
- * Set aside until its turn comes, unlike a delivery that is held for a paused webhook. The index "Delivery_waiting"
- * uses the same condition.
+ * The delivery is set aside until its turn comes, unlike one that is held for a paused webhook. The index
+ * "Delivery_waiting" uses the same condition.
  */
 const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'`;
 
-/** The columns that a claim needs from the deliveries it is about to take. */
+/** The columns that a claim needs from the deliveries that it is about to take. */
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
@@ -51,8 +51,8 @@ export type OrderingKey = { webhookId: string; key: string };
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
   const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
-  // If two deliveries finish at once after a manual resend, each would see the other as unfinished. The lock makes the
-  // second transaction check after the first has committed.
+  // If two deliveries finish at the same time after a manual resend, each would see the other as unfinished. The lock
+  // makes the second transaction check after the first has committed.
   await db.query({
     name: 'delivery_lock_keys',
     text: `SELECT pg_advisory_xact_lock(hash) FROM (
@@ -78,29 +78,29 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
 const RELEASE_BATCH_SIZE = 10_000;
 
 /**
- * Makes all deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held
- * deliveries stay held. Publish `topics.deliveriesDue` afterward.
+ * Makes deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held deliveries
+ * stay held. Handles one batch; the rest keep their turn. Publish `topics.deliveriesDue` afterward.
  *
  * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
  */
 export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
-  const batch = `UPDATE "Delivery" SET
-      "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
-      "reason" = CASE WHEN ${IS_ASIDE} THEN NULL ELSE "reason" END,
-      "nextAttemptAt" = CASE WHEN ${IS_ASIDE} THEN now() ELSE "nextAttemptAt" END, "updatedAt" = now()
-    WHERE "id" = ANY(ARRAY(
-      SELECT "id" FROM "Delivery"
-      WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
-        AND (NOT $2 OR ${IS_ASIDE})
-      LIMIT ${RELEASE_BATCH_SIZE}
-    ))`;
-  for (let released = RELEASE_BATCH_SIZE; released === RELEASE_BATCH_SIZE; ) {
-    released = (await db.query(batch, [webhookId, isOrdered])).rowCount ?? 0;
-  }
+  await db.query(
+    `UPDATE "Delivery" SET
+       "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
+       "reason" = CASE WHEN ${IS_ASIDE} THEN NULL ELSE "reason" END,
+       "nextAttemptAt" = CASE WHEN ${IS_ASIDE} THEN now() ELSE "nextAttemptAt" END, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT "id" FROM "Delivery"
+       WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
+         AND (NOT $2 OR ${IS_ASIDE})
+       LIMIT ${RELEASE_BATCH_SIZE}
+     ))`,
+    [webhookId, isOrdered],
+  );
 }
 
 /**
- * Makes deliveries that have waited for a long time due again, in case one was never released. The next claim rechecks
+ * Marks deliveries that have waited for a long time as due, in case one was never released. The next claim rechecks
  * them.
  */
 export async function recheckWaiting(db: Queryable): Promise<number> {

@@ -3,7 +3,7 @@ import { longestSecondsOf } from '../send/send-connector.ts';
 
 /** How fast deliveries to a destination may start. */
 export type Pace = {
-  /** Requests per second in the long run, which may be a fraction. */
+  /** The sustained rate in requests per second. Can be a fraction. */
   perSecond: number;
   /** How many requests may start at once after a pause. */
   burst: number;
@@ -11,7 +11,7 @@ export type Pace = {
   deliveriesPerRequest: number;
   /** The maximum duration of a request, if requests must not overlap. Null if they may overlap. */
   turnSeconds: number | null;
-  /** The destination's own limit when this was determined. */
+  /** The destination's own limit at the time the pace was calculated. */
   maxPerSecond: number | null;
 };
 
@@ -41,7 +41,9 @@ export function paceOf(
   return maxPerSecond === null ? null : { perSecond: maxPerSecond, burst: 1, ...how };
 }
 
-/** The fastest pace with that burst at which no more than `count` requests arrive in any `perSeconds` seconds. */
+/**
+ * The fastest pace, with the given burst, at which no more than `count` requests arrive in any `perSeconds` seconds.
+ */
 function withinLimit({ count, perSeconds, burst = 1, requestsPerDelivery = 1 }: VendorLimit) {
   const deliveries = Math.floor(count / requestsPerDelivery);
   return { perSecond: (deliveries - burst + 1) / (perSeconds + ARRIVAL_SPREAD_SECONDS), burst };

@@ -7,7 +7,7 @@ import { createTurns } from './turns.ts';
 /** How far ahead a process reserves slots. */
 const HORIZON_SECONDS = 0.25;
 const MAX_REMEMBERED = 5_000;
-/** A destination that gets nothing for this long is forgotten, because it may have been deleted. */
+/** A destination without deliveries for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;
 
 /**
@@ -20,9 +20,9 @@ type StoredSlot = { id: string; maxPerSecond: number | null; lastSlot: number | 
 
 /**
  * Enforces the pace of each destination. Each request has its own slot, and the database hands out the slots (GCRA), so
- * all processes together keep to the pace. The time of the last slot is stored, and the next one is an interval later,
- * so a new pace applies immediately. If a destination's requests must not overlap, a request with a slot also has the
- * destination's turn until it ends.
+ * all processes together stay within the pace. The time of the last slot is stored, and the next one is an interval
+ * later, so a new pace applies immediately. If a destination's requests must not overlap, a request with a slot also
+ * holds the destination's turn until it ends.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const limits = new Map<string, Limit>();
@@ -50,8 +50,8 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /**
      * Reserves slots for up to `count` requests.
      *
-     * @returns the number of seconds until each slot, which is always small. Put back the requests that didn't get a
-     *   slot.
+     * @returns the number of seconds until each slot, which is always small. Requests that didn't get a slot go back to
+     * the queue.
      */
     async reserve(id: string, pace: Pace, count: number): Promise<number[]> {
       if (limits.size >= MAX_REMEMBERED && !limits.has(id)) limits.clear();
@@ -78,7 +78,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
         const limit = limits.get(id);
         if (limit) learn(id, { lastSlotAt: limit.lastSlotAt - intervalOf(pace) * 1000 });
       } catch (error) {
-        log.debug({ err: error, destination: id }, "couldn't give back a slot");
+        log.debug({ err: error, destination: id }, "couldn't return a slot");
       }
     },
 
@@ -87,23 +87,27 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
       try {
         await turns.end(id);
       } catch (error) {
-        log.warn({ err: error, destination: id }, "couldn't end a destination's turn; it will end by itself");
+        log.warn({ err: error, destination: id }, "couldn't release a turn at a destination; it will expire");
       }
       learn(id, { turnEndsAt: 0 });
     },
 
     /** Ends all of this process's turns when it stops. */
     endTurns: () =>
-      turns.endAll().catch((error) => log.warn({ err: error }, "couldn't end turns; they will end by themselves")),
+      turns
+        .endAll()
+        .catch((error) =>
+          log.warn({ err: error }, "couldn't release this process's turns at its destinations; they will expire"),
+        ),
 
-    /** Learns what other processes have changed for the destinations that have no free slot. */
+    /** Reads changes that other processes made to destinations that have no free slot. */
     async refresh(): Promise<void> {
       const closed = new Map([...limits].filter(([id]) => closedSeconds(id) > 0));
       if (closed.size === 0) return;
       try {
         const now = performance.now();
         for (const stored of await read([...closed.keys()])) {
-          // If slots were reserved in the meantime, what was read is out of date.
+          // If slots were reserved in the meantime, the result is out of date.
           if (limits.get(stored.id) === closed.get(stored.id)) update(closed.get(stored.id)!, stored, now);
         }
       } catch (error) {
@@ -128,7 +132,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     return pace.turnSeconds === null ? slots : Math.min(slots, 1);
   }
 
-  /** For how many more seconds a destination has no free slot, as far as this process knows. */
+  /** How many seconds until a destination has a free slot, as far as this process knows. */
   function closedSeconds(id: string): number {
     const limit = limits.get(id);
     if (!limit) return 0;
@@ -142,7 +146,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     if (limit) limits.set(id, { ...limit, ...known });
   }
 
-  /** Asks for slots. If there are none, learns when there will be. */
+  /** Requests slots. If none are free, finds out when the next one will be. */
   async function ask(id: string, pace: Pace, count: number): Promise<number[]> {
     const interval = intervalOf(pace);
     const wanted = Math.min(count, Math.max(freeSlots(id, pace), 1));

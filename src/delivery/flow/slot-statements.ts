@@ -1,7 +1,7 @@
 /**
- * The statements that share slots and turns among processes. Both are rows of the rate limiter's table. Losing a row in
- * a database crash does no harm, so commits don't have to reach the disk. A row is locked while it is checked, so
- * nothing is given out twice, no matter how many processes ask at once.
+ * The statements that share slots and turns among processes. Slots and turns are rows in the rate limiter's table.
+ * Losing a row in a database crash is harmless, so commits don't have to reach the disk. A row is locked while it is
+ * checked, so no slot or turn is handed out twice, no matter how many processes ask at the same time.
  */
 
 const WITHOUT_WAITING = `set_config('synchronous_commit', 'off', true)`;
@@ -42,7 +42,7 @@ export const READ_SLOTS = `
   LEFT JOIN "RateLimit" slot ON slot."key" = asked.slot
   LEFT JOIN "RateLimit" turn ON turn."key" = asked.turn`;
 
-/** Takes a turn unless a process has it. Parameters: $1 the key, and $2 the turn's longest duration in seconds. */
+/** Claims the turn unless another process holds it. $1 is the key, and $2 is the turn's maximum duration in seconds. */
 export const TAKE_TURN = `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT $1, now() + make_interval(secs => $2) FROM ${WITHOUT_WAITING}
@@ -50,7 +50,7 @@ export const TAKE_TURN = `
   RETURNING "arrivesAt"::text AS "endsAt"`;
 
 /**
- * Ends a turn. Parameters: $1 the key, and $2 when the turn would have ended by itself, in case another process already
- * has the next one.
+ * Ends a turn. Parameters: $1 the key, and $2 when the turn would have expired, in case another process already has the
+ * next one.
  */
 export const END_TURN = `DELETE FROM "RateLimit" WHERE "key" = $1 AND "arrivesAt" = $2::timestamptz`;

@@ -2,11 +2,11 @@ import type { Queryable } from '../../database/client.ts';
 import { END_TURN, TAKE_TURN, turnKeyOf } from './slot-statements.ts';
 
 /**
- * Lets the requests to a destination run one at a time, across all processes. The turn of a process that was killed
- * ends by itself. A process that was suspended for too long can't end another process's turn.
+ * Ensures that the requests to a destination run one at a time, across all processes. If a process is killed, its turn
+ * expires. A process that was suspended for too long can't end another process's turn.
  */
 export function createTurns(db: Queryable) {
-  /** When this process's turns end by themselves, by the database's clock. */
+  /** When this process's turns expire, by the database's clock. */
   const held = new Map<string, string>();
 
   async function end(id: string): Promise<void> {
@@ -17,7 +17,7 @@ export function createTurns(db: Queryable) {
 
   return {
     /**
-     * Takes the destination's turn, unless any process has it.
+     * Takes the destination's turn, unless a process already has it.
      *
      * @param seconds the maximum duration of the request.
      */

@@ -13,7 +13,7 @@ export type ClaimedDelivery = {
   retryStep: number;
   /** Proves that the lease is still ours, because every claim gets a new token. */
   leaseToken: number;
-  /** The `traceparent` of what caused the event, if it was traced. */
+  /** The `traceparent` of the request that caused the event, if it was traced. */
   traceContext: string | null;
   /** A webhook's deliveries that share this key are sent one after the other. Null when order doesn't matter. */
   orderingKey: string | null;
@@ -25,8 +25,8 @@ export type ClaimedDelivery = {
   destination: string;
   /** The ID of the user who owns the project. */
   account: string;
-  /** The destination's scheme, host, and port, or its ID if these aren't known before a request is built. */
-  origin: string;
+  /** The destination's scheme, host, and port. Null if these aren't known before a request is built. */
+  origin: string | null;
   /** The destination's own rate limit in requests per second, which may be a fraction. */
   maxPerSecond: number | null;
   /** How many more seconds the destination's stored circuit stays open; 0 or less when it is closed. */
@@ -60,7 +60,7 @@ export type ClaimedWebhook = {
   /** Null for the default. */
   timeoutSeconds: number | null;
   retrySchedule: RetrySchedule;
-  /** The webhook's own headers and authentication. Null if it has none. */
+  /** The webhook's custom headers and authentication. Null if it has none. */
   secretCredentials: string | null;
   /** Encrypted, like all secrets here. */
   secret: string;
@@ -88,14 +88,19 @@ export type AttemptRecord = {
   errorClass: string | null;
   errorMessage: string | null;
   responseBody: string | null;
-  /** What was sent and received; left out when nothing could be sent. */
+  /** Whether the request and the response aren't stored, because the account has used up its limit for the day. */
+  isContentOmitted?: boolean;
+  /** The request and the response. Omitted if nothing could be sent. */
   exchange?: RecordedExchange;
 };
 
+export type RecordedRequest = { method: string; url: string; headers: Record<string, string> };
+
 /** A request and its response's headers as they are stored, with secrets masked. */
-export type RecordedExchange = {
+type RecordedExchange = {
   phases: Phases;
-  request: { method: string; url: string; headers: Record<string, string> };
+  /** Null if it isn't stored. */
+  request: RecordedRequest | null;
   /** Null when there was no response. */
   responseHeaders: Record<string, string> | null;
 };
@@ -109,8 +114,8 @@ export type Verdict =
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /**
-   * Not sent now, but not a failure. A `wait` is due after `afterSeconds`, and a `hold` once the destination is resumed. A
-   * `park` stays due and waits for its destination to have room.
+   * The delivery isn't sent now, but it hasn't failed. A `wait` is due after `afterSeconds`, and a `hold` once the
+   * destination is resumed. A `park` stays due and waits for its destination to have room.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'park'; reason: string }

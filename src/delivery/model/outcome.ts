@@ -4,12 +4,14 @@ import type { AttemptRecord, ClaimedDelivery } from './claimed-delivery.ts';
 export type HealthEffect =
   | { kind: 'healthy' }
   | { kind: 'failing' }
-  /** The destination asked for fewer requests (429). It isn't failing, but it gets nothing for `afterSeconds`. */
+  /**
+   * The destination is rate limiting requests (429). It isn't failing, but nothing is sent to it for `afterSeconds`.
+   */
   | { kind: 'limited'; afterSeconds: number }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };
 
-/** A delivery's next status, and what else is recorded with it. */
+/** A delivery's next status, and everything recorded with it. */
 export type DeliveryOutcome = {
   delivery: ClaimedDelivery;
   status: 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED';

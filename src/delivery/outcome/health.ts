@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
+import { mayChangeWaiting } from '../queue/bulk-changes.ts';
 import { changeWaiting, DESTINATIONS, type DestinationKind } from '../queue/held.ts';
 import { RETRY_SCHEDULE_SECONDS } from '../send/retry-policy.ts';
 import { disableLastingFailure, FAILING_LIMIT_SECONDS } from './lasting-failure.ts';
@@ -10,8 +11,9 @@ import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from './probe-schedule.ts';
 import type { PausedConnector } from './rejections.ts';
 
 /**
- * The table and columns for each kind of destination. `address` and `credentials` show whether the destination's address or
- * credentials have changed since a delivery was sent. `recovered` is what else changes when a run of failures ends.
+ * The table and columns for each kind of destination. `address` and `credentials` show whether the destination's
+ * address or credentials have changed since a delivery was sent. `recovered` lists other changes to make when a run of
+ * failures ends.
  */
 const KINDS = {
   webhook: { ...DESTINATIONS.webhook, address: '"url"', credentials: '"secretCredentials"', recovered: '' },
@@ -29,7 +31,7 @@ export type HealthOptions = {
   /** Whether connectors of a type can check their credentials without sending anything. */
   canProbe?: (type: string) => boolean;
   failingLimitSeconds?: number;
-  /** After how many retries a delivery is given up. */
+  /** The number of retries after which a delivery has failed. */
   retriesOf?: (delivery: ClaimedDelivery) => number;
   /** How many more seconds a destination's circuit stays open; 0 when it is closed. */
   circuitOpenSeconds?: (id: string) => number;
@@ -49,7 +51,7 @@ export function createHealth({
 }: HealthOptions) {
   // Destinations that this process has marked as failing. Deliveries that were claimed earlier don't reflect that.
   const marked = new Set<string>();
-  // One change at a time, so that enough connections are left for claims and results.
+  // Makes one change at a time so that enough connections are left for claims and results.
   let changes: Promise<void> = Promise.resolve();
 
   /** Applies a batch of outcomes. Safe to retry. */
@@ -72,7 +74,8 @@ export function createHealth({
     const healthy = groups.filter((group) => has(group, 'healthy'));
     await clearFailing(kind, healthy.filter((group) => wasFailing(group) || marked.has(idOf(group))).map(idOf));
     const failing = groups.filter((group) => has(group, 'failing') && !has(group, 'healthy'));
-    // Destinations that this process has already marked are included: their failures may have been cleared manually.
+    // Destinations that this process has already marked are marked again, because someone may have cleared their
+    // failures in the meantime.
     await markFailing(kind, failing.filter((group) => !wasFailing(group)).map(idOf));
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
@@ -136,18 +139,17 @@ export function createHealth({
   function onDisabled(kind: DestinationKind, id: string, projectId: string, reason: string): void {
     marked.delete(id);
     log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} disabled`);
-    changeAllWaiting(kind, id, 'skip');
+    changeLater(kind, id, async () => {
+      while (await changeWaiting(db, kind, id, 'skip'));
+    });
   }
 
   /**
-   * Holds or skips the deliveries that are waiting for a destination. Results don't wait for this. Nothing is lost if it
-   * fails, because each delivery is checked again when it is claimed.
+   * Changes the deliveries that are waiting for a destination. Results don't wait for this. Nothing is lost if it fails,
+   * because each delivery is checked again when it is claimed.
    */
-  function changeAllWaiting(kind: DestinationKind, id: string, change: 'hold' | 'skip'): void {
-    const changeAll = async () => {
-      while (await changeWaiting(db, kind, id, change));
-    };
-    changes = changes.then(changeAll).catch((error) => {
+  function changeLater(kind: DestinationKind, id: string, change: () => Promise<void>): void {
+    changes = changes.then(change).catch((error) => {
       log.warn(
         { err: error, [`${kind}Id`]: id },
         "couldn't update waiting deliveries; they will be updated when they are claimed",
@@ -171,10 +173,12 @@ export function createHealth({
     if (rowCount === 1) onPaused(kind, { id: destination, projectId, reason });
   }
 
-  /** Holds the deliveries that are waiting for a paused destination. */
+  /** Holds deliveries that are waiting for a paused destination, but only one batch, because pauses can be repeated. */
   function onPaused(kind: DestinationKind, { id, projectId, reason }: PausedConnector): void {
     log.warn({ [`${kind}Id`]: id, projectId, reason }, `${kind} paused`);
-    changeAllWaiting(kind, id, 'hold');
+    changeLater(kind, id, async () => {
+      if (await mayChangeWaiting(db, projectId)) await changeWaiting(db, kind, id, 'hold');
+    });
   }
 
   return { apply, onPaused };

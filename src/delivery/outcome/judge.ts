@@ -1,4 +1,5 @@
 import type { ClaimedDelivery, SendResult, Verdict } from '../model/claimed-delivery.ts';
+import type { AttemptErrorClass } from '../model/error-classes.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { limitedDelaySeconds, RETRY_SCHEDULE_SECONDS, retryDelaySeconds } from '../send/retry-policy.ts';
 import { rejectionOf } from './rejections.ts';
@@ -9,6 +10,9 @@ type Change = Pick<DeliveryOutcome, 'status' | 'reason'> &
 /** After this many attempts, a 429 counts as a failure. Otherwise, a destination could cause endless attempts. */
 const MAX_LIMITED_ATTEMPTS = 50;
 
+/** Failures that don't count against the destination's health. */
+const OUR_FAULTS: ReadonlySet<string> = new Set<AttemptErrorClass>(['internal', 'proxy_error']);
+
 type Rules = { [K in Verdict['kind']]: (verdict: Extract<Verdict, { kind: K }>, context: RuleContext) => Change };
 
 type RuleContext = {
@@ -17,7 +21,7 @@ type RuleContext = {
   schedule: readonly number[];
   random: number;
   isOurFault: boolean;
-  /** Whether the destination asked for fewer requests, unless it has done so for too long or too often. */
+  /** Whether the destination is rate limiting requests. False if it has done so for too long or too often. */
   isLimited: boolean;
 };
 
@@ -26,7 +30,8 @@ const RULES: Rules = {
   retry: ({ reason = null, afterSeconds }, { step, attemptCount, schedule, random, isOurFault, isLimited }) => {
     if (isLimited) {
       const dueInSeconds = limitedDelaySeconds(attemptCount, afterSeconds, random);
-      // The destination gets nothing for as long as it asked, and no longer, even if this delivery was delayed often.
+      // Nothing is sent to the destination for exactly as long as it asked, no matter how often this delivery was
+      // delayed.
       const health = { kind: 'limited', afterSeconds: limitedDelaySeconds(0, afterSeconds, random) } as const;
       return { status: 'PENDING', reason: reason ?? 'rate_limited', dueInSeconds, retryStep: step, health };
     }
@@ -56,7 +61,7 @@ export function judge(
   random: number = Math.random(),
 ): DeliveryOutcome {
   const { attempts, verdict, remember = {} } = result;
-  const isOurFault = attempts.at(-1)?.errorClass === 'internal';
+  const isOurFault = OUR_FAULTS.has(attempts.at(-1)?.errorClass ?? '');
   const isLimited =
     attempts.at(-1)?.statusCode === 429 &&
     delivery.attemptCount < MAX_LIMITED_ATTEMPTS &&

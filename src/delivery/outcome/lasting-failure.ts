@@ -1,12 +1,12 @@
 import type { Queryable } from '../../database/client.ts';
 import { firstIdAt } from '../../ids.ts';
 
-/** A destination without a success for this long may be disabled… */
+/** A destination may be disabled after this long without a success. */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
-/** … when this many deliveries ran out of retries within that time. One bad hour may cause fewer than that. */
+/** At least this many deliveries must also run out of retries during that time, so that one bad hour isn't enough. */
 const GIVEN_UP_LIMIT = 3;
 
-// The delivery that failed first was created before the failures began.
+// Allows for deliveries that were created a while before the failures began, such as the first one that failed.
 const MARGIN_MILLISECONDS = 60 * 60 * 1000;
 
 export type LastingFailureOptions = {
@@ -20,9 +20,9 @@ export type LastingFailureOptions = {
 type Kind = { table: string; column: string };
 
 /**
- * Disables a destination that keeps failing. Three conditions must be met, because a rare event can cause any one of
- * them: no success for days, several deliveries that ran out of retries during that time, and the last of them just
- * now. Safe to retry.
+ * Disables a destination that keeps failing. All three conditions must be met, because each one alone can have a
+ * harmless cause: no success for days, several deliveries that ran out of retries during that time, and at least one
+ * that ran out just now. Safe to retry.
  *
  * @param givenUp deliveries to the destination that just ran out of retries and aren't recorded yet.
  * @returns the project if the destination was disabled.

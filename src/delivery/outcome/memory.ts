@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
-/** What to change in a connector's memory. An entry isn't forgotten if its stored value has changed. */
+/** What to change in a connector's memory. An entry is removed only if its stored value hasn't changed. */
 type Patch = {
   id: string;
   secretConfig: string;

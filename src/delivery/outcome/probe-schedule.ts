@@ -3,7 +3,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * How many seconds after a connector was paused, and after each probe that failed, its credentials are probed again.
+ * The delays in seconds before a connector's credentials are probed: after it was paused, and after each failed probe.
  * The whole schedule takes about 30 days.
  */
 export const PROBE_SCHEDULE_SECONDS: readonly number[] = [

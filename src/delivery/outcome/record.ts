@@ -52,27 +52,28 @@ const RECORD = `
     INSERT INTO "Attempt" (
       "id", "deliveryId", "number", "trigger", "startedAt", "durationMs", "statusCode", "errorClass", "errorMessage",
       "responseBody", "dnsMs", "connectMs", "tlsMs", "firstByteMs", "requestMethod", "requestUrl", "requestHeaders",
-      "responseHeaders"
+      "responseHeaders", "isContentOmitted"
     )
     SELECT
       attempt.id, delivery, number, attempt.trigger::"AttemptTrigger", to_timestamp(started / 1000), ms, code, class,
       message, body, dns, connect, tls, first_byte, method, url,
-      ${orNull('sent')}, ${orNull('received')}
+      ${orNull('sent')}, ${orNull('received')}, is_omitted
     FROM ROWS FROM (
       unnest(
         $12::text[], $13::text[], $14::int[], $15::text[], $16::float8[], $17::int[], $18::int[], $19::text[],
-        $20::text[], $21::text[], $22::int[], $23::int[], $24::int[], $25::int[], $26::text[], $27::text[]
+        $20::text[], $21::text[], $22::int[], $23::int[], $24::int[], $25::int[], $26::text[], $27::text[],
+        $28::boolean[]
       ),
-      json_array_elements($28::json),
-      json_array_elements($29::json)
+      json_array_elements($29::json),
+      json_array_elements($30::json)
     ) AS attempt(
       id, delivery, number, trigger, started, ms, code, class, message, body, dns, connect, tls, first_byte, method, url,
-      sent, received
+      is_omitted, sent, received
     )
     JOIN updated ON updated."id" = delivery
     ON CONFLICT DO NOTHING
   ),
-  ${countRejections(30)}
+  ${countRejections(31)}
   SELECT "id", NULL AS "projectId", NULL AS "reason" FROM updated
   UNION ALL
   SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
@@ -149,9 +150,10 @@ async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promi
       ofAttempts(({ exchange }) => exchange?.phases.connectMs),
       ofAttempts(({ exchange }) => exchange?.phases.tlsMs),
       ofAttempts(({ exchange }) => exchange?.phases.firstByteMs),
-      ofAttempts(({ exchange }) => exchange?.request.method),
-      ofAttempts(({ exchange }) => exchange?.request.url),
-      JSON.stringify(attempts.map(({ exchange }) => exchange?.request.headers ?? null)),
+      ofAttempts(({ exchange }) => exchange?.request?.method),
+      ofAttempts(({ exchange }) => exchange?.request?.url),
+      ofAttempts(({ isContentOmitted = false }) => String(isContentOmitted)),
+      JSON.stringify(attempts.map(({ exchange }) => exchange?.request?.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
       ...rejectionValues(outcomes),
     ],

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
+import { createContentBudget } from './content-budget.ts';
 import type { createHealth } from './health.ts';
 import { recordOutcomes } from './record.ts';
 
@@ -21,10 +22,12 @@ type Entry = { outcome: DeliveryOutcome; resolve: (written: Written) => void };
 type Written = { isPaused: boolean };
 
 const BATCH_SIZE = 256;
-// The first result after a pause is written soon. While more results keep coming, larger batches cost less.
+// The first result after a pause is written quickly. While results keep coming, a longer wait makes larger batches,
+// which cost less.
 const COLLECT_MILLISECONDS = { first: 3, next: 10 };
 const MIN_BACKOFF_MILLISECONDS = 100;
-// Short, so results are written soon after the database is back. Unwritten results are lost if the process is killed.
+// This is short so that results are written soon after the database is back. Unwritten results are lost if the process
+// is killed.
 const MAX_BACKOFF_MILLISECONDS = 250;
 const LOG_EVERY_MILLISECONDS = 10_000;
 
@@ -33,6 +36,7 @@ const LOG_EVERY_MILLISECONDS = 10_000;
  * The worker can't claim anything in the meantime, so the outcomes never exceed its limit for deliveries in flight.
  */
 export function createRecorder({ pool, health, log, metrics }: RecorderOptions) {
+  const contentBudget = createContentBudget({ pool, log });
   let waiting: Entry[] = [];
   let isRunning = false;
   let isAbandoned = false;
@@ -57,7 +61,8 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
       if (waiting.length < BATCH_SIZE) await sleep(milliseconds);
       const batch = waiting.slice(0, BATCH_SIZE);
       waiting = waiting.slice(BATCH_SIZE);
-      await write(batch);
+      const outcomes = await contentBudget.limit(batch.map(({ outcome }) => outcome));
+      await write(batch.map((entry, index) => ({ ...entry, outcome: outcomes[index]! })));
       milliseconds = COLLECT_MILLISECONDS.next;
     }
     isRunning = false;
@@ -103,7 +108,10 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
     else for (const project of projects) await write(project);
   }
 
-  /** A result that the database rejects must not hold up the others. If necessary, it is written without its texts. */
+  /**
+   * A result that the database rejects must not hold up other results. If necessary, it is written without its text
+   * columns.
+   */
   async function writeApart(batch: readonly Entry[], error: unknown): Promise<void> {
     const [first] = batch;
     if (batch.length > 1) {
@@ -124,9 +132,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
   }
 
   return {
-    /**
-     * Resolves once the outcomes are written or discarded. They are written in the order in which they were recorded.
-     */
+    /** Resolves once the outcomes are written or discarded. They are written in the order they were recorded. */
     record,
     /** Forgets unwritten outcomes. Another process will resend the deliveries. Pending `record` calls never resolve. */
     abandon(): void {

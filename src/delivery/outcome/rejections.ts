@@ -5,7 +5,7 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 /** A connector is paused when its vendor rejects this many deliveries in a row for the same reason. */
 export const REJECTIONS_LIMIT = 5;
 
-/** Takes the place of a reason when a delivery succeeds, and resets the count. */
+/** Stored instead of a reason when a delivery succeeds. Resets the count. */
 const ACCEPTED = '';
 const MAX_KEY_LENGTH = 120;
 // IDs, amounts, and times. A code is kept, because it identifies the problem.

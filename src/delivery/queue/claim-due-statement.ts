@@ -5,26 +5,26 @@ import {
   META_TIMES,
   markOf,
   oldestOf,
-  POSITIONS,
   placesOf,
+  positionsOf,
   ROOM,
   TAKE,
   TURN,
 } from './claim-parts.ts';
 import { IS_QUEUED, LANE } from './queue.ts';
 
-/** The deliveries in the queue from the lane's low-water mark onward, except for those to the destinations in $13. */
+/** The deliveries in the queue from the lane's low-water mark onward, except deliveries to the destinations in $16. */
 const queuedIn = (lane: string) => `
-  ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$14')} AND ${DESTINATION} <> ALL($13::text[])`;
+  ${IS_QUEUED} AND ${LANE} = ${lane} AND "nextAttemptAt" >= ${markOf(lane, '$17')} AND ${DESTINATION} <> ALL($16::text[])`;
 
-/** If fewer than one in this many due deliveries has room, those without room are in the way of other deliveries. */
+/** If fewer than one in this many due deliveries has room, those without room are blocking the rest. */
 const MUCH_LEFT_OUT = 8;
 
 /**
- * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $13, the
- * destinations to pass over, and $14, the time in milliseconds to start from in each lane.
+ * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
+ * destinations to pass over, and $17, the time in milliseconds to start from in each lane.
  *
- * `leftOut` lists the destinations without room whose deliveries are in the way and should be parked. `lowestDue` is
+ * `leftOut` lists the destinations without room whose deliveries block others and should be parked. `lowestDue` is
  * the earliest due time found in each lane.
  */
 export const CLAIM_DUE = `
@@ -35,8 +35,8 @@ export const CLAIM_DUE = `
   ),
   place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
   ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY "isUrgent" DESC, turn, lane) AS position, ${POSITIONS}
-    FROM due JOIN place USING (destination)
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY "isUrgent" DESC, turn, lane) AS position
+    FROM (${positionsOf('SELECT * FROM due')}) AS placed
   ),
   judged AS (
     SELECT ranked.*, coalesce(room.slots, $5) AS slots,

@@ -23,7 +23,7 @@ export type ClaimLoopOptions = {
 
 /** How long to wait for free slots before the next claim when more deliveries are due than there are free slots. */
 const GATHER_MILLISECONDS = 20;
-/** How soon to check for deliveries announced to another worker, in case that worker is full or gone. */
+/** How soon to check for deliveries announced to another worker, in case that worker is full or has stopped. */
 const OTHERS_TURN_MILLISECONDS = 250;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
@@ -70,7 +70,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       mayMove: parking.isDone(),
       limits: [room.limit, Math.min(room.limit, room.retryLimit)],
     };
-    // Reset before the claim, because a hint that arrives during the claim may announce something else.
+    // This is reset before the claim, because a hint that arrives during the claim may announce something else.
     isHinted = false;
     const result = await mark.claim(run, options);
     parking.add(result.leftOut);
@@ -87,7 +87,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
   async function tryClaim(claim: () => Promise<ClaimResult>): Promise<ClaimResult | undefined> {
     try {
-      // Otherwise, if this process was suspended for a while, its own deliveries would look abandoned.
+      // Leases are extended first: if this process was suspended for a while, its own deliveries would otherwise look
+      // abandoned.
       await leases.prolong();
       const result = await claim();
       backoff = MIN_BACKOFF_MILLISECONDS;
@@ -122,7 +123,10 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     while (isRunning && performance.now() < until) await signal.wait(until - performance.now());
   }
 
-  /** Call this when `count` requests have ended, or with 0 when results have been written. There may be room now. */
+  /**
+   * Call this when `count` requests have ended, or with 0 when results have been written. Both can make room for more
+   * deliveries.
+   */
   function onFreed(count: number): void {
     freed += count;
     if (!isHungry) return;
@@ -170,7 +174,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
       }
     },
 
-    /** Call this when deliveries to these destinations have been parked because they have no slot. */
+    /** Call this when deliveries to these destinations have been parked because no slot is free. */
     onParked(destinations: readonly string[]): void {
       parking.add(destinations);
       const reopensInSeconds = admission.reopensInSeconds(destinations);
@@ -179,7 +183,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
 
     onFreed,
 
-    /** Call this when rate limits may have changed, and from time to time. There may be room now. */
+    /** Call this when rate limits may have changed, and periodically. There may be room for more deliveries. */
     async onPaces(): Promise<void> {
       await admission.refresh();
       onFreed(0);

@@ -1,48 +1,62 @@
+import { DUE } from '../../database/due.ts';
 import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_URGENT, LANE } from './queue.ts';
 
 /**
- * What claims of queued deliveries and claims of parked deliveries have in common. Both take these parameters: $1 the
+ * The SQL shared by claims of queued deliveries and claims of parked deliveries. Both take these parameters: $1 the
  * maximum number of deliveries, $2 the lease in seconds, $3 and $4 the destinations with known room and that room, $5
  * the room of all other destinations, $6 the maximum number of retries. $7, $8, and $9 are like $3, $4, and $5, but for
- * accounts, and $10, $11, and $12 are for origins.
+ * accounts, and $10, $11, and $12 are for origins. $13, $14, and $15 are origins, accounts, and how much of the origin's
+ * room that account can use.
  */
 
 // The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".
 export const DESTINATION = `coalesce("webhookId", "connectorId")`;
 
-// Stored times are rounded to milliseconds, so a delivery that was just made due may be slightly in the future.
-export const DUE = `now() + interval '1 millisecond'`;
-
-/** The room for each destination, account, and origin, as tables. */
+/** The room for each destination, account, and origin, and each account's share of an origin, as tables. */
 export const ROOM = `
   room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
   account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
-  origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots))`;
+  origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots)),
+  share_room AS (SELECT * FROM unnest($13::text[], $14::text[], $15::int[]) AS room(origin, account, slots))`;
 
 /**
- * Each destination's account and origin, with the room for both. A connector is its own origin. Destinations are looked
- * up one by one, because a planner that expects many of them would read whole tables.
+ * Each destination's account and origin, with the room for both. A connector's origin isn't known before its
+ * requests are built, so only the destination's own room limits it. Destinations are looked up one by one, because a
+ * planner that expects many of them would read whole tables.
  */
 export const placesOf = (destinations: string) => `
   SELECT
-    d.destination, owner.account, site.origin,
-    coalesce(account_room.slots, $9::int) AS account_slots, coalesce(origin_room.slots, $12::int) AS origin_slots
+    d.destination, owner.account, site.origin, coalesce(account_room.slots, $9::int) AS account_slots,
+    CASE WHEN site.origin IS NOT NULL THEN coalesce(origin_room.slots, $12::int) END AS origin_slots,
+    share_room.slots AS share_slots
   FROM (${destinations}) AS d
   CROSS JOIN LATERAL (
-    SELECT "projectId", coalesce("origin", "id") AS origin FROM "Webhook" WHERE "id" = d.destination
-    UNION ALL SELECT "projectId", "id" FROM "Connector" WHERE "id" = d.destination
+    SELECT "projectId", "origin" FROM "Webhook" WHERE "id" = d.destination
+    UNION ALL SELECT "projectId", NULL FROM "Connector" WHERE "id" = d.destination
     LIMIT 1
   ) AS site
   CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
-  LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)`;
+  LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)
+  LEFT JOIN share_room USING (origin, account)`;
 
-/** A delivery's position within its account and its origin. Destinations take turns, in random order. */
-export const POSITIONS = `
-  row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
-  row_number() OVER (PARTITION BY origin ORDER BY turn, random()) AS of_origin`;
+/**
+ * Adds each delivery's position within its account, its account's share of its origin, and its origin. Accounts take
+ * turns at an origin, so it doesn't help an account to have many destinations there. An account's destinations take
+ * turns in random order.
+ */
+export const positionsOf = (deliveries: string) => `
+  SELECT *, row_number() OVER (PARTITION BY origin ORDER BY (of_share > share_slots) IS TRUE, of_share, random()) AS of_origin
+  FROM (
+    SELECT *,
+      row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
+      row_number() OVER (PARTITION BY origin, account ORDER BY turn, random()) AS of_share
+    FROM (${deliveries}) AS due JOIN place USING (destination)
+  ) AS placed`;
 
-export const IS_WITHIN_SHARES = `of_account <= account_slots AND of_origin <= origin_slots`;
+// Unlike `<=`, this holds if a limit is NULL.
+export const IS_WITHIN_SHARES = `
+  of_account <= account_slots AND (of_share > share_slots) IS NOT TRUE AND (of_origin > origin_slots) IS NOT TRUE`;
 
 /** The claimed deliveries' webhooks or connectors. */
 const destinationsOf = (table: string, reference: string, columns: string) => `
@@ -59,7 +73,7 @@ const destinationsOf = (table: string, reference: string, columns: string) => `
 const WEBHOOKS = destinationsOf(
   '"Webhook"',
   '"webhookId"',
-  `s."url", coalesce(s."origin", s."id") AS "origin", s."payloadVersion", s."secret", s."timeoutSeconds",
+  `s."url", s."origin", s."payloadVersion", s."secret", s."timeoutSeconds",
    s."retrySchedule", s."secretCredentials",
    CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`,
 );
@@ -67,7 +81,7 @@ const WEBHOOKS = destinationsOf(
 const CONNECTORS = destinationsOf(
   '"Connector"',
   '"connectorId"',
-  `s."type", s."id" AS "origin", s."secretConfig", s."eventTypes", s."memory"`,
+  `s."type", NULL AS "origin", s."secretConfig", s."eventTypes", s."memory"`,
 );
 
 /**
@@ -117,7 +131,7 @@ export const META_TIMES = `
   extract(epoch FROM now())::float8 * 1000 AS "databaseTime",
   extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000 AS "nextDueInMilliseconds"`;
 
-/** Locks due deliveries, in the order they fell due. */
+/** Locks due deliveries, in the order of their due times. */
 export const oldestOf = (condition: string, most: string) => `
   SELECT
     ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane, ${IS_URGENT} AS "isUrgent"

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
-import type { Room } from '../flow/shares.ts';
+import type { OriginRoom, Room } from '../flow/shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
 import { CLAIM_DUE } from './claim-due-statement.ts';
 import { CLAIM_PARKED, PARK } from './parked-statements.ts';
@@ -9,13 +9,15 @@ export type ClaimRequest = {
   leaseSeconds: number;
   /** The maximum number of retries among the deliveries. */
   retryLimit: number;
-  /** How many more deliveries each destination may have. 0 takes none; -3 takes only manual ones, up to three. */
+  /**
+   * How many more deliveries each destination can have. 0 claims none; -3 claims only manual deliveries, up to three.
+   */
   room: ReadonlyMap<string, number>;
   /** The room for every other destination. */
   defaultRoom: number;
   /** The room for accounts and origins. Default: no limit. */
   accountRoom?: Room;
-  originRoom?: Room;
+  originRoom?: OriginRoom;
 };
 
 export type ClaimResult = {
@@ -27,7 +29,7 @@ export type ClaimResult = {
 };
 
 export type DueResult = ClaimResult & {
-  /** Destinations without room whose deliveries are in the way of other deliveries. */
+  /** Destinations without room whose deliveries block other deliveries. */
   leftOut: string[];
   /** The earliest due time found among first attempts and among retries, by the database's clock; null for none. */
   lowestDue: (number | null)[];
@@ -46,13 +48,13 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
 const MAX_PARKED_AT_ONCE = 1_000;
 /** The marks for a claim from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-const UNBOUNDED: Room = { known: new Map(), others: 2 ** 31 - 1 };
+const UNBOUNDED: OriginRoom = { known: new Map(), others: 2 ** 31 - 1, shares: [] };
 
 /**
  * Takes due deliveries from the queue under a lease: no other process gets them until the lease expires. This is one
  * statement, so a killed process leaves either nothing or a lease behind. All times come from the database's clock.
  *
- * @param from.passOver destinations that get nothing.
+ * @param from.passOver destinations to skip.
  * @param from.marks the due times in milliseconds to start from, for first attempts and for retries.
  */
 export async function claimDue(
@@ -87,12 +89,14 @@ export async function park(db: Queryable, destinations: readonly string[], marks
   return (rowCount ?? 0) >= MAX_PARKED_AT_ONCE;
 }
 
-function valuesOf({ limit, leaseSeconds, retryLimit, room, defaultRoom, ...shares }: ClaimRequest): unknown[] {
-  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = shares;
+function valuesOf({ limit, leaseSeconds, retryLimit, room, defaultRoom, ...request }: ClaimRequest): unknown[] {
+  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
+  const { shares } = originRoom;
   return [
     ...[limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit],
     ...columnsOf(accountRoom),
     ...columnsOf(originRoom),
+    ...[shares.map(({ origin }) => origin), shares.map(({ account }) => account), shares.map(({ slots }) => slots)],
   ];
 }
 
@@ -135,7 +139,7 @@ type MetaRow = {
 
 type DestinationColumns = {
   account: string;
-  origin: string;
+  origin: string | null;
   projectName: string;
   maxPerSecond: number | null;
   circuitOpenSeconds: number;
@@ -143,7 +147,7 @@ type DestinationColumns = {
 
 type DeliveryRow = {
   id: string;
-  /** The delivery's own project. Once the destination is deleted, the destination's project is a different one. */
+  /** The project of the delivery itself, because a deleted destination belongs to a different project. */
   projectId: string;
   destination: string;
   trigger: 'SCHEDULED' | 'MANUAL';

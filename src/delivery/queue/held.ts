@@ -7,7 +7,7 @@ import type { Queryable } from '../../database/client.ts';
 const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" = 'paused'`;
 const DESTINATION = `coalesce(d."webhookId", d."connectorId")`;
 
-/** How many deliveries are changed at once, since there may be many. */
+/** How many deliveries are changed at once, because there may be many. */
 const BATCH_SIZE = 10_000;
 
 export type DestinationKind = 'webhook' | 'connector';
@@ -26,7 +26,7 @@ const CHANGES = {
 
 /**
  * Holds or skips one batch of the deliveries that are waiting for a destination, if it is still paused or disabled.
- * Nothing is lost without this, because every delivery is checked again when it is claimed.
+ * If this fails, nothing is lost, because every delivery is checked again when it is claimed.
  *
  * @returns whether there may be more.
  */
@@ -38,7 +38,7 @@ export async function changeWaiting(
 ): Promise<boolean> {
   const { table, column } = DESTINATIONS[kind];
   const { set, condition } = CHANGES[change];
-  // With the project, the index of unfinished deliveries can be used.
+  // The condition on the project lets the query use the index of unfinished deliveries.
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET ${set}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(

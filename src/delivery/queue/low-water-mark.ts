@@ -1,27 +1,25 @@
 import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 
-/** Almost every transaction that stores an event commits no more than this long after the due time that it stores. */
+/** Almost every transaction that stores an event commits at most this long after the due time that it stores. */
 const MARGIN_MILLISECONDS = 500;
 /**
- * While the queue is full of deliveries that must be parked, claims look only at deliveries that fell due within this
+ * While the queue is full of deliveries that must be parked, claims look only at deliveries that became due within this
  * time.
  */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
-/**
- * Complete scans take up at most one millisecond in this many, and one in 10 after a hint that turned up no deliveries.
- */
+/** Complete scans use at most one in this many milliseconds, or one in 10 after a hint that led to no deliveries. */
 const MIN_PAUSES = 50;
 const MIN_PAUSES_AFTER_HINT = 10;
 
 /**
- * Where claims start in the queue: one mark for first attempts and one for retries. Before a mark, there are only
- * deliveries that are being sent, and index entries of finished deliveries, which PostgreSQL keeps while an older
+ * Where claims start in the queue: one mark for first attempts and one for retries. The only entries before a mark are
+ * deliveries that are being sent, and finished deliveries whose index entries PostgreSQL keeps while an older
  * transaction is open. A mark is the earliest due time that a claim has found, or a short time ago if that is earlier,
  * because some transactions may not have committed yet. A complete scan every few seconds finds deliveries that are
  * committed later than that and deliveries whose lease has expired.
  *
- * @param now milliseconds of a monotonic clock.
+ * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createLowWaterMark(now: () => number = () => performance.now()) {
   let marks: readonly number[] = FROM_THE_BEGINNING;

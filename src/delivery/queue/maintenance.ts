@@ -13,7 +13,7 @@ export type MaintenanceOptions = {
   registry: Pick<ReturnType<typeof createWorkerRegistry>, 'beat'>;
   /** Wakes the claim loop when deliveries have become due. */
   signal: Pick<WakeSignal, 'notify'>;
-  /** Learns rate limits that other processes have changed. */
+  /** Reads rate limits that other processes have changed. */
   onPaces: () => Promise<void>;
   log: Logger;
 };
@@ -22,8 +22,8 @@ const ROUND_MILLISECONDS = 1_000;
 const STRANDED_EVERY_ROUNDS = 10;
 
 /**
- * What a worker does every second, no matter what is due: extends its leases, reports that it is alive, and releases
- * deliveries that were left behind.
+ * Runs a worker's regular tasks every second, no matter what is due: extends its leases, reports that it is alive, and
+ * releases deliveries that were left behind.
  */
 export function createMaintenance({ pool, leases, registry, signal, onPaces, log }: MaintenanceOptions) {
   const ending = new AbortController();

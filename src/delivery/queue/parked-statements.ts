@@ -1,13 +1,13 @@
+import { DUE } from '../../database/due.ts';
 import { ORDERING_COLUMNS } from '../flow/ordering.ts';
 import {
   DESTINATION,
-  DUE,
   IS_WITHIN_SHARES,
   META_TIMES,
   markOf,
   oldestOf,
-  POSITIONS,
   placesOf,
+  positionsOf,
   ROOM,
   TAKE,
   TURN,
@@ -36,8 +36,8 @@ const NEXT_DESTINATION = (after: string) => `
 
 /**
  * Goes through the destinations with parked deliveries by index, and claims as many deliveries as each has room for.
- * Those that someone is waiting for go first, parked or not. The other parameters are $13, the destination to continue
- * after, and $14, the maximum number of destinations to visit. For destinations with negative room, claims only manual
+ * Those that someone is waiting for go first, parked or not. The other parameters are $16, the destination to continue
+ * after, and $17, the maximum number of destinations to visit. For destinations with negative room, claims only manual
  * deliveries, parked or not.
  *
  * `waiting` lists the visited destinations that may have more parked deliveries.
@@ -45,10 +45,10 @@ const NEXT_DESTINATION = (after: string) => `
 export const CLAIM_PARKED = `
   WITH RECURSIVE ${ROOM},
   around AS (
-    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$13::text')}) AS first)
+    (SELECT destination, 1 AS position FROM (${NEXT_DESTINATION('$16::text')}) AS first)
     UNION ALL
     SELECT (${NEXT_DESTINATION('around.destination')}), position + 1
-    FROM around WHERE around.destination IS NOT NULL AND position < $14
+    FROM around WHERE around.destination IS NOT NULL AND position < $17
   ),
   visited AS (
     SELECT around.*, coalesce(room.slots, $5) AS slots FROM around LEFT JOIN room USING (destination)
@@ -62,7 +62,7 @@ export const CLAIM_PARKED = `
   ),
   place AS (${placesOf('SELECT destination FROM visited WHERE slots > 0 UNION SELECT destination FROM manual')}),
   open AS (
-    SELECT destination, position, greatest(least(slots, account_slots, origin_slots), 0) AS slots
+    SELECT destination, position, greatest(least(slots, account_slots, origin_slots, share_slots), 0) AS slots
     FROM visited JOIN place USING (destination) WHERE slots > 0
     ORDER BY position
   ),
@@ -95,7 +95,7 @@ export const CLAIM_PARKED = `
     UNION ALL SELECT * FROM manual UNION ALL SELECT * FROM urgent
   ),
   ranked AS (
-    SELECT *, ${POSITIONS} FROM counted JOIN place USING (destination) WHERE lane = 0 OR retries <= $6
+    ${positionsOf('SELECT * FROM counted WHERE lane = 0 OR retries <= $6')}
   ),
   picked AS (
     SELECT ${ORDERING_COLUMNS} FROM ranked WHERE ${IS_WITHIN_SHARES}
@@ -105,7 +105,7 @@ export const CLAIM_PARKED = `
     FROM (SELECT destination FROM due UNION ALL SELECT destination FROM urgent) AS found
   ),
   progress AS (
-    SELECT count(destination) >= $14 AS "isCut", max(destination) AS last FROM around
+    SELECT count(destination) >= $17 AS "isCut", max(destination) AS last FROM around
   ),
   meta AS (
     SELECT
@@ -117,7 +117,8 @@ export const CLAIM_PARKED = `
         WHERE NOT EXISTS (
           SELECT FROM rest WHERE rest.destination = visited.destination AND $6 >= rest.slots
             AND rest.slots > (SELECT count(*) FROM due WHERE due.destination = rest.destination)
-        ) OR (seen."isFull" AND destination >= seen.last)
+        ) OR EXISTS (SELECT FROM ranked WHERE ranked.destination = visited.destination AND NOT (${IS_WITHIN_SHARES}))
+          OR (seen."isFull" AND destination >= seen.last)
       ) AS "waiting",
       ${META_TIMES}
     FROM seen, progress

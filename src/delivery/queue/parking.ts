@@ -5,16 +5,16 @@ import { type ClaimRequest, claimParked, type ParkedResult, park } from './claim
 const VISIT_EVERY_MILLISECONDS = 1_000;
 
 /**
- * The destinations that this process knows to have parked deliveries: due deliveries without room that were taken out
- * of the queue so that they aren't in the way. As long as a destination has any, its other due deliveries are parked
- * too, and all of them are claimed from there in order. The rows themselves are the source of truth: any process finds
- * them by index, so nothing is lost when a process dies.
+ * The destinations that have parked deliveries, as far as this process knows. Parked deliveries are due deliveries
+ * without room that were moved out of the queue, where they would be in the way. While a destination has any, its other
+ * due deliveries are parked too, and all of them are claimed from there in order. The rows themselves are the source of
+ * truth: any process finds them by index, so nothing is lost when a process dies.
  *
- * @param now milliseconds of a monotonic clock.
+ * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createParking(db: Queryable, now: () => number = () => performance.now()) {
   let destinations: ReadonlySet<string> = new Set();
-  /** What the current round has found, and where it continues. */
+  /** What the current round has found so far, and where it continues. */
   let found = new Set<string>();
   let after = '';
   let visitedAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
 
     isToBeVisited: (): boolean => destinations.size > 0 || now() - visitedAt > VISIT_EVERY_MILLISECONDS,
 
-    /** Claims parked deliveries for which there is room, continuing where the last claim stopped. */
+    /** Claims parked deliveries that have room, continuing where the last claim stopped. */
     async claim(request: ClaimRequest): Promise<ParkedResult> {
       visitedAt = now();
       const result = await claimParked(db, request, after);

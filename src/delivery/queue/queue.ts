@@ -1,7 +1,8 @@
 import type { Queryable } from '../../database/client.ts';
 
 /**
- * For rows that are looked up by ID. Without the cast, the planner expects only a few running rows and reads them all.
+ * Use this for rows that are looked up by ID. Without the cast, the planner expects only a few running rows and reads
+ * them all.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
@@ -14,7 +15,7 @@ export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUn
 /** Free and in the queue rather than parked. */
 export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
 
-/** Someone is waiting for it: a test event or a resent delivery. A replay's deliveries take their turn. */
+/** Someone is waiting for the delivery: it is a test event or was resent. A replay's deliveries wait their turn. */
 export const IS_URGENT = `"trigger" = 'MANUAL' AND NOT "isReplay"`;
 
 /**
@@ -80,7 +81,7 @@ export async function extendLeases(
 /**
  * Releases leases without a result. The deliveries are due immediately, for any worker.
  *
- * @param errorClass what to store as the error; null if nothing was sent.
+ * @param errorClass the error to store; null if nothing was sent.
  */
 export async function releaseLeases(
   db: Queryable,
@@ -101,7 +102,7 @@ export type QueueStats = {
   pending: number;
   /** Deliveries held by a process. */
   running: number;
-  /** Age of the oldest due delivery in the queue, or 0 if nothing is due. Deliveries that wait for room don't count. */
+  /** Age of the oldest due delivery in the queue, or 0 if nothing is due. Deliveries waiting for room don't count. */
   oldestDueSeconds: number;
 };
 

@@ -1,5 +1,5 @@
 /**
- * Lets one loop sleep until there is something for it to do.
+ * Lets a loop sleep until it has something to do.
  *
  * @param farthest alarms more than this many milliseconds away are ignored, because the loop polls before then.
  */

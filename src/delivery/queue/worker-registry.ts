@@ -14,9 +14,9 @@ const BEAT = `
 
 /**
  * The workers of this deployment. They take turns acting on hints. If all of them looked for every announced delivery,
- * all but one would look in vain.
+ * all but one would find nothing.
  *
- * @param now milliseconds of a monotonic clock.
+ * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createWorkerRegistry(db: Queryable, now: () => number = () => performance.now()) {
   const id: string = randomUUID();
@@ -27,7 +27,7 @@ export function createWorkerRegistry(db: Queryable, now: () => number = () => pe
     /** Whether a hint with this turn is for this worker. */
     isOwnTurn: (turn: number | undefined): boolean => turn === undefined || workerIds[turn % workerIds.length] === id,
 
-    /** Announces this worker and reads which other workers there are, at most every few seconds. */
+    /** Announces this worker and reads the list of other workers, at most once every few seconds. */
     async beat(): Promise<void> {
       if (now() - beatAt < BEAT_EVERY_MILLISECONDS) return;
       const { rows } = await db.query<{ id: string }>(BEAT, [id]);

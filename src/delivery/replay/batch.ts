@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 
 /** The stored conditions that select a replay's deliveries. Omitted conditions don't apply. */
 export type ReplayFilter = {
@@ -11,6 +12,7 @@ export type ReplayFilter = {
   webhookId?: string;
   connectorId?: string;
   test?: boolean;
+  deliveryIds?: string[];
 };
 
 export type ReplayJob = {
@@ -36,10 +38,11 @@ const MATCHES = `
   AND ($6::timestamptz IS NULL OR d."createdAt" < $6)
   AND ($7::text IS NULL OR d."webhookId" = $7)
   AND ($8::text IS NULL OR d."connectorId" = $8)
-  AND ($9::boolean IS NULL OR (SELECT e."test" FROM "Event" e WHERE e."id" = d."eventId") = $9)`;
+  AND ($9::boolean IS NULL OR (SELECT e."test" FROM "Event" e WHERE e."id" = d."eventId") = $9)
+  AND ($11::text[] IS NULL OR d."id" = ANY ($11))`;
 
 function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>) {
-  const { status, eventTypes, from, to, webhookId, connectorId, test } = filter;
+  const { status, eventTypes, from, to, webhookId, connectorId, test, deliveryIds } = filter;
   // A worker may claim a waiting delivery at any moment.
   const states = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
   return [
@@ -47,13 +50,14 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
     ...[webhookId ?? null, connectorId ?? null, test ?? null],
     // If false, the index of finished deliveries can be used.
     !states || states.includes('PENDING'),
+    deliveryIds ?? null,
   ];
 }
 
-/** The number of deliveries that a replay would take if it started at `createdAt`. */
+/** The number of deliveries that a replay would resend if it started at `createdAt`. */
 export async function countReplay(
   db: Queryable,
-  job: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>,
+  job: Pick<ReplayJob, 'filter' | 'createdAt'> & { projectId: VisibleProjectId },
 ): Promise<number> {
   const { rows } = await db.query<{ total: number }>(
     `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`,
@@ -68,10 +72,10 @@ export async function countReplay(
  */
 const BATCH = `
   WITH job AS (
-    SELECT "id", "cursor" FROM "Replay" WHERE "id" = $11 AND "status" = 'RUNNING' AND "leaseToken" = $12 FOR UPDATE
+    SELECT "id", "cursor" FROM "Replay" WHERE "id" = $12 AND "status" = 'RUNNING' AND "leaseToken" = $13 FOR UPDATE
   ),
   found AS MATERIALIZED (
-    SELECT d."id" FROM job, "Delivery" d WHERE d."id" > job."cursor" AND ${MATCHES} ORDER BY d."id" LIMIT $13
+    SELECT d."id" FROM job, "Delivery" d WHERE d."id" > job."cursor" AND ${MATCHES} ORDER BY d."id" LIMIT $14
   ),
   requeued AS (
     UPDATE "Delivery" d SET
@@ -88,12 +92,12 @@ const BATCH = `
   UPDATE "Replay" r SET
     "cursor" = coalesce(step.last, r."cursor"),
     "done" = r."done" + step.requeued,
-    "skipped" = CASE WHEN step.found < $13 THEN greatest(r."total" - r."done" - step.requeued, r."skipped" + step.found - step.requeued)
+    "skipped" = CASE WHEN step.found < $14 THEN greatest(r."total" - r."done" - step.requeued, r."skipped" + step.found - step.requeued)
                      ELSE r."skipped" + step.found - step.requeued END,
     "total" = greatest(r."total", r."done" + r."skipped" + step.found),
-    "status" = CASE WHEN step.found < $13 THEN 'COMPLETED'::"ReplayStatus" ELSE r."status" END,
-    "finishedAt" = CASE WHEN step.found < $13 THEN now() END,
-    "leasedUntil" = now() + make_interval(secs => $14),
+    "status" = CASE WHEN step.found < $14 THEN 'COMPLETED'::"ReplayStatus" ELSE r."status" END,
+    "finishedAt" = CASE WHEN step.found < $14 THEN now() END,
+    "leasedUntil" = now() + make_interval(secs => $15),
     "updatedAt" = now()
   FROM job, step WHERE r."id" = job."id"
   RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
@@ -113,22 +117,56 @@ export async function replayBatch(
 }
 
 /**
+ * Running replays that no process has claimed, in the order that they get a turn: accounts with the fewest replays in
+ * progress come first, then the account that has waited longest. That way, an account with many replays never holds up
+ * other accounts.
+ */
+const CLAIM = `
+  WITH running AS (
+    SELECT r."id", p."userId" AS account, r."leasedUntil", coalesce(r."leasedUntil" > now(), false) AS "isLeased"
+    FROM "Replay" r JOIN "Project" p ON p."id" = r."projectId" WHERE r."status" = 'RUNNING'
+  ),
+  accounts AS (
+    SELECT
+      running.account, count(*) FILTER (WHERE "isLeased") AS leased,
+      greatest(
+        max(CASE WHEN "isLeased" THEN now() ELSE running."leasedUntil" END), max(recent."lastTurnAt")
+      ) AS "lastTurnAt"
+    FROM running LEFT JOIN (
+      -- An account whose replays end within one turn doesn't get more turns.
+      SELECT p."userId" AS account, max(r."updatedAt") AS "lastTurnAt"
+      FROM "Project" p JOIN "Replay" r ON r."projectId" = p."id"
+      WHERE p."userId" IN (SELECT account FROM running) AND r."status" <> 'RUNNING' AND r."leasedUntil" IS NOT NULL
+        AND r."updatedAt" > now() - interval '1 minute'
+      GROUP BY p."userId"
+    ) AS recent USING (account)
+    GROUP BY running.account
+  ),
+  -- Includes replays for other processes that claim at the same time.
+  ranked AS MATERIALIZED (
+    SELECT
+      "id", "lastTurnAt",
+      leased + row_number() OVER (PARTITION BY account ORDER BY "leasedUntil" NULLS FIRST, "id") AS position
+    FROM running JOIN accounts USING (account) WHERE NOT "isLeased"
+    ORDER BY position, "lastTurnAt" NULLS FIRST, "id" LIMIT $1 * 8
+  )
+  UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $2), "leaseToken" = "leaseToken" + 1
+  WHERE "id" = ANY (ARRAY(
+    SELECT r."id" FROM "Replay" r JOIN ranked USING ("id")
+    WHERE r."status" = 'RUNNING' AND (r."leasedUntil" IS NULL OR r."leasedUntil" <= now())
+    ORDER BY position, "lastTurnAt" NULLS FIRST, "id" LIMIT $1 FOR UPDATE OF r SKIP LOCKED
+  ))
+  RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`;
+
+/**
  * Claims replays that no process is running: new ones, those left behind by a stopped process, and those that have had
- * their turn. The one that has waited the longest comes first. Uses the database's time.
+ * their turn. Uses the database's time.
  */
 export async function claimReplays(
   db: Queryable,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ): Promise<ReplayJob[]> {
-  const { rows } = await db.query<ReplayJob>(
-    `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $2), "leaseToken" = "leaseToken" + 1
-     WHERE "id" = ANY (ARRAY(
-       SELECT "id" FROM "Replay" WHERE "status" = 'RUNNING' AND ("leasedUntil" IS NULL OR "leasedUntil" <= now())
-       ORDER BY "leasedUntil" NULLS FIRST, "id" LIMIT $1 FOR UPDATE SKIP LOCKED
-     ))
-     RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`,
-    [limit, leaseSeconds],
-  );
+  const { rows } = await db.query<ReplayJob>(CLAIM, [limit, leaseSeconds]);
   return rows;
 }
 

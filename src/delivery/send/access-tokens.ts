@@ -13,7 +13,7 @@ import { MAX_RESPONSE_BYTES } from './response-text.ts';
 import { createTokenStore, TOKEN_TABLES, type TokenOwner, type TokenRow } from './token-store.ts';
 import { toResponse } from './vendor-response.ts';
 
-/** A config whose access token works, as far as is known, and everything in it that must stay secret. */
+/** A config with an access token that should work, and all of its secrets. */
 export type Ready = { config: ConnectorConfig; secrets: readonly string[] };
 /** Why there is no access token: another process is getting one, or the vendor doesn't issue one. */
 export type NotReady = { kind: 'wait'; afterSeconds: number } | Exclude<TokenOutcome, { kind: 'token' }>;
@@ -21,7 +21,7 @@ export type Tokens = { accessToken: string; refreshToken?: string };
 
 /** How tokens are requested. `refreshToken` is the latest one that was issued. */
 export type TokenSource = {
-  /** Returns a pause instead of a request if there is nothing to request tokens with. */
+  /** Returns a pause instead of a request if there is no credential to request tokens with. */
   build(refreshToken: string | undefined): Promise<ConnectorRequest | Pause> | ConnectorRequest | Pause;
   classify(response: ConnectorResponse): TokenOutcome;
 };
@@ -38,17 +38,18 @@ type TokenOptions = {
 type Pause = Extract<TokenOutcome, { kind: 'pause' }>;
 type Current = { tokens: Tokens; generation: number };
 
-/** Time limit for a request for a token. */
+/** Time limit for a token request. */
 export const TOKEN_TIMEOUT_SECONDS = 15;
 const WAIT_SECONDS = 2;
 /** If the credential is changed at the same time, the new one is used. */
 const MAX_ROUNDS = 3;
 
 /**
- * Creates the function that runs requests with a current access token of a connector or webhook. Tokens are sealed and
- * shared by all processes. One process at a time gets a new token. No transaction is open during the call. The token, and
- * the refresh token that came with it, are stored before they are used. They are discarded if the credential was changed
- * meanwhile, or if this process took so long that another one took over.
+ * Creates the function that runs requests with a connector's or webhook's current access token. Tokens are encrypted
+ * and shared by all processes. One process at a time gets a new token. No transaction is open during the call. The
+ * token, and the refresh token that came with it, are stored before they are used. A token without a refresh token is
+ * not stored if the previous one is less than a minute old: it is used only once. Tokens are discarded if the credential
+ * was changed in the meantime, or if this process took so long that another one took over.
  */
 export function createWithAccessToken(
   { pool, egress, secretBox, userAgent }: TokenOptions,
@@ -84,6 +85,13 @@ export function createWithAccessToken(
         await store.dropLease(owner, lease);
         return outcome;
       }
+      // A destination that rejects every token gets a new one for each request, but only one per minute is stored. A new
+      // refresh token is always stored, because the old one may no longer work.
+      if (row.isNew && outcome.refreshToken === undefined) {
+        const { accessToken } = outcome;
+        if (await store.dropLease(owner, lease)) return { tokens: { ...known, accessToken }, generation };
+        continue;
+      }
       const { accessToken, refreshToken = known?.refreshToken } = outcome;
       const tokens: Tokens = { accessToken, ...(refreshToken !== undefined && { refreshToken }) };
       const sealed = secretBox.seal(JSON.stringify(tokens), cellOf(owner));
@@ -107,7 +115,7 @@ export function createWithAccessToken(
   const open = (owner: TokenOwner, { sealed }: TokenRow): Tokens => JSON.parse(secretBox.open(sealed, cellOf(owner)));
 
   /**
-   * Does `work` with a current access token. If the token is rejected, the work is done once more, with a new token.
+   * Runs `work` with a current access token. If the token is rejected, `work` runs once more with a new token.
    *
    * @returns what `work` returned, or why there is no token. Throws what `work` throws, and EgressError if the token
    *   endpoint can't be reached.
@@ -127,15 +135,15 @@ export function createWithAccessToken(
 }
 
 /**
- * Creates the function that runs a connector's requests with a current access token, for configs that have a longer-lived
- * credential. Other configs are used as they are.
+ * Creates the function that runs a connector's requests with a current access token, for configs that have a
+ * longer-lived credential. Other configs are used as they are.
  *
- * @param options `oauthApps` are the operator's, for configs with a connected account.
+ * @param options `oauthApps` are the operator's OAuth apps, for configs with a connected account.
  */
 export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & { oauthApps?: OauthApps }) {
   const withAccessToken = createWithAccessToken(options, 'connector');
 
-  /** Does `work` with a config that has a current access token, like `withAccessToken`. */
+  /** Runs `work` with a config that has a current access token, like `withAccessToken`. */
   return async function withToken<Result extends { isUnauthorized: boolean }>(
     connector: TokenOwner,
     definition: ConnectorDefinition,
@@ -161,4 +169,4 @@ export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & {
 }
 
 const noApp = (vendor: string) =>
-  `This service no longer connects ${vendor} accounts. Enter other credentials, or ask its operator.`;
+  `This service no longer connects ${vendor} accounts. Enter different credentials, or contact the operator.`;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { EgressError } from '../../egress/egress-error.ts';
 import { addPhases, NO_PHASES, type Phases } from '../../egress/phases.ts';
-import type { AttemptRecord, ClaimedDelivery, RecordedExchange } from '../model/claimed-delivery.ts';
+import type { AttemptRecord, ClaimedDelivery, RecordedRequest } from '../model/claimed-delivery.ts';
 import type { AttemptErrorClass } from '../model/error-classes.ts';
 import type { NotReady } from './access-tokens.ts';
 import type { Try } from './quick-tries.ts';
@@ -11,7 +11,7 @@ export type FailedTry = {
   delivery: ClaimedDelivery;
   log: Logger;
   /** The request that was sent or would have been sent. */
-  request?: RecordedExchange['request'] | undefined;
+  request?: RecordedRequest | undefined;
   /** Totals for the earlier calls that got a response. */
   durationMs?: number;
   phases?: Phases;

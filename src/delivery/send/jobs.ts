@@ -12,8 +12,8 @@ import type { ConnectorGroup, createConnectorSender } from './send-connector.ts'
 import type { createWebhookSender, SendControl } from './send-webhook.ts';
 
 /**
- * Deliveries that share a request, and their plan: either a verdict without sending, or a way to send them. `definition`
- * is the connector's type, if it is known.
+ * Deliveries that share a request, and what to do with them: either record a verdict without sending them, or send
+ * them. `definition` is the connector's type, if known.
  */
 export type Job = { deliveries: readonly ClaimedDelivery[]; definition?: ConnectorDefinition } & (
   | { verdict: Verdict; send?: undefined }

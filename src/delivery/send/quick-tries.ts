@@ -17,8 +17,8 @@ export type QuickTriesOptions = {
 class FailedTry extends Error {}
 
 /**
- * Makes an attempt, and retries within the same claim as long as the failure is likely to pass within moments. Other
- * failures are left to the retry schedule.
+ * Makes an attempt, and retries within the same claim while the failure is likely to go away quickly. Other failures
+ * are left to the retry schedule.
  *
  * @param tryOnce gets the attempt's number, starting at 1. It returns failures instead of throwing them.
  */

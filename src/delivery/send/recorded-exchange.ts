@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type EgressRequest, sentHeaders } from '../../egress/exchange.ts';
 import { MASK } from '../../secrets/mask.ts';
-import type { RecordedExchange } from '../model/claimed-delivery.ts';
-import { scrubberOf } from './response-text.ts';
+import { scrubberOf } from '../../secrets/redact.ts';
+import type { RecordedRequest } from '../model/claimed-delivery.ts';
 
 /** Names of headers that contain credentials. Their values are always masked. */
 const AUTHENTICATES = /authorization|cookie|signature|secret|token|password|api-?key|app-?key|access-?key/;
@@ -18,8 +18,9 @@ export function isAuthenticating(headerName: string): boolean {
 export function recordedRequest(
   request: Pick<EgressRequest, 'method' | 'url' | 'headers'>,
   secrets: readonly string[],
-): RecordedExchange['request'] {
-  const scrub = scrubberOf(secrets);
+  accountId: string,
+): RecordedRequest {
+  const scrub = scrubberOf(secrets, accountId);
   const headers = Object.entries(sentHeaders(request)).map(([name, value]) => [
     name,
     isAuthenticating(name) ? MASK : scrub(value),
@@ -31,8 +32,12 @@ export function recordedRequest(
  * A response's headers as they are stored: without cookies, with secrets masked, and each up to 1,024 characters.
  * Headers beyond about 4 KB in total are left out.
  */
-export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly string[]): Record<string, string> {
-  const scrub = scrubberFor(headers, secrets);
+export function recordedHeaders(
+  headers: IncomingHttpHeaders,
+  secrets: readonly string[],
+  accountId: string,
+): Record<string, string> {
+  const scrub = scrubberFor(headers, secrets, accountId);
   const kept: Record<string, string> = {};
   let count = 0;
   let length = 0;
@@ -47,8 +52,12 @@ export function recordedHeaders(headers: IncomingHttpHeaders, secrets: readonly 
 }
 
 /** Searches all values at once first, because few responses contain anything to mask. */
-function scrubberFor(headers: IncomingHttpHeaders, secrets: readonly string[]): (text: string) => string {
-  const scrub = scrubberOf(secrets);
+function scrubberFor(
+  headers: IncomingHttpHeaders,
+  secrets: readonly string[],
+  accountId: string,
+): (text: string) => string {
+  const scrub = scrubberOf(secrets, accountId);
   const all = Object.values(headers).join('\n');
   return scrub(all) === all ? (text) => text : scrub;
 }

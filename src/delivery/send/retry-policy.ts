@@ -23,8 +23,8 @@ export const RETRY_SCHEDULE_SECONDS = RETRY_SCHEDULES.STANDARD;
 
 /**
  * When a destination's failed deliveries are retried: on the webhook's schedule, on the connector type's own, or on the
- * standard one. A delivery that already waits for its next attempt uses a new schedule from its next failure, at the same
- * step.
+ * standard one. A delivery that is already waiting for its next attempt switches to a new schedule after its next
+ * failure, at the same step.
  *
  * @param replacement replaces the standard schedule and those of connector types, for tests.
  */
@@ -64,9 +64,10 @@ const LIMITED_SECONDS = 30;
 const MAX_LIMITED_FLOOR_SECONDS = 5 * MINUTE;
 
 /**
- * Seconds until the next attempt after a destination asked for fewer requests: the wait that it asked for, up to a day,
+ * Seconds until the next attempt after a destination rate limited a request: the wait that it asked for, up to a day,
  * or else half a minute. Each attempt doubles the minimum wait, from one second to five minutes, because a destination
- * may ask for a wait of zero. Up to 20% is added so that deliveries that were limited together aren't retried together.
+ * may ask for a wait of zero. Jitter of up to 20% keeps deliveries that were limited together from being retried
+ * together.
  *
  * @param attemptCount attempts made before this one.
  * @param random from 0 to 1.
@@ -101,7 +102,7 @@ export const NO_QUICK_RETRIES: QuickRetryPolicy = { ...QUICK_RETRIES, maxRetries
 const QUICK_ERROR_CLASSES: ReadonlySet<string> = new Set(['connection_refused', 'connection_reset']);
 
 /**
- * Whether a failure is likely to pass within moments and is retried within the same claim: a refused or reset
+ * Whether a failure is likely to go away quickly and is retried within the same claim: a refused or reset
  * connection, a quick 5xx, or a destination that asked for a short wait.
  *
  * @param isRepeatable whether it is safe to resend a request that may have arrived.

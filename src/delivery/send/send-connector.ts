@@ -13,7 +13,7 @@ import type {
   AttemptRecord,
   ClaimedConnector,
   ClaimedDelivery,
-  RecordedExchange,
+  RecordedRequest,
   SendResult,
   Verdict,
 } from '../model/claimed-delivery.ts';
@@ -41,7 +41,7 @@ export type ConnectorSenderOptions = SenderOptions & {
 };
 
 const MAX_STEPS = 5;
-/** How much longer a delivery may take than its calls, for example, to read from the database. */
+/** Extra time that a delivery may take on top of its calls, for example, to read from the database. */
 const MARGIN_SECONDS = 10;
 const DEFAULT_TIMEOUT_SECONDS = 15;
 
@@ -49,7 +49,7 @@ const DEFAULT_TIMEOUT_SECONDS = 15;
 export function longestSecondsOf(definition: Pick<ConnectorDefinition, 'timeoutSeconds' | 'credential'>): number {
   const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, credential } = definition;
   const once = MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;
-  // With a credential, the calls may be made once more with a new token.
+  // If there is a credential, the calls may be made once more with a new token.
   return credential ? 2 * (once + TOKEN_TIMEOUT_SECONDS) : once;
 }
 
@@ -110,7 +110,7 @@ async function sendGroup(
   async function tryOnce(number: number, previous: Try | undefined): Promise<Try> {
     const startedAt = first.databaseTime();
     const learned: Record<string, string> = {};
-    let sent: RecordedExchange['request'] | undefined;
+    let sent: RecordedRequest | undefined;
     let durationMs = 0;
     let phases = NO_PHASES;
 
@@ -145,7 +145,7 @@ async function sendGroup(
       }
       let request = withUserAgent(built);
       for (let steps = 1; ; steps++) {
-        sent = recordedRequest(request, secrets);
+        sent = recordedRequest(request, secrets, first.account);
         const response = await call(request);
         durationMs += response.durationMilliseconds;
         phases = addPhases(phases, response.phases);
@@ -157,19 +157,23 @@ async function sendGroup(
           request = withUserAgent(outcome.request);
           continue;
         }
-        const exchange = { phases, request: sent, responseHeaders: recordedHeaders(response.headers, secrets) };
+        const exchange = {
+          phases,
+          request: sent,
+          responseHeaders: recordedHeaders(response.headers, secrets, first.account),
+        };
         const sending = {
-          ...toTry(outcome, response, secrets, { startedAt, durationMs, exchange }),
+          ...toTry(outcome, response, { secrets, accountId: first.account }, { startedAt, durationMs, exchange }),
           remember: learned,
         };
-        // After a delivery, doing everything again with a new token would only repeat it.
+        // If the event has been delivered, starting over with a new token would only deliver it again.
         return { sending, isUnauthorized: response.statusCode === 401 && outcome.kind !== 'delivered' };
       }
     }
 
     try {
       const config = openConfig(first, connector, secretBox);
-      // If the credential is changed meanwhile, no token of the old one is stored or used.
+      // If the credential is changed in the meantime, no token from the old one is stored or used.
       const ids = { id: connector.id, projectId: first.projectId, sealedCredential: connector.secretConfig };
       const result = await withToken(ids, definition, config, sendWith);
       return 'kind' in result ? withoutToken(result, startedAt, first.databaseTime()) : result.sending;
@@ -188,7 +192,7 @@ async function sendGroup(
 function toTry(
   outcome: Outcome,
   response: EgressResponse,
-  secrets: readonly string[],
+  { secrets, accountId }: { secrets: readonly string[]; accountId: string },
   measured: Pick<AttemptRecord, 'startedAt' | 'durationMs' | 'exchange'>,
 ): Try {
   const verdict = toVerdict(outcome, secrets);
@@ -200,7 +204,7 @@ function toTry(
     statusCode,
     errorClass: isDelivered ? null : errorClass,
     errorMessage: isDelivered || !('reason' in verdict) ? null : (verdict.reason ?? null),
-    responseBody: storedBody(body, secrets),
+    responseBody: storedBody(body, secrets, accountId),
   };
   return { attempt, verdict };
 }

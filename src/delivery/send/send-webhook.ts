@@ -2,18 +2,18 @@ import type { Logger } from 'pino';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
-import { MAX_KEPT_CONNECTIONS } from '../../egress/kept-connections.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
 import { MASK } from '../../secrets/mask.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
+import { createSizedCache } from '../../secrets/sized-cache.ts';
 import { describeSpan, inSpan, type SpanOptions, traceHeaders } from '../../tracing/tracer.ts';
 import type {
   AttemptRecord,
   ClaimedDelivery,
   ClaimedWebhook,
-  RecordedExchange,
+  RecordedRequest,
   SendResult,
   Verdict,
 } from '../model/claimed-delivery.ts';
@@ -52,16 +52,18 @@ export type SendControl = { mayRetry: () => boolean; nextSlot: () => Promise<boo
 
 const NOTHING_SECRET: readonly string[] = [];
 const NO_CREDENTIALS: WebhookCredentials = { headers: [], authentication: null };
+/** Enough for tens of thousands of webhooks without custom headers or authentication. */
+const MAX_OPENED_BYTES = 64 * 1024 * 1024;
 
 /**
- * What a webhook's requests contain that is secret. Caches rely on getting the same objects as long as the secrets are the
- * same.
+ * The secret parts of a webhook's requests. `signing` remains the same list until the secrets change, because the keys
+ * are cached per list.
  */
 type OpenedSecrets = {
   signing: readonly string[];
-  /** What to mask in responses. */
+  /** The values to mask in responses. */
   hidden: readonly string[];
-  /** The webhook's own headers, with its authentication. */
+  /** The webhook's custom headers, with its authentication. */
   headers: Readonly<Record<string, string>>;
   oauth: OAuthClient | undefined;
 };
@@ -94,7 +96,7 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
   ): Promise<SendResult> {
     const { id, timeoutSeconds, retrySchedule, secretCredentials } = webhook;
     const { data, version } = renderPayload(delivery.event, webhook.payloadVersion, payloadVersions);
-    // As bytes, so signing and sending don't each make a copy.
+    // Stored as bytes so that signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
     function makeRequest(startedAt: number, { signing, headers }: OpenedSecrets): EgressRequest {
@@ -113,17 +115,21 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
 
     async function sendWith(secrets: OpenedSecrets): Promise<{ sending: Try; isUnauthorized: boolean }> {
       const startedAt = delivery.databaseTime();
-      let request: RecordedExchange['request'] | undefined;
+      let request: RecordedRequest | undefined;
       try {
         return await inSpan(
           'POST',
           () => spanOf(webhook),
           async () => {
             const sent = makeRequest(startedAt, secrets);
-            request = recordedWebhookRequest(sent, secrets.headers);
+            request = recordedWebhookRequest(sent, secrets.headers, delivery.account);
             const response = await egress.send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
-            const sending = toTry(response, request, startedAt, secrets.hidden);
+            const sending = toTry(response, request, {
+              startedAt,
+              secrets: secrets.hidden,
+              accountId: delivery.account,
+            });
             return { sending, isUnauthorized: response.statusCode === 401 };
           },
         );
@@ -147,14 +153,14 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
 
     async function tryOnce(): Promise<Try> {
       try {
-        const secrets = openSecrets(webhook, delivery.projectId);
+        const secrets = openSecrets(webhook, delivery);
         return secrets.oauth ? await sendWithToken(secrets, secrets.oauth) : (await sendWith(secrets)).sending;
       } catch (error) {
         return failedTry(error, { startedAt: delivery.databaseTime(), delivery, log });
       }
     }
 
-    // Without retries, there are no quick ones either.
+    // If retries are off, there are no quick retries either.
     const isRetried = () => retrySchedule !== 'NONE' && mayRetry();
     const policy = quickRetries && { policy: quickRetries };
     return withQuickTries(tryOnce, { isRepeatable: true, mayRetry: isRetried, ...policy });
@@ -163,44 +169,39 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
 
 /** Creates the function that decrypts a webhook's secrets. The same ciphertext always has the same content. */
 function createSecretOpener(secretBox: SenderOptions['secretBox']) {
-  const opened = new Map<string, OpenedSecrets>();
-  return function openSecrets(webhook: ClaimedWebhook, projectId: string): OpenedSecrets {
+  // The secrets are kept as a list and as headers, and each is shorter than the ciphertext.
+  const bytesOf = (sealed: string) => 3 * sealed.length;
+  const opened = createSizedCache<OpenedSecrets>({ maxBytes: MAX_OPENED_BYTES, bytesOf });
+  return function openSecrets(webhook: ClaimedWebhook, { projectId, account }: ClaimedDelivery): OpenedSecrets {
     const { id, url, secret, previousSecret, secretCredentials } = webhook;
-    const sealed = `${secret} ${previousSecret ?? ''} ${secretCredentials ?? ''} ${url}`;
-    const known = opened.get(sealed);
-    if (known) return known;
     const open = (text: string, column: string) =>
       secretBox.open(text, { table: 'Webhook', column, rowId: id, projectId });
-    const signing = [open(secret, 'secret')];
-    if (previousSecret !== null) signing.push(open(previousSecret, 'previousSecret'));
-    const credentials: WebhookCredentials =
-      secretCredentials === null ? NO_CREDENTIALS : JSON.parse(open(secretCredentials, 'secretCredentials'));
-    const { authentication } = credentials;
-    const secrets: OpenedSecrets = {
-      signing,
-      hidden: [...signing, ...(maskUrl(url) === url ? [] : [url]), ...hiddenValues(credentials)],
-      headers: credentialHeaders(credentials),
-      oauth: authentication?.type === 'OAUTH2_CLIENT_CREDENTIALS' ? authentication : undefined,
-    };
-    if (opened.size >= MAX_KEPT_CONNECTIONS) opened.clear();
-    opened.set(sealed, secrets);
-    return secrets;
+    return opened(
+      `${secret} ${previousSecret ?? ''} ${secretCredentials ?? ''} ${url}`,
+      () => {
+        const signing = [open(secret, 'secret')];
+        if (previousSecret !== null) signing.push(open(previousSecret, 'previousSecret'));
+        const credentials: WebhookCredentials =
+          secretCredentials === null ? NO_CREDENTIALS : JSON.parse(open(secretCredentials, 'secretCredentials'));
+        const { authentication } = credentials;
+        return {
+          signing,
+          hidden: [...signing, ...(maskUrl(url) === url ? [] : [url]), ...hiddenValues(credentials)],
+          headers: credentialHeaders(credentials),
+          oauth: authentication?.type === 'OAUTH2_CLIENT_CREDENTIALS' ? authentication : undefined,
+        };
+      },
+      account,
+    );
   };
 }
 
-const bearers = new WeakMap<OpenedSecrets, { accessToken: string; secrets: OpenedSecrets }>();
-
-/** Cached for the latest access token. */
 function withBearer(secrets: OpenedSecrets, accessToken: string): OpenedSecrets {
-  const known = bearers.get(secrets);
-  if (known?.accessToken === accessToken) return known.secrets;
-  const made = {
+  return {
     ...secrets,
     hidden: [...secrets.hidden, accessToken],
     headers: { ...secrets.headers, ...bearerHeader(accessToken) },
   };
-  bearers.set(secrets, { accessToken, secrets: made });
-  return made;
 }
 
 function tokenUrlFailed(error: unknown): NotReady {
@@ -208,10 +209,14 @@ function tokenUrlFailed(error: unknown): NotReady {
   return { kind: 'retry', reason: `Couldn't get an access token from the token URL. ${error.message}` };
 }
 
-/** The values of the webhook's own headers are masked, whatever their names. */
-function recordedWebhookRequest(sent: EgressRequest, own: OpenedSecrets['headers']): RecordedExchange['request'] {
+/** The values of the webhook's custom headers are masked, regardless of their names. */
+function recordedWebhookRequest(
+  sent: EgressRequest,
+  own: OpenedSecrets['headers'],
+  accountId: string,
+): RecordedRequest {
   // The only other secret in the headers is masked by header name.
-  const { method, url, headers } = recordedRequest(sent, NOTHING_SECRET);
+  const { method, url, headers } = recordedRequest(sent, NOTHING_SECRET, accountId);
   const masked = Object.keys(own).map((name) => [name, MASK]);
   return { method, url: maskUrl(url), headers: { ...headers, ...Object.fromEntries(masked) } };
 }
@@ -223,9 +228,8 @@ function spanOf({ url }: ClaimedWebhook): SpanOptions {
 
 function toTry(
   response: EgressResponse,
-  request: RecordedExchange['request'],
-  startedAt: number,
-  secrets: readonly string[],
+  request: RecordedRequest,
+  { startedAt, secrets, accountId }: { startedAt: number; secrets: readonly string[]; accountId: string },
 ): Try {
   const { statusCode, headers, body, durationMilliseconds, phases } = response;
   const { verdict, errorClass, message } = judgeStatus(statusCode, parseRetryAfter(headers, startedAt));
@@ -235,8 +239,8 @@ function toTry(
     statusCode,
     errorClass,
     errorMessage: message ?? null,
-    responseBody: storedBody(body, secrets),
-    exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets) },
+    responseBody: storedBody(body, secrets, accountId),
+    exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets, accountId) },
   };
   return { attempt, verdict };
 }

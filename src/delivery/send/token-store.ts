@@ -1,15 +1,27 @@
 import type pg from 'pg';
+import { MIN_LIFETIME_SECONDS } from '../../connectors/shared/token-endpoint.ts';
 
-/** Whose token it is. */
+/** The token's owner. */
 export type TokenOwner = {
   id: string;
   projectId: string;
-  /** The encrypted credential that the caller has. If the owner has another one by now, it has no token for the caller. */
+  /**
+   * The caller's copy of the encrypted credential. If the owner's credential has changed since then, the caller gets no
+   * token.
+   */
   sealedCredential?: string;
 };
-/** The right to get a token: nobody else has one for this owner and generation until the lease ends. */
+/** A lease to get a token. Until it ends, no other process can get one for this owner and generation. */
 export type Lease = { generation: number; until: string };
-export type TokenRow = { sealed: string; isFresh: boolean; isValid: boolean; generation: number };
+export type TokenRow = {
+  sealed: string;
+  /** Issued within the last minute. */
+  isNew: boolean;
+  /** Needs no successor yet. */
+  isFresh: boolean;
+  isValid: boolean;
+  generation: number;
+};
 
 /** The tables of tokens and of their owners, and the column with the credential that tokens come from. */
 export const TOKEN_TABLES = {
@@ -17,19 +29,24 @@ export const TOKEN_TABLES = {
   webhook: { table: 'WebhookToken', owners: 'Webhook', credential: 'secretCredentials' },
 } as const;
 
-/** How long before it expires a token is replaced. It still works while one process gets the next one. */
+/**
+ * A token is replaced this long before it expires, but not while it is new. It still works while one process gets the
+ * next one.
+ */
 const EARLY_SECONDS = 300;
-/** Longer than a request to a vendor can take, so two processes never get a token at the same time. */
+/** This is longer than a request to a vendor can take, so two processes never get a token at the same time. */
 const LEASE_SECONDS = 60;
 
-/** Notes when the vendor ends the credential itself, if it says so. */
+const IS_NEW = `(token."expiresAt" > now() AND token."issuedAt" > now() - interval '${MIN_LIFETIME_SECONDS} seconds')`;
+
+/** Records when the credential itself expires, if the vendor reports this. */
 const DATED = `
   dated AS (
     UPDATE "Connector" SET "credentialExpiresAt" = now() + make_interval(secs => $7::float8)
     FROM stored WHERE "Connector"."id" = stored."id" AND $7::float8 IS NOT NULL
   )`;
 
-/** The statements on the tokens of connectors or of webhooks. */
+/** The statements for the tokens of connectors or webhooks. */
 export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES) {
   const { table, owners, credential } = TOKEN_TABLES[kind];
   const hasCredential = (parameter: number) =>
@@ -43,8 +60,8 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
         name: `${kind}-token`,
         text: `
           SELECT coalesce(token."sealed", '') AS "sealed", coalesce(token."generation", 0) AS "generation",
-            coalesce(token."expiresAt" > now(), false) AS "isValid",
-            coalesce(token."expiresAt" > now() + make_interval(secs => ${EARLY_SECONDS}), false) AS "isFresh"
+            coalesce(token."expiresAt" > now(), false) AS "isValid", coalesce(${IS_NEW}, false) AS "isNew",
+            coalesce(token."expiresAt" > now() + make_interval(secs => ${EARLY_SECONDS}) OR ${IS_NEW}, false) AS "isFresh"
           FROM "${owners}" owner LEFT JOIN "${table}" token ON token."id" = owner."id"
           WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(3)}`,
         values: [id, projectId, sealedCredential],
@@ -66,20 +83,26 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
       return rows[0] && { generation, until: rows[0].until };
     },
 
-    /** So that a retry doesn't have to wait for the lease to end. */
-    async dropLease({ id }: TokenOwner, { generation, until }: Lease): Promise<void> {
-      await pool.query(
+    /**
+     * Ends the lease early so that a retry doesn't have to wait for it to expire.
+     *
+     * @returns false if the lease had ended already, or if the owner's credential was changed.
+     */
+    async dropLease({ id }: TokenOwner, { generation, until }: Lease): Promise<boolean> {
+      const { rowCount } = await pool.query(
         `UPDATE "${table}" SET "leaseUntil" = NULL
          WHERE "id" = $1 AND "generation" = $2 AND "leaseUntil" = $3::timestamptz`,
         [id, generation, until],
       );
+      return rowCount === 1;
     },
 
     /**
-     * Stores a token and ends the lease. The owner's row is locked first, as in every change of its credential.
+     * Stores a token and ends the lease. The owner's row is locked first, as in every change to its credential.
      *
      * @returns false if the credential was changed since the lease was taken, if another process took over because the
-     *   lease had ended, or if the owner was deleted. In the second case, the vendor may have replaced this token already.
+     *   lease had ended, or if the owner was deleted. In the second case, the vendor may have replaced this token
+     *   already.
      */
     async store(
       { id, sealedCredential }: TokenOwner,
@@ -92,8 +115,8 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
            WHERE owner."id" = $1 AND ${hasCredential(6)} FOR NO KEY UPDATE
          ), stored AS (
            UPDATE "${table}" AS token SET
-             "sealed" = $4, "expiresAt" = now() + make_interval(secs => $5), "generation" = token."generation" + 1,
-             "leaseUntil" = NULL
+             "sealed" = $4, "issuedAt" = now(), "expiresAt" = now() + make_interval(secs => $5),
+             "generation" = token."generation" + 1, "leaseUntil" = NULL
            FROM owner
            WHERE token."id" = owner."id" AND token."projectId" = owner."projectId"
              AND token."generation" = $2 AND token."leaseUntil" = $3::timestamptz

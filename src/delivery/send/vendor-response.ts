@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ConnectorResponse } from '../../connectors/definition.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 
-/** A response as connector types read it. */
+/** Converts a response to the form that connector types expect. */
 export function toResponse({ statusCode, headers, body }: EgressResponse): ConnectorResponse {
   return { statusCode, headers: flatHeaders(headers), body: body.toString('utf8') };
 }

@@ -14,15 +14,15 @@ export type OAuthClient = {
   scope?: string | undefined;
 };
 
-/** A webhook's own headers and authentication, in full. Stored encrypted, as JSON. */
+/** A webhook's custom headers and authentication, in full. Stored encrypted, as JSON. */
 export type WebhookCredentials = { headers: readonly WebhookHeader[]; authentication: WebhookAuthentication | null };
 
 /** The fields of `authentication` that are secret. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set(['password', 'token', 'clientSecret']);
 
-/** Shorter values of headers also occur in harmless text, so they aren't masked in responses. */
+/** Header values shorter than this also occur in harmless text, so they aren't masked in responses. */
 const MIN_HIDDEN_LENGTH = 6;
-const ADVICE = 'Save the webhook with an OAuth client that works.';
+const ADVICE = 'Update the webhook with a working OAuth client.';
 
 /** The headers to add to requests, with lowercase names, except an OAuth client's access token. */
 export function credentialHeaders({ headers, authentication }: WebhookCredentials): Record<string, string> {
@@ -38,7 +38,7 @@ export function bearerHeader(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-/** What to mask in responses. */
+/** The values to mask in responses. */
 export function hiddenValues({ headers, authentication }: WebhookCredentials): string[] {
   const values = headers.map(({ value }) => value).filter(({ length }) => length >= MIN_HIDDEN_LENGTH);
   const secrets = Object.entries(authentication ?? {}).filter(([name]) => SECRET_FIELDS.has(name));

@@ -1,7 +1,8 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { KeyEnvironmentEnum } from '../../schema/scalars.ts';
+import { ApiKeyScopeEnum, KeyEnvironmentEnum } from '../../schema/scalars.ts';
+import { totalCountField } from '../../schema/total-count.ts';
 import { Project } from '../projects/schema.ts';
 import type { ApiKeyService } from './service.ts';
 
@@ -12,33 +13,55 @@ declare module '../../schema/context.ts' {
 }
 
 const ApiKey = builder.prismaNode('ApiKey', {
-  description:
-    'A credential for programs, scoped to one project. The key itself is shown only once, when you create it.',
+  description: 'A credential for programs, scoped to one project. The full key is shown only once, when you create it.',
   id: { field: 'id', description: 'Identifier, `key_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, revokedAt: null, ...inVisibleProject(viewer) }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project that the key is scoped to.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
-    environment: t.expose('environment', { type: KeyEnvironmentEnum, description: 'Production or development.' }),
+    environment: t.expose('environment', {
+      type: KeyEnvironmentEnum,
+      description: 'The key’s environment. By default, the project’s mode.',
+    }),
     prefix: t.string({
       description: 'The first characters of the key.',
       resolve: ({ environment }) => `tg_${environment.toLowerCase()}_`,
     }),
     last4: t.exposeString('last4', { description: 'The last four characters of the key.' }),
+    scopes: t.expose('scopes', { type: [ApiKeyScopeEnum], description: 'What the key can do.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the key stops working; null if never. Expired keys stay in the list until you revoke them.',
+    }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last used, to the minute; null if never.',
+      description: 'When the key was last used, to the minute; null if never.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    createdById: t.exposeID('createdById', {
+      nullable: true,
+      description:
+        'The person who created the key, `usr_…`; null for older keys. The key belongs to the project and keeps working if this ' +
+        'person leaves.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
   }),
 });
 
 const ApiKeyConnection = builder.connectionObject(
-  { name: 'ApiKeyConnection', type: ApiKey, description: 'A page of API keys, newest first.' },
+  { name: 'ApiKeyConnection', type: ApiKey, description: 'A page of API keys, newest first.', fields: totalCountField },
   { name: 'ApiKeyEdge', description: 'An API key and its cursor.' },
 );
+
+const ApiKeyFilter = builder.inputType('ApiKeyFilter', {
+  description: 'Filters API keys. All conditions must match.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'Only keys created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only keys created before this time.' }),
+  }),
+});
 
 builder.objectFields(Project, (t) => ({
   apiKey: t.prismaField({
@@ -52,9 +75,14 @@ builder.objectFields(Project, (t) => ({
     {
       type: ApiKey,
       description: 'The project’s API keys, excluding revoked ones.',
-      resolve: (project, args, context, info) =>
-        resolvePage('ApiKey', args, { context, info }, (query) =>
-          context.services.apiKeys.list(context.viewer, project.id, query),
+      args: { filter: t.arg({ type: ApiKeyFilter, description: 'Filters the keys.' }) },
+      resolve: (project, { filter, ...args }, context, info) =>
+        resolvePage(
+          'ApiKey',
+          args,
+          { context, info },
+          (query) => context.services.apiKeys.list(context.viewer, project.id, filter ?? {}, query),
+          () => context.services.apiKeys.count(context.viewer, project.id, filter ?? {}),
         ),
     },
     ApiKeyConnection,
@@ -68,12 +96,19 @@ builder.relayMutationField(
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project that the key is scoped to.' }),
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
-      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: this deployment’s environment.' }),
+      environment: t.field({ type: KeyEnvironmentEnum, description: 'Default: the project’s mode.' }),
+      scopes: t.field({
+        type: [ApiKeyScopeEnum],
+        description: 'What the key can do: at least one scope. Default: `READ`, `DELIVERIES`, and `WRITE`.',
+      }),
+      expiresAt: t.field({
+        type: 'DateTime',
+        description: 'When the key stops working. Must be in the future. Default: never.',
+      }),
     }),
   },
   {
     description: 'Creates an API key. API keys can’t do this.',
-    authScopes: { user: true },
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.apiKeys.create(viewer, projectId, input),
   },
@@ -81,7 +116,9 @@ builder.relayMutationField(
     description: 'The result of `createApiKey`.',
     outputFields: (t) => ({
       apiKey: t.field({ type: ApiKey, description: 'The new key.', resolve: ({ apiKey }) => apiKey }),
-      key: t.exposeString('key', { description: 'The full key. It is shown only once and isn’t stored.' }),
+      key: t.exposeString('key', {
+        description: 'The full key. Shown only once, because the service doesn’t store it.',
+      }),
     }),
   },
 );
@@ -97,7 +134,6 @@ builder.relayMutationField(
   },
   {
     description: 'Permanently revokes an API key, effective immediately. API keys can’t do this.',
-    authScopes: { user: true },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.apiKeys.revoke(viewer, input.id, input.projectId);
       return { apiKeyId: input.id };

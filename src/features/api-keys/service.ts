@@ -1,29 +1,55 @@
 import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
-import { isVisible, requireUser, visibleItem } from '../../auth/access.ts';
+import { requireId, visibleItem, visibleProjectId } from '../../auth/access.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
-import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
+import { lockToManage } from '../../auth/lock-project.ts';
+import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../auth/permissions.ts';
+import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database } from '../../database/client.ts';
+import { createdBetween, type Period } from '../../database/created-between.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { notFound } from '../../errors.ts';
+import type { Network } from '../../gateway/chain/networks.ts';
+import { modeOn } from '../../gateway/chain/served-networks.ts';
 import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
+import { requireApiKeyRoom } from './room.ts';
 
 const createInput = z.strictObject({
   name: lineOfText(200),
   environment: z.enum(['LIVE', 'TEST']).nullish(),
+  scopes: z
+    .array(z.enum(SCOPES))
+    .min(1, 'Must have at least one scope. Omit this field to use READ, DELIVERIES, and WRITE.')
+    .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
+    .nullish(),
+  expiresAt: z
+    .date()
+    .refine((time) => time.getTime() > sharedNow(), 'Must be in the future.')
+    .nullish(),
 });
 
-export type CreateApiKeyInput = { name: string; environment?: KeyEnvironment | null };
+export type CreateApiKeyInput = {
+  name: string;
+  environment?: KeyEnvironment | null;
+  scopes?: readonly Scope[] | null;
+  expiresAt?: Date | null;
+};
 export type ApiKeyService = ReturnType<typeof createApiKeyService>;
 
-/** A project's API keys. Only users can create and revoke them; API keys get `FORBIDDEN`. */
-export function createApiKeyService(options: { db: Database; bus: Bus; keyring: Keyring; production: boolean }) {
+/** A project's API keys. */
+export function createApiKeyService(options: {
+  db: TenantDatabase;
+  bus: Bus;
+  keyring: Keyring;
+  /** The networks that the server supports, if known. */
+  networks: readonly Network[];
+}) {
   const { db, bus, keyring } = options;
   const pages = createPages({
     db: db.pool,
@@ -39,8 +65,20 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
   });
 
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.ApiKeyFindManyArgs & PageQuery): Promise<ApiKey[]> {
-      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
+    async list(
+      viewer: Viewer,
+      projectId: string,
+      period: Period,
+      query: Prisma.ApiKeyFindManyArgs & PageQuery,
+    ): Promise<ApiKey[]> {
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.load(viewer, visible, query, createdBetween('ApiKey', 'createdAt', period)) : [];
+    },
+
+    /** The number of items in the list. Null if there are more than `COUNT_LIMIT`. */
+    async count(viewer: Viewer, projectId: string, period: Period): Promise<number | null> {
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.count(viewer, visible, createdBetween('ApiKey', 'createdAt', period)) : 0;
     },
 
     find(
@@ -52,37 +90,36 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
       return db.prisma.apiKey.findFirst({ ...query, where: usable(viewer, id, projectId) });
     },
 
-    /** Creates a key. `key` is its full value, which isn't stored and can't be read again. */
+    /**
+     * Creates a key. `key` is its full value, which isn't stored and can't be read again.
+     *
+     * @throws AppError `API_KEY_LIMIT_REACHED`, `NOT_FOUND`, or `VALIDATION_FAILED`
+     */
     async create(
       viewer: Viewer,
       projectId: string,
       input: CreateApiKeyInput,
     ): Promise<{ apiKey: ApiKey; key: string }> {
-      requireUser(viewer);
-      const project = await requireProject(db.prisma, viewer, projectId);
-      const { name, environment } = parseInput(createInput, input);
-      const chosen = environment ?? (options.production ? 'LIVE' : 'TEST');
-      const key = newApiKey(chosen);
-      const hash = apiKeyHashes(key, keyring)[0]!;
-      const values = { projectId: project.id, name, environment: chosen, hash, last4: key.slice(-4) };
-      const apiKey = await db.prisma
-        .$transaction(async (tx) => {
-          const created = await tx.apiKey.create({ data: { id: newId('ApiKey'), ...values } });
-          const target = { projectId: project.id, targetId: created.id };
-          await recordAudit(tx, viewer, {
-            action: 'api_key.created',
-            ...target,
-            changes: { name, environment: chosen },
-          });
-          return created;
-        })
-        .catch(rethrowProjectGone);
-      return { apiKey, key };
+      const creation = db.prisma.$transaction(async (tx) => {
+        // Without the lock, an admin who is being removed could still create a key, and keep access through it.
+        const project = await lockToManage(tx, viewer, requireId('Project', projectId));
+        const { name, expiresAt = null, ...given } = parseInput(createInput, input);
+        await requireApiKeyRoom(tx, project);
+        const environment = given.environment ?? modeOn(options.networks, project.mode);
+        const scopes = [...(given.scopes ?? DEFAULT_SCOPES)];
+        const key = newApiKey(environment);
+        const hash = apiKeyHashes(key, keyring)[0]!;
+        const changes = { name, environment, scopes, expiresAt };
+        const values = { projectId: project.id, ...changes, hash, last4: key.slice(-4), createdById: viewer.userId };
+        const apiKey = await tx.apiKey.create({ data: { id: newId('ApiKey'), ...values } });
+        await recordAudit(tx, viewer, { action: 'api_key.created', projectId, targetId: apiKey.id, changes });
+        return { apiKey, key };
+      });
+      return creation.catch(rethrowProjectGone);
     },
 
     /** Revokes a key permanently. Requests after the commit are rejected, and open sockets are closed immediately. */
     async revoke(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
-      requireUser(viewer);
       await db.prisma.$transaction(async (tx) => {
         const [revoked] = await tx.apiKey.updateManyAndReturn({
           where: usable(viewer, id, projectId),
@@ -102,6 +139,6 @@ export function createApiKeyService(options: { db: Database; bus: Bus; keyring: 
   };
 }
 
-function usable(viewer: Viewer, id: string, projectId?: string | null): Prisma.ApiKeyWhereInput {
+function usable(viewer: Viewer, id: string, projectId?: string | null) {
   return { ...visibleItem(viewer, 'ApiKey', id, projectId), revokedAt: null };
 }

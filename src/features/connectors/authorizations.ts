@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { requireUser } from '../../auth/access.ts';
 import { requireProject } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { OauthApp, OauthApps } from '../../config/oauth-apps.ts';
@@ -12,7 +11,7 @@ import type {
 } from '../../connectors/definition.ts';
 import type { ConnectorConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
-import type { Database } from '../../database/client.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { TOKEN_TIMEOUT_SECONDS } from '../../delivery/send/access-tokens.ts';
 import { MAX_RESPONSE_BYTES } from '../../delivery/send/response-text.ts';
 import { toResponse } from '../../delivery/send/vendor-response.ts';
@@ -30,7 +29,7 @@ import { type ConnectorService, connectorInput } from './service.ts';
 const startInput = connectorInput.extend({ connectorId: z.string().nullish() });
 const finishInput = z.strictObject({ state: z.string().max(200), code: z.string().min(1).max(4096) });
 
-/** `connectorId` connects an existing connector again. Otherwise, a new one is created. */
+/** `connectorId`: the connector to reconnect. If it is omitted, a new one is created. */
 export type StartAuthorizationInput = SubscriptionInput & {
   type: ConnectorType;
   config?: unknown;
@@ -39,23 +38,22 @@ export type StartAuthorizationInput = SubscriptionInput & {
 export type ConnectorAuthorizations = ReturnType<typeof createConnectorAuthorizations>;
 
 type Values = Pick<z.infer<typeof startInput>, 'type' | 'connectorId' | 'config'>;
-/** `input` as it was given: the service that it is for checks it again. */
+/** `input` is stored as received, because the connector service validates it again. */
 type Started = { verifier: string; input: StartAuthorizationInput & Values };
 type Row = { id: string; projectId: string; sealed: string };
 type Grant = GrantDefinition<ConnectorConfig>;
 type Connectable = { definition: ConnectorDefinition; grant: Grant; app: OauthApp };
 
 const LIFETIME_MINUTES = 10;
-const OVER = 'This connection has expired or was already finished. Connect again.';
-const FORBIDDEN = 'API keys cannot connect accounts. Use the project owner’s user token.';
+const OVER = 'This authorization has expired or was already used. Connect the account again.';
 
 /**
- * Connects sellers' accounts at vendors with the operator's OAuth apps: authorization code with PKCE (RFC 7636). Only the
- * user who started it can finish it, once, within ten minutes. Codes are exchanged here, so that no token ever gets to the
- * browser.
+ * Connects sellers' vendor accounts through the operator's OAuth apps: authorization code with PKCE (RFC 7636). Only
+ * the user who started an authorization can finish it, once, within ten minutes. Codes are exchanged here, so that no
+ * token ever reaches the browser.
  */
 export function createConnectorAuthorizations(options: {
-  db: Database;
+  db: TenantDatabase;
   secretBox: SecretBox;
   egress: Pick<Egress, 'send'>;
   egressAllow: EgressAllow;
@@ -100,18 +98,17 @@ export function createConnectorAuthorizations(options: {
     },
 
     /**
-     * Starts to connect an account. Nothing changes until the seller has agreed.
+     * Starts connecting an account. Nothing changes until the seller authorizes access.
      *
-     * @returns the vendor's page where the seller agrees.
-     * @throws AppError `FORBIDDEN` for API keys, `NOT_FOUND`, and `VALIDATION_FAILED`.
+     * @returns the URL of the vendor's page where the seller authorizes access.
+     * @throws AppError `NOT_FOUND` and `VALIDATION_FAILED`.
      */
     async start(viewer: Viewer, projectId: string, input: StartAuthorizationInput): Promise<string> {
-      requireUser(viewer, FORBIDDEN);
       const project = await requireProject(db.prisma, viewer, projectId);
       const values = parseInput(startInput, input);
       const current = await findCurrent(viewer, project.id, values);
       const { definition, grant, app } = requireConnectable(values.type);
-      // Mistakes are reported before the seller leaves.
+      // Report invalid input before the seller leaves for the vendor's page.
       const config = parseConfig(definition, granted(definition, whole(values, current), 'pending'), egressAllow);
 
       const state = secret();
@@ -138,11 +135,10 @@ export function createConnectorAuthorizations(options: {
     /**
      * Exchanges the code, and creates or changes the connector.
      *
-     * @throws AppError `FORBIDDEN` for API keys, `VALIDATION_FAILED` if it is over or the vendor rejects the code, and what
-     *   creating or updating a connector throws.
+     * @throws AppError `VALIDATION_FAILED` if the authorization has expired or the vendor rejects the code, and any error
+     *   from creating or updating a connector.
      */
     async finish(viewer: Viewer, input: { state: string; code: string }): Promise<Connector> {
-      requireUser(viewer, FORBIDDEN);
       const { state, code } = parseInput(finishInput, input);
       const row = await take(viewer.userId, hash(state, 'hex'));
       if (!row) throw invalidField('/state', OVER);
@@ -186,29 +182,30 @@ export function createConnectorAuthorizations(options: {
         ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
       })
       .catch((error) => {
-        throw error instanceof EgressError ? fail(`${grant.title} couldn't be reached. Connect again.`) : error;
+        throw error instanceof EgressError ? fail(`Couldn't reach ${grant.title}. Connect the account again.`) : error;
       });
     const outcome = definition.credential!.classify(toResponse(response), config, app);
-    if (outcome.kind !== 'token') throw fail(`${grant.title} didn't connect the account. Connect again.`);
+    if (outcome.kind !== 'token')
+      throw fail(`${grant.title} couldn't complete the connection. Connect the account again.`);
     if (outcome.refreshToken !== undefined) return outcome.refreshToken;
     throw fail(
-      `${grant.title} gave access for a short time only. Remove this app from your account, then connect again.`,
+      `${grant.title} granted only temporary access. Remove this app from your account, then connect it again.`,
     );
   }
 }
 
-/** The fields of the credentials that a grant replaces. */
+/** The credential fields that a grant replaces. */
 function otherCredentials({ credential }: ConnectorDefinition): string[] {
   return ['accessToken', ...credential!.fields].filter((name) => name !== 'grant');
 }
 
-/** Replaces all credentials in a config by a grant. */
+/** Replaces all credentials in a config with a grant. */
 function granted(definition: ConnectorDefinition, config: ConnectorConfig, grant: string): ConnectorConfig {
   const others = new Set(otherCredentials(definition));
   return { ...Object.fromEntries(Object.entries(config).filter(([name]) => !others.has(name))), grant };
 }
 
-/** The config as it will be, except for secrets. */
+/** The resulting config, without secrets. */
 function whole({ config }: Values, current: Connector | undefined): ConnectorConfig {
   const merged = Object.entries({ ...(current?.config as ConnectorConfig | undefined), ...config });
   return Object.fromEntries(merged.filter(([, value]) => value !== null));

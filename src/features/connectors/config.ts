@@ -3,8 +3,9 @@ import { addressFields, type ConnectorConfig, secretFields, urlFields } from '..
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { AppError, invalidField } from '../../errors.ts';
+import { isShown, neededAgain, refuseMasked } from '../../secrets/masked-secrets.ts';
 import { parseInput } from '../../validation.ts';
-import { isShown, neededAgain, refuseMasked } from '../destinations/masked-secrets.ts';
+import { refusalOf } from '../urls/refusal.ts';
 
 /** Checks a whole config and the addresses in it. @throws AppError `VALIDATION_FAILED` with pointers into `config`. */
 export function parseConfig(
@@ -18,14 +19,15 @@ export function parseConfig(
   }
   for (const name of urlFields(definition)) {
     const target = checkTargetUrl(String(parsed[name]), allow);
-    if (!target.ok) throw invalidField(`/config/${name}`, target.message);
+    if (!target.ok) throw invalidField(`/config/${name}`, refusalOf(target, 'EGRESS_ALLOW'));
   }
   return parsed;
 }
 
 /**
- * Merges changes into a stored config. Omitted fields stay unchanged, as do masked secrets that are sent back.
- * Null removes an optional field. Changing an address requires every secret, because the secrets would be sent there.
+ * Merges changes into a stored config. Omitted fields stay unchanged, as do masked secrets that are sent back. Setting
+ * an optional field to null removes it. Changing an address requires entering every secret again, because the secrets
+ * would be sent to the new address.
  *
  * @param current the config as it is stored and as users see it.
  * @throws AppError `VALIDATION_FAILED` with pointers into `config`.

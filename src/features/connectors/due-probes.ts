@@ -21,9 +21,8 @@ type Paused = Pick<Connector, 'id' | 'projectId' | 'type' | 'secretConfig' | 'pa
 const AT_ONCE = 10;
 
 /**
- * Creates the function that probes the connectors that are due for a probe, and resumes those whose credentials work
- * again. Each probe is sent by one process. It is counted before it is sent, so that it isn't repeated if the process
- * dies.
+ * Creates the function that probes the connectors that are due, and resumes those whose credentials work again. Each
+ * probe is sent by only one process. It is counted before it is sent, so that it isn't repeated if the process dies.
  */
 export function createDueProbes({ bus, secretBox, probe, connectors = findConnector, log }: DueProbesOptions) {
   return async function sendDueProbes(pool: pg.Pool): Promise<void> {
@@ -38,7 +37,7 @@ export function createDueProbes({ bus, secretBox, probe, connectors = findConnec
     const { id, projectId } = connector;
     try {
       const result = await send(connector);
-      if (!result?.ok) return log.debug({ connectorId: id, projectId }, 'a paused connector still fails its probe');
+      if (!result?.ok) return log.debug({ connectorId: id, projectId }, 'the probe of a paused connector failed again');
       if (!(await resume(pool, connector))) return;
       log.info({ connectorId: id, projectId }, 'connector resumed');
       await releaseHeld(pool, id);
@@ -74,9 +73,9 @@ async function claimDue(pool: pg.Pool): Promise<Paused[]> {
 }
 
 /**
- * Ends the pause that the probe was for, but not a later one, and not one that the owner made. Until a delivery
- * succeeds, the connector counts as failing, and the number of probes is kept. So if deliveries are rejected although
- * the probe succeeds, the next probe isn't sent any sooner.
+ * Ends the pause that triggered the probe, but not a later pause or one started by the owner. Until a delivery
+ * succeeds, the connector counts as failing, and the number of probes is kept. As a result, if deliveries are rejected
+ * even though this probe succeeded, the next probe isn't sent any sooner.
  *
  * @returns whether the connector was resumed.
  */

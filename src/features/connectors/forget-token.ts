@@ -16,8 +16,8 @@ export function changesCredential(
 }
 
 /**
- * Forgets a connector's access token and refresh token. A process that is getting a token at this moment can't store it
- * anymore.
+ * Forgets a connector's access token and refresh token. A process that is currently requesting a token can no longer
+ * store it.
  */
 export async function forgetToken(tx: Transaction, connectorId: string): Promise<void> {
   await tx.connectorToken.updateMany({

@@ -5,9 +5,12 @@ import { listConnectors } from '../../connectors/types/registry.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { ConnectorCategoryEnum, ConnectorTypeEnum, EventTypeEnum } from '../../schema/scalars.ts';
-import { asDestination, destinationFields, subscriptionChanges, subscriptionInputs } from '../destinations/schema.ts';
+import { totalCountField } from '../../schema/total-count.ts';
+import { asDestination, DESTINATION_COLUMNS, destinationFields, FILTER_FIELD } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
+import { ConnectorConfig } from './config-schema.ts';
 import type { ConnectorService } from './service.ts';
+import { typedConfigOf } from './typed-config.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -20,33 +23,46 @@ export const Connector = builder.prismaNode('Connector', {
   id: { field: 'id', description: 'Identifier, `con_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  // The other columns can be large, so they are read only for documents that select them.
+  select: DESTINATION_COLUMNS,
   fields: (t) => ({
+    filter: t.expose('filter', FILTER_FIELD),
     type: t.field({
       type: ConnectorTypeEnum,
       description: 'The service.',
+      select: { type: true },
       resolve: ({ type }) => type as ConnectorType,
     }),
-    config: t.field({
+    config: t.expose('config', {
       type: 'JSON',
       description:
         'The configuration, with the connector type’s fields. Secrets are masked as `••••` followed by their last four characters.',
-      resolve: ({ config }) => config,
+    }),
+    typedConfig: t.field({
+      type: ConnectorConfig,
+      nullable: true,
+      description:
+        'The typed configuration: each connector type has its own GraphQL type. Null if a required field isn’t set, because the connector ' +
+        'was created before the field was added.',
+      select: { type: true, config: true },
+      resolve: typedConfigOf,
     }),
     nextProbeAt: t.field({
       type: 'DateTime',
       nullable: true,
       description:
-        'When Tollgate next checks whether the credentials work again. If they do, it resumes the connector. Null if ' +
-        'the connector isn’t paused, if you paused it, if it rejected five deliveries in a row, or if its service has ' +
-        'no such check.',
+        'When Tollgate next checks whether the credentials work again. If they do, Tollgate resumes the connector. Null ' +
+        'if the connector isn’t paused, if you paused it, if five deliveries in a row were rejected, or if the service ' +
+        'doesn’t support this check.',
+      select: { nextProbeAt: true },
       resolve: ({ isActive, nextProbeAt }) => (isActive ? nextProbeAt : null),
     }),
     credentialExpiresAt: t.expose('credentialExpiresAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the service stops accepting the stored credential. Connect the connector again before then. Null if the ' +
-        'service doesn’t say, which only QuickBooks does.',
+        'When the service stops accepting the stored credential. Reconnect the connector before then. Null if the ' +
+        'service doesn’t report an expiration time. Only QuickBooks does.',
     }),
   }),
 });
@@ -54,7 +70,12 @@ export const Connector = builder.prismaNode('Connector', {
 builder.objectFields(asDestination(Connector), destinationFields);
 
 const ConnectorConnection = builder.connectionObject(
-  { name: 'ConnectorConnection', type: Connector, description: 'A page of connectors, newest first.' },
+  {
+    name: 'ConnectorConnection',
+    type: Connector,
+    description: 'A page of connectors, newest first.',
+    fields: totalCountField,
+  },
   { name: 'ConnectorEdge', description: 'A connector and its cursor.' },
 );
 
@@ -63,15 +84,15 @@ const ConnectorFieldType = builder.simpleObject('ConnectorTypeField', {
   fields: (t) => ({
     name: t.string({ description: 'The name of the field in `config`.' }),
     title: t.string({ description: 'The label of the field.' }),
-    description: t.string({ description: 'What to enter.' }),
+    description: t.string({ description: 'What to enter in the field.' }),
     kind: t.string({ description: '`text`, `list` (of strings), or `choice`.' }),
     required: t.boolean({ description: 'Whether the field is required.' }),
     secret: t.boolean({ description: 'Whether the field is write-only (a secret).' }),
     decidesAddress: t.boolean({
       description:
-        'Whether the field determines where events are sent. To change it, send every secret in the config again.',
+        'Whether the field determines where events are sent. If you change it, send every secret in the config again.',
     }),
-    choices: t.stringList({ description: 'The allowed values of a `choice`.' }),
+    choices: t.stringList({ description: 'The allowed values of a `choice` field.' }),
     example: t.string({ nullable: true, description: 'An example value.' }),
   }),
 });
@@ -81,7 +102,7 @@ const ConnectorTypeLimit = builder.simpleObject('ConnectorTypeLimit', {
   fields: (t) => ({
     count: t.int({ description: 'The maximum number of requests.' }),
     perSeconds: t.float({ description: 'The length of the time window, in seconds.' }),
-    burst: t.int({ description: 'How many requests Tollgate sends at once after a pause.' }),
+    burst: t.int({ description: 'How many requests Tollgate can send in one burst after an idle period.' }),
     documentationUrl: t.string({ description: 'The vendor’s documentation on the limit.' }),
   }),
 });
@@ -95,7 +116,7 @@ const ConnectorTypeInfo = builder.simpleObject('ConnectorTypeInfo', {
     description: t.string({ description: 'What the connector does.' }),
     documentationUrl: t.string({ description: 'The vendor’s documentation on how to get credentials.' }),
     fields: t.field({ type: [ConnectorFieldType], description: 'The config fields, in display order.' }),
-    eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types it can deliver.' }),
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'The event types that the service can receive.' }),
     canProbe: t.boolean({ description: 'Whether the credentials can be verified without sending anything.' }),
     connectWith: t.string({
       nullable: true,
@@ -114,7 +135,7 @@ builder.queryField('connectorTypes', (t) =>
   t.field({
     type: [ConnectorTypeInfo],
     nullable: true,
-    description: 'Every connector type with its config fields.',
+    description: 'All connector types with their config fields.',
     resolve: (_root, _args, { services }) =>
       listConnectors().map((definition) => ({
         type: definition.type,
@@ -131,7 +152,24 @@ builder.queryField('connectorTypes', (t) =>
   }),
 );
 
+const ConnectorFilter = builder.inputType('ConnectorFilter', {
+  description: 'Filters connectors. All conditions must match.',
+  fields: (t) => ({
+    types: t.field({ type: [ConnectorTypeEnum], description: 'Only connectors of these types.' }),
+    name: t.string({ description: 'Only connectors whose name contains this text, regardless of case.' }),
+    isActive: t.boolean({ description: 'Only connectors that are active (`true`) or disabled (`false`).' }),
+    isPaused: t.boolean({ description: 'Only connectors whose deliveries are held (`true`) or not (`false`).' }),
+    from: t.field({ type: 'DateTime', description: 'Only connectors created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only connectors created before this time.' }),
+  }),
+});
+
 builder.objectFields(Project, (t) => ({
+  remainingConnectors: t.int({
+    nullable: true,
+    description: 'How many more connectors the owner’s account can have, across all projects; null means unlimited.',
+    resolve: (project, _args, { services, viewer }) => services.connectors.room(viewer, project),
+  }),
   connector: t.prismaField({
     type: Connector,
     nullable: true,
@@ -143,95 +181,16 @@ builder.objectFields(Project, (t) => ({
     {
       type: Connector,
       description: 'The project’s connectors.',
-      resolve: (project, args, context, info) =>
-        resolvePage('Connector', args, { context, info }, (query) =>
-          context.services.connectors.list(context.viewer, project.id, query),
+      args: { filter: t.arg({ type: ConnectorFilter, description: 'Filters the connectors.' }) },
+      resolve: (project, { filter, ...args }, context, info) =>
+        resolvePage(
+          'Connector',
+          args,
+          { context, info },
+          (query) => context.services.connectors.list(context.viewer, project.id, filter ?? {}, query),
+          () => context.services.connectors.count(context.viewer, project.id, filter ?? {}),
         ),
     },
     ConnectorConnection,
   ),
 }));
-
-builder.relayMutationField(
-  'createConnector',
-  {
-    description: 'Properties of the new connector.',
-    inputFields: (t) => ({
-      projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
-      config: t.field({
-        type: 'JSON',
-        required: true,
-        description: 'The configuration. See `connectorTypes` for the fields of each type.',
-      }),
-      ...subscriptionInputs(t),
-    }),
-  },
-  {
-    description: 'Creates a connector. Your tier limits how many you can have.',
-    resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
-      services.connectors.create(viewer, projectId, input),
-  },
-  {
-    description: 'The result of `createConnector`.',
-    outputFields: (t) => ({
-      connector: t.field({ type: Connector, description: 'The new connector.', resolve: (connector) => connector }),
-    }),
-  },
-);
-
-builder.relayMutationField(
-  'updateConnector',
-  {
-    description: 'Changes to a connector. Omitted fields stay unchanged.',
-    inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The connector to update.' }),
-      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
-      config: t.field({
-        type: 'JSON',
-        description:
-          'The config fields to change. Omitted fields, and masked secrets that you send back, stay unchanged. Null removes a field. To change where events are sent, send every secret again.',
-      }),
-      ...subscriptionChanges(t),
-    }),
-  },
-  {
-    description: 'Updates a connector.',
-    resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
-      services.connectors.update(viewer, id, changes, projectId),
-  },
-  {
-    description: 'The result of `updateConnector`.',
-    outputFields: (t) => ({
-      connector: t.field({
-        type: Connector,
-        description: 'The updated connector.',
-        resolve: (connector) => connector,
-      }),
-    }),
-  },
-);
-
-builder.relayMutationField(
-  'deleteConnector',
-  {
-    description: 'The connector to delete.',
-    inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The connector to delete.' }),
-      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
-    }),
-  },
-  {
-    description: 'Deletes a connector and its delivery history.',
-    resolve: async (_root, { input }, { services, viewer }) => {
-      await services.connectors.delete(viewer, input.id, input.projectId);
-      return { connectorId: input.id };
-    },
-  },
-  {
-    description: 'The result of `deleteConnector`.',
-    outputFields: (t) => ({
-      connectorId: t.exposeID('connectorId', { description: 'The identifier of the deleted connector.' }),
-    }),
-  },
-);

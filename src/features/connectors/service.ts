@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
-import { isVisible, visibleItem } from '../../auth/access.ts';
+import { visibleItem, visibleProjectId } from '../../auth/access.ts';
+import { requireCredentials } from '../../auth/require-permission.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
@@ -8,20 +10,22 @@ import { sharedNow } from '../../clock.ts';
 import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector, isConnectorType } from '../../connectors/types/registry.ts';
-import type { Database } from '../../database/client.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
+import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
+import { sameRow } from '../../database/tenant-filter.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { AppError, invalidField, notFound } from '../../errors.ts';
+import { invalidField, notFound } from '../../errors.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
-import type { Connector, Delivery, Prisma } from '../../generated/prisma/client.ts';
+import type { Connector, Delivery, Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
 import { buryConnectors } from '../deletions/bury.ts';
 import {
+  type DestinationFilter,
   HEALTHY,
+  matchingDestinations,
   type SubscriptionInput,
   type SwitchInput,
   subscriptionShape,
@@ -33,6 +37,9 @@ import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
 import { changesCredential, forgetToken } from './forget-token.ts';
+import { requireSecrets } from './missing-secrets.ts';
+import { connectorRoom, requireConnectorRoom } from './room.ts';
+import { requireSameType, withoutNulls } from './typed-config.ts';
 
 const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
 // `z.record` would silently drop a key named `__proto__`.
@@ -40,12 +47,15 @@ const configInput = z.custom<ConnectorConfig>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Must be an object.',
 );
-/** What a new connector needs. */
+/** The input for a new connector. */
 export const connectorInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
 const updateInput = connectorInput.omit({ type: true }).partial().extend(switchShape);
 
-export type CreateConnectorInput = SubscriptionInput & { type: ConnectorType; config?: unknown };
-export type UpdateConnectorInput = Nullable<Omit<CreateConnectorInput, 'type'> & SwitchInput>;
+/** `typeOfConfig` is the type that a typed config is for. It must be the connector's type. */
+type ConfigInput = { config?: unknown; typeOfConfig?: ConnectorType };
+export type CreateConnectorInput = SubscriptionInput & ConfigInput & { type: ConnectorType };
+export type UpdateConnectorInput = Nullable<SubscriptionInput & SwitchInput> & ConfigInput;
+type ConnectorFilter = DestinationFilter & { types?: readonly ConnectorType[] | null };
 export type ConnectorService = ReturnType<typeof createConnectorService>;
 
 /**
@@ -53,7 +63,7 @@ export type ConnectorService = ReturnType<typeof createConnectorService>;
  * `CONNECTOR_LIMIT_REACHED`. Secret fields are write-only.
  */
 export function createConnectorService(options: {
-  db: Database;
+  db: TenantDatabase;
   bus: Bus;
   secretBox: SecretBox;
   events: EventService;
@@ -83,10 +93,22 @@ export function createConnectorService(options: {
     async list(
       viewer: Viewer,
       projectId: string,
+      filter: ConnectorFilter,
       query: Prisma.ConnectorFindManyArgs & PageQuery,
     ): Promise<Connector[]> {
-      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.load(viewer, visible, query, matching(filter)) : [];
     },
+
+    /** The number of items in the list. Null if there are more than `COUNT_LIMIT`. */
+    async count(viewer: Viewer, projectId: string, filter: ConnectorFilter): Promise<number | null> {
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.count(viewer, visible, matching(filter)) : 0;
+    },
+
+    /** How many more connectors the project's account can have. Null means unlimited. */
+    room: (viewer: Viewer, project: Pick<Project, 'id' | 'userId'>) =>
+      connectorRoom(unfiltered(db.prisma), viewer, project),
 
     find(
       viewer: Viewer,
@@ -97,19 +119,22 @@ export function createConnectorService(options: {
       return db.prisma.connector.findFirst({ ...query, where: visibleItem(viewer, 'Connector', id, projectId) });
     },
 
-    async create(viewer: Viewer, projectId: string, input: CreateConnectorInput): Promise<Connector> {
+    async create(
+      viewer: Viewer,
+      projectId: string,
+      { typeOfConfig, ...input }: CreateConnectorInput,
+    ): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { type, config, ...values } = parseInput(connectorInput, input);
+      const { type, config: given, ...values } = parseInput(connectorInput, input);
+      requireSameType(type, typeOfConfig);
+      // Typed clients send null for fields that aren't set.
+      const config = typeOfConfig ? withoutNulls(given) : given;
       const definition = getConnector(type);
       const checked = parseConfig(definition, config, egressAllow);
       requireCarriedKind(definition, values.eventTypes);
       const id = newId('Connector');
       const creation = db.prisma.$transaction(async (tx) => {
-        // Without the lock, two concurrent creations could exceed the limit.
-        await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${project.userId} FOR UPDATE`;
-        const { maxConnectors } = limitsOf(viewer.tier, viewer.requestsPerMinute);
-        const count = await tx.connector.count({ where: { project: { userId: project.userId } } });
-        if (maxConnectors !== null && count >= maxConnectors) throw limitReached(maxConnectors);
+        await requireConnectorRoom(unfiltered(tx), viewer, project, 1);
         const created = await tx.connector.create({
           data: { id, projectId: project.id, type, ...values, ...stored(definition, id, project.id, checked) },
         });
@@ -122,13 +147,13 @@ export function createConnectorService(options: {
 
     /**
      * Changes a connector. `config` is merged into the stored config; see `changeConfig`. Pausing the connector holds its
-     * deliveries, and resuming it releases them. Changing the config or setting `isActive` to true ends a pause that the
-     * service made.
+     * deliveries, and resuming it releases them. Changing the config or setting `isActive` to true ends a pause that
+     * the service started.
      */
     async update(
       viewer: Viewer,
       id: string,
-      input: UpdateConnectorInput,
+      { typeOfConfig, ...input }: UpdateConnectorInput,
       projectId?: string | null,
     ): Promise<Connector> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
@@ -137,15 +162,18 @@ export function createConnectorService(options: {
         await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
         const current = await tx.connector.findFirst({ where });
         if (!current) throw notFound();
+        requireSameType(current.type, typeOfConfig);
         const definition = getConnector(current.type);
         if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
         const shown = current.config as ConnectorConfig;
         const before = changes && open(current);
         const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
+        if (after && !isDeepStrictEqual(after, before)) requireCredentials(viewer, current.projectId, '`config`');
+        if (values.isActive && !after) requireSecrets(definition, open(current));
         const isNewCredential = before && after && changesCredential(definition, before, after);
         const change = pauseChange({ isPaused, mayFix: changes !== undefined || values.isActive === true }, current);
         const updated = await tx.connector.update({
-          where: { id },
+          where: sameRow(current),
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
@@ -161,7 +189,7 @@ export function createConnectorService(options: {
             ...(isNewCredential && { credentialExpiresAt: null }),
           },
         });
-        if (isNewCredential) await forgetToken(tx, id);
+        if (isNewCredential) await forgetToken(unfiltered(tx), id);
         const names = Object.keys(changes ?? {});
         const config = Object.fromEntries(
           names.map((name) => [name, (updated.config as ConnectorConfig)[name] ?? null]),
@@ -191,7 +219,7 @@ export function createConnectorService(options: {
     },
 
     /**
-     * Tests a connector. Verifies the credentials if the vendor has a call without side effects. Otherwise, sends a
+     * Tests a connector. Verifies the credentials if the vendor offers a check without side effects. Otherwise, sends a
      * test event with a sample payload.
      */
     async test(
@@ -205,6 +233,7 @@ export function createConnectorService(options: {
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
       const definition = getConnector(connector.type);
+      requireSecrets(definition, open(connector));
       const result = eventType ? undefined : await probe(connector, definition, open(connector));
       if (result) return { probe: result, delivery: null };
       const selected = expandEventTypes(connector.eventTypes);
@@ -218,12 +247,8 @@ export function createConnectorService(options: {
   }
 }
 
-function limitReached(maxConnectors: number): AppError {
-  const detail =
-    maxConnectors === 0
-      ? "Your tier doesn't include connectors. Upgrade to a higher tier."
-      : `Your tier includes ${maxConnectors} connectors across all projects, and you already have that many. Delete one or upgrade to a higher tier.`;
-  return new AppError('CONNECTOR_LIMIT_REACHED', { detail });
+function matching({ types, ...filter }: ConnectorFilter) {
+  return { ...(types && { type: { in: [...types] } }), ...matchingDestinations('Connector', filter) };
 }
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });

@@ -3,8 +3,10 @@ import type { Customer as CustomerModel } from '../../generated/prisma/client.ts
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { relationsOfNodes, resolvePage, resolveSlice } from '../../schema/connections.ts';
+import { CUSTOMER_STATISTIC_COST } from '../../schema/cost.ts';
+import { totalCountField } from '../../schema/total-count.ts';
 import { atomicOf } from '../payments/payload.ts';
-import { Payment, PaymentConnection } from '../payments/schema.ts';
+import { Payment, PaymentConnection, PaymentFilter } from '../payments/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { customerCursor, parseCustomerCursor } from './cursor.ts';
 import type { CustomerService } from './service.ts';
@@ -21,7 +23,7 @@ const Customer = builder.prismaNode('Customer', {
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the customer paid.' }),
     walletAddress: t.exposeString('walletAddress', { description: 'The wallet, EIP-55 checksummed.' }),
     paymentCount: t.exposeInt('paymentCount', { description: 'The number of settled payments.' }),
     totalUsd: t.string({
@@ -42,14 +44,18 @@ const Customer = builder.prismaNode('Customer', {
       nullable: true,
       description: 'When the last payment was settled.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its first payment was verified.' }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      description: 'When the customer’s first payment was verified.',
+    }),
     payments: t.connection(
       {
         type: Payment,
         description: 'The customer’s payments.',
-        resolve: (customer, args, context, info) =>
+        args: { filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }) },
+        resolve: ({ id: customerId, projectId }, { filter, ...args }, context, info) =>
           resolvePage('Payment', args, { context, info }, (query) =>
-            context.services.payments.list(context.viewer, customer.projectId, { customerId: customer.id }, query),
+            context.services.payments.list(context.viewer, projectId, { ...filter, customerId }, query),
           ),
       },
       PaymentConnection,
@@ -58,7 +64,7 @@ const Customer = builder.prismaNode('Customer', {
 });
 
 const CustomerConnection = builder.connectionObject(
-  { name: 'CustomerConnection', type: Customer, description: 'A page of customers.' },
+  { name: 'CustomerConnection', type: Customer, description: 'A page of customers.', fields: totalCountField },
   { name: 'CustomerEdge', description: 'A customer and its cursor.' },
 );
 
@@ -66,8 +72,30 @@ const CustomerOrderEnum = builder.enumType('CustomerOrder', {
   description: 'How customers are sorted.',
   values: {
     LAST_PAYMENT: { value: 'LAST_PAYMENT', description: 'Most recent payment first.' },
+    FIRST_PAYMENT: { value: 'FIRST_PAYMENT', description: 'By date of the first payment, newest first.' },
     TOTAL: { value: 'TOTAL', description: 'Highest spend first.' },
+    CREATED: { value: 'CREATED', description: 'Newest customer first. Payments don’t change this order.' },
   } as const,
+});
+
+const CustomerFilter = builder.inputType('CustomerFilter', {
+  description: 'Filters customers. All conditions must match.',
+  fields: (t) => ({
+    walletAddress: t.string({ description: 'Only the customer with this wallet.' }),
+    minTotalUsd: t.string({ description: 'Only customers who spent at least this amount in USD, for example, "100".' }),
+    from: t.field({ type: 'DateTime', description: 'Only customers whose last payment was at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only customers whose last payment was before this time.' }),
+  }),
+});
+
+const CustomerTotals = builder.simpleObject('CustomerTotals', {
+  description: 'Totals for a set of customers.',
+  fields: (t) => ({
+    customerCount: t.int({ description: 'Exact number of customers, even above 10,000.' }),
+    paymentCount: t.int({ description: 'Number of settled payments.' }),
+    totalUsd: t.string({ description: 'Total spend in USD, as a decimal string.' }),
+    totalAtomic: t.string({ description: 'Total spend in millionths of a dollar.' }),
+  }),
 });
 
 builder.objectFields(Project, (t) => ({
@@ -89,10 +117,12 @@ builder.objectFields(Project, (t) => ({
           defaultValue: 'LAST_PAYMENT',
           description: 'How to sort the customers.',
         }),
-        walletAddress: t.arg.string({ description: 'Only this wallet.' }),
+        filter: t.arg({ type: CustomerFilter, description: 'Filters the customers.' }),
+        walletAddress: t.arg.string({ description: 'Former name of `filter.walletAddress`. Use that instead.' }),
       },
-      resolve: (project, { orderBy, walletAddress, ...args }, context, info) =>
-        resolveSlice(
+      resolve: (project, { orderBy, filter: given, walletAddress, ...args }, context, info) => {
+        const filter = { ...(walletAddress && { walletAddress }), ...given };
+        return resolveSlice(
           args,
           {
             isCursor: (cursor) => parseCustomerCursor(orderBy, cursor) !== undefined,
@@ -102,13 +132,25 @@ builder.objectFields(Project, (t) => ({
             context.services.customers.list(
               context.viewer,
               project.id,
-              { orderBy, ...(walletAddress && { walletAddress }) },
+              { orderBy, filter },
               { ...slice, relations: relationsOfNodes({ context, info }) },
             ),
-        ),
+          () => context.services.customers.count(context.viewer, project.id, filter),
+        );
+      },
     },
     CustomerConnection,
   ),
+  customerTotals: t.field({
+    type: CustomerTotals,
+    complexity: { field: CUSTOMER_STATISTIC_COST, multiplier: 1 },
+    description: 'Totals for the project’s customers.',
+    args: { filter: t.arg({ type: CustomerFilter, description: 'Filters the customers.' }) },
+    resolve: async (project, { filter }, { services, viewer }) => {
+      const { totalAtomic, ...counts } = await services.customers.totals(viewer, project.id, filter ?? {});
+      return { ...counts, totalUsd: formatUsd(totalAtomic), totalAtomic: totalAtomic.toString() };
+    },
+  }),
 }));
 
 builder.prismaObjectField(Payment, 'customer', (t) =>

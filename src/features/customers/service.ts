@@ -1,46 +1,80 @@
 import { getAddress, isAddress } from 'viem';
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
+import { COUNT_AT_MOST, exactCount } from '../../database/count-limit.ts';
+import { type Period, timeIn } from '../../database/created-between.ts';
+import { beyond, inOrder } from '../../database/keyset.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { invalidField } from '../../errors.ts';
 import type { Customer, Prisma } from '../../generated/prisma/client.ts';
-import { type CustomerOrder, parseCustomerCursor } from './cursor.ts';
+import { parseUsd } from '../../money.ts';
+import { CUSTOMER_ORDERS, type CustomerOrder } from './cursor.ts';
 
+export type CustomerFilter = Period & {
+  walletAddress?: string | null;
+  /** The minimum settled total, such as `100`. */
+  minTotalUsd?: string | null;
+};
+export type CustomerTotals = { customerCount: number; paymentCount: number; totalAtomic: bigint };
 export type CustomerService = ReturnType<typeof createCustomerService>;
 
 type Relations = Omit<Prisma.CustomerFindManyArgs, 'where' | 'orderBy' | 'take'>;
 
-const COLUMNS = { LAST_PAYMENT: 'lastPaymentAt', TOTAL: 'totalAtomic' } as const;
-
 /** Wallets that have paid a project. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
-export function createCustomerService({ db }: { db: Database }) {
+export function createCustomerService({ db }: { db: TenantDatabase }) {
   return {
     /**
-     * Customers with a settled payment, sorted by most recent payment or by highest total.
+     * Customers with a settled payment, by last payment, first payment, total spend, or creation time, in descending order.
      *
      * @param slice the cursors to start after and to end before; a negative `take` counts from the end.
      */
     async list(
       viewer: Viewer,
       projectId: string,
-      query: { orderBy: CustomerOrder; walletAddress?: string | null },
+      query: { orderBy: CustomerOrder; filter: CustomerFilter },
       { after, before, take, relations }: { after?: string; before?: string; take: number; relations?: Relations },
     ): Promise<Customer[]> {
-      const { orderBy, walletAddress } = query;
-      if (walletAddress && !isAddress(walletAddress, { strict: false })) {
-        throw invalidField('/walletAddress', 'Must be an EVM address: 0x and 40 hex digits.');
-      }
+      const { orderBy } = query;
       return db.prisma.customer.findMany({
         ...relations,
         where: {
           ...(await inProject(db.prisma, viewer, projectId)),
           paymentCount: { gt: 0 },
-          ...(walletAddress && { walletAddress: getAddress(walletAddress.toLowerCase()) }),
-          AND: [after ? beyond(orderBy, after, 'lt') : {}, before ? beyond(orderBy, before, 'gt') : {}],
+          AND: [
+            ...matching(query.filter),
+            after ? beyond(CUSTOMER_ORDERS[orderBy], 'Customer', after, 'after') : {},
+            before ? beyond(CUSTOMER_ORDERS[orderBy], 'Customer', before, 'before') : {},
+          ],
         },
-        orderBy: [{ [COLUMNS[orderBy]]: 'desc' }, { id: 'desc' }],
+        orderBy: inOrder(CUSTOMER_ORDERS[orderBy]),
         take,
       });
+    },
+
+    /** The number of customers with a settled payment. Null if there are more than `COUNT_LIMIT`. */
+    async count(viewer: Viewer, projectId: string, filter: CustomerFilter): Promise<number | null> {
+      const where = {
+        ...(await inProject(db.prisma, viewer, projectId)),
+        // Unlike the payment count, this column is indexed.
+        lastPaymentAt: { not: null },
+        AND: matching(filter),
+      };
+      return exactCount(await db.prisma.customer.count({ where, take: COUNT_AT_MOST }));
+    },
+
+    /** Exact totals for the customers with a settled payment, no matter how many there are. */
+    async totals(viewer: Viewer, projectId: string, filter: CustomerFilter): Promise<CustomerTotals> {
+      const { _count, _sum } = await db.prisma.customer.aggregate({
+        where: {
+          ...(await inProject(db.prisma, viewer, projectId)),
+          lastPaymentAt: { not: null },
+          AND: matching(filter),
+        },
+        _count: { _all: true },
+        _sum: { paymentCount: true, totalAtomic: true },
+      });
+      const totalAtomic = _sum.totalAtomic === null ? 0n : BigInt(_sum.totalAtomic.toFixed(0));
+      return { customerCount: _count._all, paymentCount: _sum.paymentCount ?? 0, totalAtomic };
     },
 
     find(
@@ -54,10 +88,16 @@ export function createCustomerService({ db }: { db: Database }) {
   };
 }
 
-/** Items beyond a cursor. The first condition lets the database use an index. */
-function beyond(orderBy: CustomerOrder, cursor: string, side: 'lt' | 'gt'): Prisma.CustomerWhereInput {
-  const { value, id } = parseCustomerCursor(orderBy, cursor)!;
-  const column = COLUMNS[orderBy];
-  const at = orderBy === 'TOTAL' ? value : new Date(Number(value));
-  return { [column]: { [`${side}e`]: at }, OR: [{ [column]: { [side]: at } }, { id: { [side]: id } }] };
+function matching({ walletAddress, minTotalUsd, ...period }: CustomerFilter): Prisma.CustomerWhereInput[] {
+  const times = timeIn(period);
+  if (walletAddress && !isAddress(walletAddress, { strict: false })) {
+    throw invalidField('/walletAddress', 'Must be an EVM address: 0x and 40 hex digits.');
+  }
+  const minAtomic = minTotalUsd == null ? null : parseUsd(minTotalUsd);
+  if (minAtomic === undefined) throw invalidField('/minTotalUsd', 'Must be an amount in USD, such as "0.01".');
+  return [
+    walletAddress ? { walletAddress: getAddress(walletAddress.toLowerCase()) } : {},
+    minAtomic === null ? {} : { totalAtomic: { gte: minAtomic.toString() } },
+    times ? { lastPaymentAt: times } : {},
+  ];
 }

@@ -1,4 +1,5 @@
-import type { Transaction } from '../../database/client.ts';
+import type { TenantTransaction } from '../../database/tenant-client.ts';
+import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 
 /**
@@ -9,13 +10,16 @@ export const DELETED_USER_ID = 'usr_00000000000000000000000000';
 export const DELETED_PROJECT_ID = 'proj_00000000000000000000000000';
 
 /**
- * Deletes webhooks: they disappear, send nothing more, and lose their secrets. Their deliveries are deleted in the
+ * Deletes webhooks: they disappear, stop sending, and lose their secrets. Their deliveries are deleted in the
  * background.
  *
- * @returns how many there were.
+ * @returns the number of deleted webhooks.
  */
-export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereInput): Promise<number> {
-  await tx.webhookToken.deleteMany({ where: { webhook: where } });
+export async function buryWebhooks(
+  tx: TenantTransaction,
+  where: Prisma.WebhookWhereInput & TenantFilter,
+): Promise<number> {
+  await tx.webhookToken.deleteMany({ where: marked({ webhook: where }) });
   const data: Prisma.WebhookUncheckedUpdateManyInput = {
     ...BURIED,
     ...{ credentials: Prisma.DbNull, secretCredentials: null },
@@ -25,8 +29,11 @@ export async function buryWebhooks(tx: Transaction, where: Prisma.WebhookWhereIn
 }
 
 /** Deletes connectors, like `buryWebhooks`. */
-export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhereInput): Promise<number> {
-  await tx.connectorToken.deleteMany({ where: { connector: where } });
+export async function buryConnectors(
+  tx: TenantTransaction,
+  where: Prisma.ConnectorWhereInput & TenantFilter,
+): Promise<number> {
+  await tx.connectorToken.deleteMany({ where: marked({ connector: where }) });
   const data: Prisma.ConnectorUncheckedUpdateManyInput = {
     ...BURIED,
     ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null, credentialExpiresAt: null },
@@ -35,19 +42,19 @@ export async function buryConnectors(tx: Transaction, where: Prisma.ConnectorWhe
 }
 
 /**
- * Deletes a project: it disappears with its resources, and its keys stop working. Its events, deliveries, and payments
- * are deleted in the background. Lock the project's row first.
+ * Deletes a project: the project and its resources disappear, its secrets are erased, and its keys stop working. Its
+ * events, deliveries, and payments are deleted in the background. Lock the project's row first.
  *
  * @returns the IDs of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
  */
-export async function buryProject(tx: Transaction, projectId: string): Promise<string[]> {
-  const where = { projectId };
+export async function buryProject(tx: TenantTransaction, projectId: VisibleProjectId): Promise<string[]> {
+  const where = ofProject(projectId);
   const keys = await tx.$queryRaw<
     { id: string }[]
   >`DELETE FROM "ApiKey" WHERE "projectId" = ${projectId} RETURNING "id"`;
   await tx.endpoint.deleteMany({ where });
   await tx.replay.deleteMany({ where });
-  // Payments that haven't been sent to the chain end, and nobody is charged. They have an index.
+  // Ends payments that haven't been sent to the chain, so nobody is charged for them. An index makes them fast to find.
   const status = { in: [PaymentStatus.CLAIMED, PaymentStatus.VERIFIED, PaymentStatus.SERVED] };
   await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null }, status } });
   await buryWebhooks(tx, where);
@@ -55,9 +62,17 @@ export async function buryProject(tx: Transaction, projectId: string): Promise<s
   await tx.notice.deleteMany({ where });
   await tx.noticeContacts.deleteMany({ where });
   await tx.noticeMessage.deleteMany({ where });
+  await tx.hostClaim.deleteMany({ where });
+  await tx.projectMember.deleteMany({ where });
+  await tx.invitation.deleteMany({ where });
+  await tx.projectTransfer.deleteMany({ where });
   await tx.project.update({
-    where: { id: projectId },
-    data: { userId: DELETED_USER_ID, name: '', gatewayHost: null },
+    where: marked({ id: projectId }),
+    data: {
+      ...{ userId: DELETED_USER_ID, name: '', description: null, iconUrl: null },
+      ...{ gatewayHost: null, claimedHost: null, slug: null },
+      ...{ upstreamHeaders: Prisma.DbNull, secretUpstreamHeaders: null },
+    },
   });
   return keys.map(({ id }) => id);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
-import { isStatementTimeout } from '../../database/errors.ts';
+import { createBatchSize } from '../../database/batches.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
 
 /**
@@ -23,14 +23,9 @@ type Kind = (typeof KINDS)[number];
 /** How much a batch deleted, and which project, webhook, or connector it belonged to. */
 type Batch = { id: string; count: number; isTooLarge?: boolean };
 
-const MAX_BATCH_SIZE = 5_000;
-/** After a timeout, the next batch is smaller by this factor. */
-const SHRINK = 4;
-/** A batch that takes no longer than this may be followed by one twice as large. */
-const QUICK_MILLISECONDS = 1_000;
-/** How often to look without a hint while something is in use or another process is working on it. */
+/** How often to check without being notified while a resource is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
-/** How often to look without a hint in all other cases. */
+/** How often to check without being notified in all other cases. */
 const LOOK_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */
@@ -38,14 +33,14 @@ export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number
   const counts = KINDS.map(
     ({ table, owner: [column, id] }) => `(SELECT count(*) FROM "${table}" WHERE "${column}" = '${id}')`,
   );
-  // Without the reserved project itself.
+  // Excludes the reserved project itself.
   const { rows } = await db.query<{ count: number }>(`SELECT (${counts.join(' + ')} - 1)::int AS count`);
   return rows[0]!.count;
 }
 
 /**
  * Deletes the history of deleted projects, webhooks, and connectors in batches, and then their rows. Any number of
- * processes can do this at once, because each works on a different project, webhook, or connector.
+ * processes can do this at the same time, because each works on a different project, webhook, or connector.
  */
 export function createHistoryClearing({
   pool,
@@ -60,7 +55,7 @@ export function createHistoryClearing({
   onCleared?: (rows: number) => void;
 }) {
   const stopping = new AbortController();
-  let batchSize = MAX_BATCH_SIZE;
+  const size = createBatchSize();
   let loop: Promise<void> = Promise.resolve();
   let hint = Promise.withResolvers<void>();
   let unsubscribe = () => {};
@@ -68,9 +63,8 @@ export function createHistoryClearing({
     sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
   /**
-   * Deletes a batch of the history of the next deleted project, webhook, or connector, in the order of their IDs. If
-   * that takes too long for a statement, tries again with a smaller batch. Returns undefined if there is nothing left to
-   * delete.
+   * Deletes a batch of the history of the next deleted project, webhook, or connector, in ID order. If the statement
+   * times out, tries again with a smaller batch. Returns undefined if there is nothing left to delete.
    */
   async function clearBatch(kind: Kind, after: string): Promise<Batch | undefined> {
     const client = await pool.connect();
@@ -82,27 +76,27 @@ export function createHistoryClearing({
       const count = id === undefined ? 0 : await deleteBatch(client, kind, id);
       await client.query('COMMIT');
       if (id === undefined) return undefined;
-      if (performance.now() - startedAt <= QUICK_MILLISECONDS) batchSize = Math.min(batchSize * 2, MAX_BATCH_SIZE);
+      size.deleted(performance.now() - startedAt);
       return { id, count };
     } catch (error) {
       await client.query('ROLLBACK').catch(() => {});
-      const isTooLarge = isStatementTimeout(error) && batchSize > 1;
-      if (isTooLarge) batchSize = Math.ceil(batchSize / SHRINK);
-      else log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
+      const isTooLarge = size.failed(error);
+      if (!isTooLarge)
+        log.warn({ err: error, table: kind.table, id }, 'could not delete history; the next round will retry');
       return id === undefined ? undefined : { id, count: 0, isTooLarge };
     } finally {
       client.release();
     }
   }
 
-  /** Returns how many rows were deleted: none while something else has to finish first. */
+  /** Returns the number of deleted rows, which is 0 while something else has to finish first. */
   async function deleteBatch(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
       const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
-      const batch = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${batchSize}`;
+      const batch = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${size.rows}`;
       const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${batch}))`, [id]);
       if (rowCount) return rowCount;
-      // Payments that were sent to the chain are booked first, which requires their customer and project.
+      // Payments that were sent to the chain are recorded first, which requires their customer and project.
       const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;
       if (condition !== '' && (await client.query(open, [id])).rowCount) return 0;
     }
@@ -112,7 +106,7 @@ export function createHistoryClearing({
   }
 
   async function clearAll(kind: Kind): Promise<void> {
-    // What can't be cleared now is left for the next round.
+    // Anything that can't be cleared now is left for the next round.
     let after = '';
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
@@ -120,7 +114,7 @@ export function createHistoryClearing({
       if (!batch) return;
       if (batch.count > 0) onCleared?.(batch.count);
       else if (!batch.isTooLarge) after = batch.id;
-      // Let other statements go first.
+      // Yield to other statements.
       await pause(performance.now() - startedAt);
     }
   }
@@ -153,8 +147,6 @@ export function createHistoryClearing({
     },
   };
 }
-
-/** Whether a statement was canceled because of its timeout. */
 
 /** Locks the next deleted project, webhook, or connector that no other process is working on. */
 async function lockNext(

@@ -1,14 +1,17 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { inVisibleProject } from '../../auth/access.ts';
+import { invalidField } from '../../errors.ts';
 import type { EventKind } from '../../events/kinds.ts';
 import { builder } from '../../schema/builder.ts';
 import { type PageArguments, resolvePage } from '../../schema/connections.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
+import { costOfKilobytes, LONG_TEXT, MAX_PAGE_SIZE } from '../../schema/cost.ts';
 import { AttemptTriggerEnum, DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Connector } from '../connectors/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { Webhook } from '../webhooks/schema.ts';
-import type { DeliveryService, DeliveryFilter as Filter } from './service.ts';
+import type { DeliveryFilter as Filter } from './filter.ts';
+import type { DeliveryService } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -16,13 +19,25 @@ declare module '../../schema/context.ts' {
   }
 }
 
+/** All attempts on the standard retry schedule. */
+const DEFAULT_ATTEMPTS = 10;
+
+function requireSize(last: number): number {
+  if (last >= 1 && last <= MAX_PAGE_SIZE) return last;
+  throw invalidField('/last', `Must be from 1 to ${MAX_PAGE_SIZE}.`);
+}
+
 export const Attempt = builder.prismaObject('Attempt', {
   description: 'An attempt to send a delivery.',
+  // Only what a document selects is read, because the responses can be large.
+  select: { number: true },
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier, `att_…`.' }),
-    number: t.exposeInt('number', { description: 'Number of the attempt, starting at 1 and counted across resends.' }),
-    trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What triggered it.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was sent.' }),
+    number: t.exposeInt('number', {
+      description: 'The attempt’s number, starting at 1. Resends continue the numbering.',
+    }),
+    trigger: t.expose('trigger', { type: AttemptTriggerEnum, description: 'What triggered the attempt.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When the request was sent.' }),
     durationMs: t.exposeInt('durationMs', { description: 'Total duration in milliseconds.' }),
     dnsMs: t.exposeInt('dnsMs', {
       nullable: true,
@@ -30,7 +45,7 @@ export const Attempt = builder.prismaObject('Attempt', {
     }),
     connectMs: t.exposeInt('connectMs', {
       nullable: true,
-      description: 'Time to open the TCP connection, in milliseconds; null if it was already open.',
+      description: 'Time to open the TCP connection, in milliseconds; null if the connection was already open.',
     }),
     tlsMs: t.exposeInt('tlsMs', {
       nullable: true,
@@ -42,6 +57,7 @@ export const Attempt = builder.prismaObject('Attempt', {
     }),
     requestMethod: t.exposeString('requestMethod', { nullable: true, description: 'HTTP method of the request.' }),
     requestUrl: t.exposeString('requestUrl', {
+      ...LONG_TEXT,
       nullable: true,
       description: 'URL of the request, with secrets masked.',
     }),
@@ -58,7 +74,7 @@ export const Attempt = builder.prismaObject('Attempt', {
       nullable: true,
       description: 'Stable error code, such as `timeout` or `connection_refused`.',
     }),
-    errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The error in plain words.' }),
+    errorMessage: t.exposeString('errorMessage', { nullable: true, description: 'The error in plain language.' }),
     responseHeaders: t.expose('responseHeaders', {
       type: 'JSON',
       nullable: true,
@@ -66,7 +82,13 @@ export const Attempt = builder.prismaObject('Attempt', {
     }),
     responseBody: t.exposeString('responseBody', {
       nullable: true,
+      complexity: costOfKilobytes(16),
       description: 'The beginning of the response body.',
+    }),
+    isContentOmitted: t.exposeBoolean('isContentOmitted', {
+      description:
+        'Whether the request and the response aren’t stored, because the account had reached its daily limit for them. ' +
+        'The fields for them are null.',
     }),
   }),
 });
@@ -77,11 +99,14 @@ export const Delivery = builder.prismaNode('Delivery', {
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    webhookId: t.exposeID('webhookId', { nullable: true, description: 'The webhook that it is sent to, if any.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the delivery belongs to.' }),
+    webhookId: t.exposeID('webhookId', {
+      nullable: true,
+      description: 'The webhook that the event is sent to, if any.',
+    }),
     connectorId: t.exposeID('connectorId', {
       nullable: true,
-      description: 'The connector that it is sent to, if any.',
+      description: 'The connector that the event is sent to, if any.',
     }),
     eventId: t.exposeID('eventId', { description: 'The event being delivered.' }),
     eventType: t.field({
@@ -90,7 +115,10 @@ export const Delivery = builder.prismaNode('Delivery', {
       resolve: ({ eventType }) => eventType as EventKind,
     }),
     status: t.expose('status', { type: DeliveryStatusEnum, description: 'Status of the delivery.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why it failed, was skipped, or is held.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why the delivery failed, was skipped, or is held.',
+    }),
     statusCode: t.exposeInt('statusCode', { nullable: true, description: 'HTTP status of the last response.' }),
     responseTimeMs: t.exposeInt('responseTimeMs', {
       nullable: true,
@@ -110,17 +138,29 @@ export const Delivery = builder.prismaNode('Delivery', {
       nullable: true,
       description: 'Time of the next attempt; null if the delivery is finished or held.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the delivery was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the delivery last changed.' }),
     completedAt: t.expose('completedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it succeeded, failed, or was skipped.',
+      description: 'When the delivery succeeded, failed, or was skipped.',
     }),
     event: t.relation('event', { description: 'The event being delivered.' }),
+    webhook: t.relation('webhook', { nullable: true, description: 'The webhook that the event is sent to, if any.' }),
+    connector: t.relation('connector', {
+      nullable: true,
+      description: 'The connector that the event is sent to, if any.',
+    }),
     attempts: t.relation('attempts', {
-      description: 'The last 100 attempts, oldest first.',
-      query: { orderBy: { number: 'asc' }, take: -100 },
+      description: 'The last attempts, oldest first.',
+      args: {
+        last: t.arg.int({
+          required: true,
+          defaultValue: DEFAULT_ATTEMPTS,
+          description: `How many attempts to return at most, from 1 to ${MAX_PAGE_SIZE}.`,
+        }),
+      },
+      query: ({ last }) => ({ orderBy: { number: 'asc' }, take: -requireSize(last) }),
     }),
   }),
 });
@@ -131,11 +171,16 @@ const DeliveryConnection = builder.connectionObject(
 );
 
 const DeliveryFilter = builder.inputType('DeliveryFilter', {
-  description: 'Which deliveries to list.',
+  description: 'Filters deliveries. All conditions must match.',
   fields: (t) => ({
     status: t.field({ type: [DeliveryStatusEnum], description: 'Only deliveries with one of these statuses.' }),
     eventTypes: t.field({ type: [EventTypeEnum], description: 'Only deliveries of these event types.' }),
-    since: t.field({ type: 'DateTime', description: 'Only deliveries created at or after this time.' }),
+    webhookId: t.id({ description: 'Only deliveries to this webhook.' }),
+    connectorId: t.id({ description: 'Only deliveries to this connector.' }),
+    eventId: t.id({ description: 'Only deliveries of this event.' }),
+    from: t.field({ type: 'DateTime', description: 'Only deliveries created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only deliveries created before this time.' }),
+    since: t.field({ type: 'DateTime', description: 'Former name of `from`.' }),
   }),
 });
 
@@ -201,7 +246,7 @@ builder.relayMutationField(
     }),
   },
   {
-    description: 'Resends a delivery immediately: the same event with the same `webhook-id`.',
+    description: 'Resends a delivery immediately, with the same event and the same `webhook-id`.',
     resolve: (_root, { input }, { services, viewer }) => services.deliveries.resend(viewer, input.id, input.projectId),
   },
   {
@@ -219,7 +264,7 @@ builder.relayMutationField(
 const DeliveryUpdated = builder.simpleObject('DeliveryUpdated', {
   description: 'A delivery that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this cursor as `after` to continue from here.' }),
     delivery: t.field({ type: Delivery, description: 'The delivery at the time it was read.' }),
   }),
 });

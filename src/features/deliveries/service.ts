@@ -1,25 +1,12 @@
-import { inProject, requireId, visibleItem } from '../../auth/access.ts';
+import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
+import { sameRow } from '../../database/tenant-filter.ts';
 import { requeue } from '../../delivery/queue/queue.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { Delivery, DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
-import { firstIdAt } from '../../ids.ts';
+import type { Delivery, Prisma } from '../../generated/prisma/client.ts';
 import { createExplainer, type DeliveryExplanation, type ExplanationOptions } from './explanation/service.ts';
-
-export type DeliveryFilter = {
-  webhookId?: string | null;
-  connectorId?: string | null;
-  status?: DeliveryStatus[] | null;
-  eventTypes?: readonly string[] | null;
-  /** Only deliveries created at or after this time. */
-  since?: Date | null;
-};
-/** Far longer than a transaction may take from creating an ID to storing its row. */
-const ID_MARGIN_MILLISECONDS = 60 * 60_000;
-/** IDs start with their creation time, so an index can skip older deliveries and even whole partitions. */
-const idBefore = (since: Date) => firstIdAt('Delivery', Math.max(since.getTime() - ID_MARGIN_MILLISECONDS, 0));
-const isFinal = (status: DeliveryStatus) => status !== 'PENDING' && status !== 'RUNNING';
+import { type DeliveryFilter, matching } from './filter.ts';
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>;
 
@@ -37,24 +24,9 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
     },
 
     async list(viewer: Viewer, projectId: string, filter: DeliveryFilter, query: Prisma.DeliveryFindManyArgs) {
-      const { webhookId, connectorId, status, eventTypes, since } = filter;
       return db.prisma.delivery.findMany({
         ...query,
-        where: {
-          AND: [
-            query.where ?? {},
-            await inProject(db.prisma, viewer, projectId),
-            webhookId ? { webhookId: requireId('Webhook', webhookId) } : {},
-            connectorId ? { connectorId: requireId('Connector', connectorId) } : {},
-            status ? { status: { in: status } } : {},
-            // These conditions are redundant, but make the indexes of finished and unfinished deliveries usable.
-            status?.every(isFinal) ? { outcome: { in: status } } : {},
-            status && !status.some(isFinal) ? { outcome: null } : {},
-            status?.some(isFinal) ? { OR: [{ outcome: { in: status.filter(isFinal) } }, { outcome: null }] } : {},
-            eventTypes && !eventTypes.includes('*') ? { eventType: { in: [...eventTypes] } } : {},
-            since ? { createdAt: { gte: since }, id: { gte: idBefore(since) } } : {},
-          ],
-        },
+        where: { AND: [await inProject(db.prisma, viewer, projectId), query.where ?? {}, ...matching(filter)] },
         orderBy: { id: 'desc' },
       });
     },
@@ -83,7 +55,7 @@ export function createDeliveryService(options: ExplanationOptions & { bus: Bus }
       }
       bus.publish(topics.deliveriesDue);
       bus.publish(topics.deliveries(delivery.projectId));
-      const queued = await db.prisma.delivery.findUnique({ where: { id } });
+      const queued = await db.prisma.delivery.findUnique({ where: sameRow(delivery) });
       if (!queued) throw notFound();
       return queued;
     },

@@ -4,7 +4,7 @@ import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 /** Each step counts at most one hour, but an hour can have a huge number of rows. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
 
-/** As with the queue, planning over all partitions would take as long as counting. */
+/** Planning a query over all partitions would take as long as counting, so use the queue's settings. */
 const BEGIN = `
   BEGIN;
   SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
@@ -12,7 +12,7 @@ const BEGIN = `
   SET LOCAL enable_seqscan = off`;
 
 /**
- * Runs a step that adds to rollups. It runs in a transaction, and in only one process at a time.
+ * Runs a step that adds to rollups, in a transaction and in only one process at a time.
  *
  * @returns what the step returns, or false if another process is counting
  */

@@ -7,7 +7,7 @@ const SUMS = ['responses', 'succeeded', 'failed', 'skipped', 'retried']
   .map((column) => `sum(${column})::int AS ${column}`)
   .join(', ');
 
-/** The entries of the rollups `r` that match the condition. With the sign `-`, the entries are subtracted. */
+/** The entries from the rollups `r` that match the condition, subtracted if the sign is `-`. */
 export const rollupEntries = (condition: string, sign: '' | '-' = '') => `
   SELECT r."start", NULL::int AS ms, 0 AS responses, ${sign}r."succeededCount" AS succeeded, ${sign}r."failedCount" AS failed,
     ${sign}r."skippedCount" AS skipped, ${sign}r."retriedCount" AS retried
@@ -17,7 +17,7 @@ export const rollupEntries = (condition: string, sign: '' | '-' = '') => `
   FROM "DeliveryRollup" r CROSS JOIN unnest(r."responseTimesMs", r."responseCounts") AS response(ms, count)
   WHERE ${condition}`;
 
-/** The entries of finished deliveries, from a table or query. A delivery counts toward the time when it finished. */
+/** The entries for finished deliveries, from a table or query. A delivery counts toward the time when it finished. */
 export const deliveryEntries = (start: string, from: string) => `
   SELECT ${start} AS "start", d."responseTimeMs" AS ms, count(d."responseTimeMs")::int AS responses,
     count(*) FILTER (WHERE d."outcome" = 'SUCCEEDED')::int AS succeeded,
@@ -26,7 +26,7 @@ export const deliveryEntries = (start: string, from: string) => `
     count(*) FILTER (WHERE d."attemptCount" > 1)::int AS retried
   FROM ${from} GROUP BY 1, 2`;
 
-/** Adds up entries by start and response time. `groups` has the GROUP BY items. */
+/** Adds up entries by start and response time. `groups` contains the GROUP BY items. */
 export const addEntries = (entries: string, start: string, groups: string) => `
   SELECT ${start} AS "start", ms, ${SUMS} FROM (${entries}) AS entry GROUP BY ${groups}`;
 

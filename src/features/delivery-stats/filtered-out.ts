@@ -37,8 +37,8 @@ const COUNT = `
 const MOVE = 'UPDATE "FilteredOutProgress" SET "countedUntil" = $1';
 
 /**
- * A project's ($1) counts by destination from $2 to $3. Adds up the rollups and the events that they don't contain yet,
- * of which at most $4 are read. The row without a destination shows whether there are more.
+ * The counts for project $1 from $2 to $3, by destination. Adds up the rollups and the events that aren't in them yet,
+ * reading at most $4 of those events. The row without a destination shows whether there are more.
  */
 export const READ_FILTERED_OUT = `
   WITH event AS MATERIALIZED (
@@ -55,8 +55,8 @@ export const READ_FILTERED_OUT = `
   ) AS entry GROUP BY GROUPING SETS (("destinationId"), ()) ORDER BY "count" DESC, "destinationId"`;
 
 /**
- * Adds events that filters excluded to the rollups. Every event is read once, in the order of the IDs. An event's ID is
- * created in the transaction that writes the event, so no event with an ID from before `closed` can appear later.
+ * Adds events that filters excluded to the rollups. Every event is read once, in ID order. An event's ID is created in
+ * the transaction that writes the event, so no event with an ID from before `closed` can appear later.
  *
  * @param closed the start of the oldest open transaction, or earlier
  */

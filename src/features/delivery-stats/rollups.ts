@@ -10,24 +10,28 @@ import { countFilteredOut } from './filtered-out.ts';
 export type DeliveryRollups = {
   start(): void;
   stop(): Promise<void>;
-  /** Counts up to 1,000 hours of each project that aren't counted yet. `start` does this periodically. */
+  /** Counts new deliveries and recounts changed hours, in passes. `start` does this periodically. */
   run(): Promise<void>;
 };
 
 const ROUND_MILLISECONDS = 60_000;
-/** Shorter than the shortest pause between rounds, so that a process on its own runs all of its rounds. */
+/** This is shorter than the shortest pause between rounds, so that a single process never skips a round. */
 const MIN_PERIOD_SECONDS = 40;
 const PROJECT_PAGE = 1_000;
-const HOURS_PER_ROUND = 1_000;
+/** The maximum number of new hours per project in a pass. There are more only until a long history has been counted. */
+const NEW_HOURS_PER_PASS = 1_000;
+/** Recounting reads whole hours again, so an account can recount only this many before new deliveries are counted. */
+const RECOUNTS_PER_PASS = 5;
+const PASSES_PER_ROUND = 200;
 
-/** Leaves out deleted projects whose history is being cleared. */
+/** Excludes deleted projects whose history is being cleared. */
 const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 
 /**
- * The time before which no delivery can finish and no event can happen anymore. Both are dated at the start of the
- * transaction that writes them, or later. So this time is before the start of every open transaction, except those of
- * backups, which write nothing. A margin covers transactions that aren't listed yet and clock corrections. Whole
- * seconds, because stored times are rounded to milliseconds.
+ * SQL for the closed time. No delivery can finish, and no event can happen, before this time anymore: each gets the
+ * start time of the transaction that writes it, or a later time, and every open transaction started after the closed
+ * time. Backups don't count, because they write nothing. A margin allows for clock corrections and for transactions
+ * that aren't listed yet. The time is in whole seconds, because stored times are rounded to milliseconds.
  */
 const CLOSED = `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
@@ -42,9 +46,8 @@ const FIRST_NEW = `(
 )`;
 
 /**
- * The next page of projects in the order of their IDs: the last ID on it, and which of its projects may have deliveries
- * to count. Whether any of these deliveries has finished is checked only when they are counted, because many may be
- * unfinished.
+ * The next page of projects, ordered by ID: the last ID on the page, and which of its projects may have deliveries to
+ * count. Whether these deliveries have finished is checked only when they are counted, because many may be unfinished.
  */
 const FIND_PROJECTS = `
   SELECT p."id", EXISTS (
@@ -55,10 +58,27 @@ const FIND_PROJECTS = `
   LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."id"
   ORDER BY p."id"`;
 
+/** Changed hours of deleted projects, whose rollups are being deleted too. */
+const FORGET_DELETED = `
+  DELETE FROM "ChangedDeliveryHour" c
+  WHERE NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p.${IS_KEPT})`;
+
+/** The projects with changed hours, once for each hour to recount in this pass. Accounts take turns. */
+const FIND_CHANGED = `
+  SELECT "projectId" FROM (
+    SELECT "projectId", row_number() OVER (PARTITION BY "userId" ORDER BY "nth", random()) AS "turn" FROM (
+      SELECT p."userId", c."projectId", row_number() OVER (PARTITION BY c."projectId") AS "nth"
+      FROM (SELECT DISTINCT "projectId", "hour" FROM "ChangedDeliveryHour") AS c
+      JOIN "Project" p ON p."id" = c."projectId" AND p.${IS_KEPT}
+    ) AS changed
+  ) AS queued
+  WHERE "turn" <= ${RECOUNTS_PER_PASS} ORDER BY "turn", random()`;
+
 /**
- * Counts a project's ($1) next hour up to the closed time ($2): one with changes, or the first with new deliveries. A changed
- * hour is counted from scratch, and new deliveries are added to what is counted. It is one statement, and so one snapshot:
- * a change that isn't visible isn't counted, and its note stays.
+ * Counts the next hour for project $1, up to the closed time ($2): the first one with new deliveries or, if $3 is true,
+ * an earlier one with changes. A changed hour is counted from scratch, while new deliveries are added to the existing counts. This is a
+ * single statement with one snapshot, so a change that isn't visible yet isn't counted, and its "ChangedDeliveryHour"
+ * row stays.
  */
 const COUNT_HOUR = `
   WITH progress AS (
@@ -66,7 +86,7 @@ const COUNT_HOUR = `
   ),
   next AS (
     SELECT until, least(
-      (SELECT min("hour") FROM "ChangedDeliveryHour" WHERE "projectId" = $1),
+      CASE WHEN $3 THEN (SELECT min("hour") FROM "ChangedDeliveryHour" WHERE "projectId" = $1) END,
       date_trunc('hour', ${FIRST_NEW}, 'UTC')
     ) AS hour FROM progress
   ),
@@ -99,7 +119,7 @@ const COUNT_HOUR = `
   )
   SELECT hour FROM span`;
 
-/** Moves a project's ($1) progress past deliveries that haven't finished by the closed time ($2). */
+/** Advances the progress of project $1 past deliveries that haven't finished by the closed time ($2). */
 const SKIP_UNFINISHED = `
   INSERT INTO "DeliveryRollupProgress" AS progress ("projectId", "countedUntil") VALUES ($1, $2)
   ON CONFLICT ("projectId") DO UPDATE SET "countedUntil" = EXCLUDED."countedUntil"
@@ -118,42 +138,60 @@ const DELETE_EMPTY = `
     AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`;
 
 /**
- * Keeps the rollups that statistics are read from. Counts deliveries that finished and events that filters excluded,
- * and recounts the hours in which finished deliveries were resent or deleted. One process at a time does this. Until
- * something is counted, statistics read the deliveries themselves, so they are exact even if this is late.
+ * Maintains the rollups that statistics are read from. Counts deliveries that finished and events that filters
+ * excluded, and recounts the hours when finished deliveries were resent or deleted. Only one process does this at a
+ * time. Anything that hasn't been counted yet is read directly, so statistics are exact even if counting lags behind.
  */
 export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
   const stopping = new AbortController();
   let loop: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
+    let isBehind = true;
+    for (let pass = 0; isBehind && pass < PASSES_PER_ROUND; pass++) isBehind = await runPass();
+  }
+
+  /**
+   * Counts the new deliveries of every project, and then recounts a few changed hours of each account. As a result, an
+   * account that changes many hours doesn't delay the others.
+   *
+   * @returns whether any hours were recounted, so there may be more
+   */
+  async function runPass(): Promise<boolean> {
     const { rows } = await pool.query<{ closed: Date }>(CLOSED);
     const { closed } = rows[0]!;
     const failures: unknown[] = [];
+    const countHour = async (projectId: string, isChanged: boolean): Promise<boolean> => {
+      if (stopping.signal.aborted) return false;
+      return countNextHour(pool, { projectId, closed, isChanged }).catch((error) => {
+        failures.push(error);
+        return false;
+      });
+    };
     await countFilteredOut(pool, closed, stopping.signal).catch((error) => failures.push(error));
-    for await (const projectId of dueProjects(closed)) {
-      await countProject(projectId, closed).catch((error) => failures.push(error));
-      if (stopping.signal.aborted) return;
+    let due = await dueProjects(closed);
+    for (let hours = 0; due.length > 0 && hours < NEW_HOURS_PER_PASS; hours++) {
+      due = await filterInTurn(due, (projectId) => countHour(projectId, false));
     }
+    const recounted = await filterInTurn(await changedProjects(), (projectId) => countHour(projectId, true));
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
+    return recounted.length > 0;
   }
 
-  /** Counts a project's next hours. Any remaining hours have to wait for the other projects. */
-  async function countProject(projectId: string, closed: Date): Promise<void> {
-    for (let hours = 0; hours < HOURS_PER_ROUND && !stopping.signal.aborted; hours++) {
-      if (!(await countNextHour(pool, projectId, closed))) return;
-    }
-  }
-
-  async function* dueProjects(closed: Date): AsyncGenerator<string> {
-    const changed = await pool.query<{ id: string }>('SELECT DISTINCT "projectId" AS "id" FROM "ChangedDeliveryHour"');
-    for (const { id } of changed.rows) yield id;
+  async function dueProjects(closed: Date): Promise<string[]> {
+    const due: string[] = [];
     for (let last = ''; ; ) {
       const { rows } = await pool.query<{ id: string; isDue: boolean }>(FIND_PROJECTS, [last, closed]);
-      for (const { id, isDue } of rows) if (isDue) yield id;
-      if (rows.length < PROJECT_PAGE) return;
+      due.push(...rows.filter(({ isDue }) => isDue).map(({ id }) => id));
+      if (rows.length < PROJECT_PAGE) return due;
       last = rows.at(-1)!.id;
     }
+  }
+
+  async function changedProjects(): Promise<string[]> {
+    await pool.query(FORGET_DELETED);
+    const { rows } = await pool.query<{ projectId: string }>(FIND_CHANGED);
+    return rows.map(({ projectId }) => projectId);
   }
 
   async function runDue(): Promise<void> {
@@ -182,25 +220,29 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
   };
 }
 
-/** @returns false if nothing is left to count, or if another process or the project's deletion is in the way. */
-function countNextHour(pool: pg.Pool, projectId: string, closed: Date): Promise<boolean> {
-  return inCountingStep(
-    pool,
-    async (client) => (await lockProject(client, projectId)) && (await count(client, projectId, closed)),
-  );
+/** Runs a step for each item, one after another. Returns the items for which it returned true. */
+async function filterInTurn(items: string[], step: (item: string) => Promise<boolean>): Promise<string[]> {
+  const kept: string[] = [];
+  for (const item of items) if (await step(item)) kept.push(item);
+  return kept;
 }
 
-async function lockProject(client: pg.PoolClient, projectId: string): Promise<boolean> {
-  const project = `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT}`;
-  if ((await client.query(`${project} FOR KEY SHARE SKIP LOCKED`, [projectId])).rowCount === 1) return true;
-  const isDeleted = (await client.query(project, [projectId])).rowCount === 0;
-  if (isDeleted) await client.query('DELETE FROM "ChangedDeliveryHour" WHERE "projectId" = $1', [projectId]);
-  return false;
+type Step = { projectId: string; closed: Date; isChanged: boolean };
+
+/** @returns false if nothing is left to count, or if another process is counting the project or deleting it. */
+function countNextHour(pool: pg.Pool, step: Step): Promise<boolean> {
+  return inCountingStep(pool, async (client) => (await lockProject(client, step)) && (await count(client, step)));
 }
 
-async function count(client: pg.PoolClient, projectId: string, closed: Date): Promise<boolean> {
+async function lockProject(client: pg.PoolClient, { projectId }: Step): Promise<boolean> {
+  const project = `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT} FOR KEY SHARE SKIP LOCKED`;
+  return (await client.query(project, [projectId])).rowCount === 1;
+}
+
+async function count(client: pg.PoolClient, { projectId, closed, isChanged }: Step): Promise<boolean> {
   const values = [projectId, closed];
-  const { rows } = await client.query<{ hour: Date }>({ name: 'delivery_count_hour', text: COUNT_HOUR, values });
+  const counted = { name: 'delivery_count_hour', text: COUNT_HOUR, values: [...values, isChanged] };
+  const { rows } = await client.query<{ hour: Date }>(counted);
   const hour = rows[0]?.hour;
   if (!hour) {
     await client.query(SKIP_UNFINISHED, values);

@@ -1,5 +1,7 @@
 import { builder } from '../../schema/builder.ts';
+import { costOfIntervalStatistic, costOfIntervals } from '../../schema/cost.ts';
 import { Project } from '../projects/schema.ts';
+import { countIntervals } from '../revenue/period.ts';
 import { RevenueIntervalEnum } from '../revenue/schema.ts';
 import type { FilteredOut } from './filtered-out.ts';
 import type { DeliveryFigures, DeliveryStats as DeliveryStatsModel, DeliveryStatsService } from './service.ts';
@@ -45,8 +47,10 @@ const DeliveryTotals = builder.objectRef<DeliveryFigures>('DeliveryTotals').impl
 const FilteredOutCount = builder.objectRef<FilteredOut>('FilteredOutCount').implement({
   description: 'How many events a destination’s filter excluded.',
   fields: (t) => ({
-    destinationId: t.exposeID('destinationId', { description: 'The webhook or connector. It may have been deleted.' }),
-    count: t.exposeInt('count', { description: 'Events of subscribed types that don’t match its filter.' }),
+    destinationId: t.exposeID('destinationId', {
+      description: 'The webhook or connector, which may have been deleted.',
+    }),
+    count: t.exposeInt('count', { description: 'Number of events of subscribed types that don’t match the filter.' }),
   }),
 });
 
@@ -58,6 +62,7 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'Length of each interval.' }),
     buckets: t.expose('buckets', {
       type: [DeliveryBucket],
+      complexity: (_args, pricing) => costOfIntervals(pricing),
       description: 'All intervals in the period, in order, including those without deliveries.',
     }),
     totals: t.expose('totals', { type: DeliveryTotals, description: 'Totals for all intervals.' }),
@@ -69,7 +74,7 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
     }),
     isPartial: t.exposeBoolean('isPartial', {
       description:
-        'Whether deliveries or filtered-out events are missing: if more than 200,000 have not been added up yet, ' +
+        'Whether deliveries or filtered-out events are missing from the statistics: if more than 200,000 have not been aggregated yet, ' +
         'only the newest of those are included.',
     }),
   }),
@@ -78,6 +83,7 @@ const DeliveryStats = builder.objectRef<DeliveryStatsModel>('DeliveryStats').imp
 builder.objectFields(Project, (t) => ({
   deliveryStats: t.field({
     type: DeliveryStats,
+    complexity: (query, pricing) => costOfIntervalStatistic(pricing, countIntervals(query)),
     description: 'Delivery statistics for all webhooks and connectors in the project.',
     args: {
       from: t.arg({

@@ -1,13 +1,13 @@
-import { visibleProject } from '../../auth/access.ts';
+import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
 import type { StatisticsSource } from '../../database/replica.ts';
-import { notFound } from '../../errors.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
 import { addEntries, deliveryEntries, rollupEntries } from './entries.ts';
 import { type FilteredOut, READ_FILTERED_OUT } from './filtered-out.ts';
 
-/** Delivery counts and the response times of the last attempts. Response times are null if nothing was sent. */
+/** Delivery counts, and the response times of last attempts. Response times are null if nothing was sent. */
 export type DeliveryFigures = {
   succeededCount: number;
   failedCount: number;
@@ -26,8 +26,8 @@ export type DeliveryStats = Period & {
 export type DeliveryStatsService = ReturnType<typeof createDeliveryStatsService>;
 
 /**
- * The maximum number of deliveries to read that aren't in the rollups yet, and the same for events. There are more only
- * before a long history has been counted for the first time, or while a transaction stays open for a long time.
+ * The maximum number of deliveries, and of events, to read that aren't in the rollups yet. There are more only until a
+ * long history has been counted for the first time, or while a transaction stays open for a long time.
  */
 const MAX_READ = 200_000;
 
@@ -40,7 +40,7 @@ const NOTHING: DeliveryFigures = {
   responseTimeP95Ms: null,
 };
 
-/** The first response time by which this share of the responses had arrived, like `percentile_disc`. */
+/** The shortest response time within which this share of the responses arrived, like `percentile_disc`. */
 const percentile = (share: number) =>
   `min(ms) FILTER (WHERE responses > 0 AND "rank" >= ceil(${share}::float8 * "all"))`;
 
@@ -48,8 +48,8 @@ const inPeriod = (interval: string) =>
   `r."projectId" = $1 AND r."interval" = ${interval} AND r."start" >= $2 AND r."start" < $3`;
 
 /**
- * A project's ($1) figures from $2 to $3, grouped by $4. Reads the rollups with the interval $5 and at most $6
- * deliveries. Adds the deliveries that the rollups don't contain yet. Replaces hours in which finished deliveries were
+ * The figures for project $1 from $2 to $3, grouped by $4. Reads the rollups with the interval $5 and at most $6
+ * deliveries. Adds the deliveries that aren't in the rollups yet. Recounts the hours when finished deliveries were
  * resent or deleted.
  */
 const READ = `
@@ -94,9 +94,11 @@ const READ = `
     (SELECT count(*) FROM delivery) = $6 AS "isPartial"
   FROM ranked GROUP BY "start"`;
 
+const spanOf = (projectId: VisibleProjectId, { from, to }: Period) => [projectId, from.toISOString(), to.toISOString()];
+
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: {
-  db: Database;
+  db: TenantDatabase;
   statistics: StatisticsSource;
   now?: () => Date;
   maxRead?: number;
@@ -114,11 +116,10 @@ export function createDeliveryStatsService(options: {
       query: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
     ): Promise<DeliveryStats> {
       const period = toPeriod(query, now());
-      const where = visibleProject(viewer, projectId);
-      if ((await db.prisma.project.count({ where })) === 0) throw notFound();
-      const { from, to, interval } = period;
+      const visible = await requireVisible(db.prisma, viewer, projectId);
+      const { interval } = period;
       const rollups = interval === 'HOUR' ? 'HOUR' : 'DAY';
-      const span = [projectId, from.toISOString(), to.toISOString()];
+      const span = spanOf(visible, period);
       const [rows, filtered] = await Promise.all([
         statistics.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
           READ,

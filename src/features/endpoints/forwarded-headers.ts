@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CONNECTION_NAMES, PAYMENT_NAMES, type RefusedNames, ROUTING_NAMES } from '../headers/header-rules.ts';
 
 const MAX_HEADERS = 32;
 const MAX_CHARACTERS = 64;
@@ -9,25 +10,20 @@ const MAX_CHARACTERS = 64;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** Names that an endpoint can't list, and why. */
-const REFUSED: readonly (readonly [names: RegExp, reason: string])[] = [
-  [
-    /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|http2-settings|expect|max-forwards|content-length|proxy-.*)$/,
-    'It is only for the connection to the gateway.',
-  ],
-  [/^(?:x-)?payment(?:-.*)?$/, 'It is for the payment, which stays with the gateway.'],
+const REFUSED: RefusedNames = [
+  [PAYMENT_NAMES, 'It is part of the payment, which the gateway doesn’t forward.'],
   [
     /^(?:host|forwarded|via|x-forwarded(?:-.*)?|(?:x-)?tollgate(?:-.*)?)$/,
-    'The gateway sets it, so that your API can trust it.',
+    'The gateway sets it so that your API can trust it.',
   ],
-  [/^(?:set-)?cookie2?$/, 'Cookies belong to the gateway’s host, which sellers share.'],
+  [CONNECTION_NAMES, 'It applies only to the connection to the gateway.'],
+  [/^content-length$/, 'It applies only to the connection to the gateway.'],
+  [/^(?:set-)?cookie2?$/, 'Cookies are set for the gateway’s host, which all sellers share.'],
   [
     /^(?:x-)?(?:real-ip|client-ip|cluster-client-ip|originating-ip|remote-(?:ip|addr|user)|true-client-ip|.*-connecting-ip(?:v6)?)$/,
-    'Buyers could claim to have any address. Use `X-Forwarded-For`, which the gateway sets.',
+    'Buyers could spoof their IP address. Use `X-Forwarded-For`, which the gateway sets.',
   ],
-  [
-    /^x-(?:original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|middleware)(?:-.*)?$/,
-    'Buyers could use it to make your API see a different request than the one they paid for.',
-  ],
+  [ROUTING_NAMES, 'Buyers could use it to make your API see a different request than the one they paid for.'],
 ];
 
 /** Normalizes names of request headers: converts them to lowercase and removes duplicates. */

@@ -1,4 +1,6 @@
 const MAX_BYTES = 2048;
+/** The gateway keeps every segment in memory, at a few hundred bytes each. */
+const MAX_SEGMENTS = 32;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const PARAMETER = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 // RFC 3986 §3.3: unreserved, percent-encoded, sub-delims, ":", and "@".
@@ -15,9 +17,9 @@ const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
 /**
- * Normalizes an endpoint's path to the form in which it is stored, routed, and forwarded: a leading slash, no empty
- * or dot segments (encoded or not), and escapes only where they are needed, in uppercase (RFC 3986 §6.2.2). A segment
- * `:name` matches any one segment; a trailing `*` matches the rest.
+ * Normalizes an endpoint's path to the form that is stored, routed, and forwarded: a leading slash, no empty or dot
+ * segments (encoded or not), and escapes only where they are needed, in uppercase (RFC 3986 §6.2.2). A segment `:name`
+ * matches any one segment; a trailing `*` matches the rest.
  */
 export function canonicalPath(text: string): CanonicalPath {
   if (Buffer.byteLength(text) > MAX_BYTES) return refuse(`Must be at most ${MAX_BYTES} bytes.`);
@@ -27,6 +29,7 @@ export function canonicalPath(text: string): CanonicalPath {
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
+  if (segments.length > MAX_SEGMENTS) return refuse(`Must have at most ${MAX_SEGMENTS} segments.`);
   for (const [index, segment] of segments.entries()) {
     const problem = problemOf(segment);
     if (problem) return refuse(problem);
@@ -39,7 +42,7 @@ export function canonicalPath(text: string): CanonicalPath {
   return { ok: true, path: `/${segments.join('/')}` };
 }
 
-/** A requested path's segments in canonical form, or what is wrong with the first bad one. */
+/** A requested path's segments in canonical form, or what is wrong with the first invalid one. */
 export function canonicalSegments(
   segments: readonly string[],
 ): { ok: true; segments: string[] } | { ok: false; message: string } {

@@ -6,8 +6,8 @@ export const PRICE_GRACE_SECONDS = 120;
 /** How many old prices an endpoint can have at once. */
 const MAX_PREVIOUS_PRICES = 10;
 
-/** Keeps accepting the old price for a while, because payments for it may be on their way. */
-export async function keepPrice(tx: Transaction, { id, priceAtomic }: Endpoint): Promise<void> {
+/** Keeps accepting the old price for a while, because payments at that price may already be in flight. */
+export async function keepPrice(tx: Pick<Transaction, '$executeRaw'>, { id, priceAtomic }: Endpoint): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
     VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${PRICE_GRACE_SECONDS}))

@@ -1,10 +1,19 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
-import { resolvePage } from '../../schema/connections.ts';
+import { type PageSlice, relationsOfNodes, resolvePage, resolveSlice } from '../../schema/connections.ts';
+import { costOfKilobytes, LONG_TEXT } from '../../schema/cost.ts';
+import { totalCountField } from '../../schema/total-count.ts';
+import { UpstreamHeader } from '../headers/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
+import { EndpointFilter, EndpointOrderEnum } from './list-schema.ts';
+import { methodsOf } from './methods.ts';
+import { ENDPOINT_ORDERS, endpointCursors } from './orders.ts';
+import { priceUsdOf } from './price-usd.ts';
 import type { EndpointService } from './service.ts';
-import { priceUsdOf, warningsOf } from './service.ts';
+import { warningsOf } from './service.ts';
+import { SettlementOrderEnum } from './settlement-schema.ts';
+import { shownUpstreamHeaders } from './upstream-headers.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -12,38 +21,90 @@ declare module '../../schema/context.ts' {
   }
 }
 
-const Endpoint = builder.prismaNode('Endpoint', {
+const LARGE_JSON = { type: 'JSON', nullable: true, complexity: costOfKilobytes(32) } as const;
+
+export const Endpoint = builder.prismaNode('Endpoint', {
   description: 'A paid route: a public path, the API behind it, and a price per request.',
   id: { field: 'id', description: 'Identifier, `ep_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  // Only what a document selects is read, because an endpoint can be large.
+  select: { id: true, projectId: true },
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
-    path: t.exposeString('path', { description: 'Public path, in canonical form.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the endpoint belongs to.' }),
+    path: t.exposeString('path', { ...LONG_TEXT, description: 'Public path, in canonical form.' }),
     upstreamUrl: t.string({
-      description: 'URL of the API behind the endpoint. If you read this URL with an API key, its secrets are masked.',
-      resolve: ({ upstreamUrl }, _args, { viewer }) => shownUrl(viewer, upstreamUrl),
+      ...LONG_TEXT,
+      description: 'URL of the API behind the endpoint. Its secrets are masked for API keys and for the role `VIEWER`.',
+      select: { upstreamUrl: true },
+      resolve: ({ projectId, upstreamUrl }, _args, { viewer }) => shownUrl(viewer, projectId, upstreamUrl),
     }),
     priceUsd: t.string({
-      description: 'Price per request in USD, as a decimal string with at most 6 decimal places.',
+      description: 'Price per request in USD, as a decimal string with at most 6 decimal places. "0" is free.',
+      select: { priceAtomic: true },
       resolve: priceUsdOf,
     }),
-    description: t.exposeString('description', { nullable: true, description: 'Free-text description.' }),
+    description: t.exposeString('description', {
+      ...LONG_TEXT,
+      nullable: true,
+      description: 'Free-text description.',
+    }),
     isActive: t.exposeBoolean('isActive', { description: 'Whether the gateway serves this endpoint.' }),
     forwardedHeaders: t.exposeStringList('forwardedHeaders', {
-      description: 'Names of the request headers that the API gets in addition to the usual ones, in lowercase.',
+      ...LONG_TEXT,
+      description:
+        'Lowercase names of the request headers that are forwarded to the API in addition to the default ones.',
+    }),
+    upstreamHeaders: t.field({
+      type: [UpstreamHeader],
+      description: 'Headers that the gateway adds to requests to the API, such as its credentials.',
+      select: { upstreamHeaders: true },
+      resolve: shownUpstreamHeaders,
+    }),
+    methods: t.stringList({
+      description:
+        'The HTTP methods that the endpoint serves, in uppercase. Other requests get 405. Several endpoints can have the same path with different methods, for example, to set a price per method.',
+      select: { methods: true },
+      resolve: (endpoint) => [...methodsOf(endpoint)],
+    }),
+    mimeType: t.exposeString('mimeType', {
+      nullable: true,
+      description: 'The media type of the endpoint’s responses. Shown to buyers.',
+    }),
+    inputSchema: t.expose('inputSchema', {
+      ...LARGE_JSON,
+      description: 'JSON Schemas for the query and the body: `{ "query": …, "body": … }`. Shown to buyers.',
+    }),
+    exampleResponse: t.expose('exampleResponse', {
+      ...LARGE_JSON,
+      description: 'An example response. Shown to buyers.',
+    }),
+    tags: t.exposeStringList('tags', { description: 'Topics that help buyers find the endpoint.' }),
+    settlement: t.expose('settlement', {
+      type: SettlementOrderEnum,
+      description: 'When the endpoint’s payments are settled.',
+    }),
+    timeoutSeconds: t.exposeInt('timeoutSeconds', {
+      nullable: true,
+      description: 'Time limit for the API in seconds. Null means 60.',
     }),
     warnings: t.stringList({
       description: 'Potential problems, for example, a price that most clients refuse to pay.',
+      select: { priceAtomic: true },
       resolve: warningsOf,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the endpoint was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the endpoint was last changed.' }),
   }),
 });
 
 const EndpointConnection = builder.connectionObject(
-  { name: 'EndpointConnection', type: Endpoint, description: 'A page of endpoints, newest first.' },
+  {
+    name: 'EndpointConnection',
+    type: Endpoint,
+    description: 'A page of endpoints, newest first.',
+    fields: totalCountField,
+  },
   { name: 'EndpointEdge', description: 'An endpoint and its cursor.' },
 );
 
@@ -59,102 +120,34 @@ builder.objectFields(Project, (t) => ({
     {
       type: Endpoint,
       description: 'The project’s endpoints.',
-      resolve: (project, args, context, info) =>
-        resolvePage('Endpoint', args, { context, info }, (query) =>
-          context.services.endpoints.list(context.viewer, project.id, query),
-        ),
+      args: {
+        filter: t.arg({ type: EndpointFilter, description: 'Filters the endpoints.' }),
+        orderBy: t.arg({
+          type: EndpointOrderEnum,
+          required: true,
+          defaultValue: 'NEWEST',
+          description: 'How to sort the endpoints.',
+        }),
+      },
+      resolve: (project, { filter, orderBy, ...args }, context, info) => {
+        const { endpoints } = context.services;
+        const matching = filter ?? {};
+        const countAll = () => endpoints.count(context.viewer, project.id, matching);
+        if (orderBy === 'NEWEST') {
+          return resolvePage(
+            ...(['Endpoint', args, { context, info }] as const),
+            (query) => endpoints.list(context.viewer, project.id, matching, query),
+            countAll,
+          );
+        }
+        const order = ENDPOINT_ORDERS[orderBy];
+        const load = (slice: PageSlice) =>
+          endpoints.listInOrder(context.viewer, project.id, matching, order, {
+            ...{ ...slice, relations: relationsOfNodes({ context, info }) },
+          });
+        return resolveSlice(args, endpointCursors(order), load, countAll);
+      },
     },
     EndpointConnection,
   ),
 }));
-
-builder.relayMutationField(
-  'createEndpoint',
-  {
-    description: 'Properties of the new endpoint.',
-    inputFields: (t) => ({
-      projectId: t.id({ required: true, description: 'The project to add it to.' }),
-      path: t.string({
-        required: true,
-        description:
-          'Public path, starting with a slash. `:name` matches one segment; a trailing `*` matches the rest.',
-      }),
-      upstreamUrl: t.string({
-        required: true,
-        description: 'HTTPS URL of the API behind the endpoint. Can include placeholders from the path.',
-      }),
-      priceUsd: t.string({ required: true, description: 'Price per request in USD, for example, "0.01".' }),
-      description: t.string({ description: 'Free-text description, up to 1,000 characters.' }),
-      forwardedHeaders: t.stringList({
-        description:
-          'Names of request headers that the API gets in addition to the usual ones (up to 32), for example, "x-api-version".',
-      }),
-    }),
-  },
-  {
-    description: 'Creates an endpoint and records an `endpoint.created` event.',
-    resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
-      services.endpoints.create(viewer, projectId, input),
-  },
-  {
-    description: 'The result of `createEndpoint`.',
-    outputFields: (t) => ({
-      endpoint: t.field({ type: Endpoint, description: 'The new endpoint.', resolve: (endpoint) => endpoint }),
-    }),
-  },
-);
-
-builder.relayMutationField(
-  'updateEndpoint',
-  {
-    description: 'Changes to an endpoint. Omitted fields stay unchanged.',
-    inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The endpoint to update.' }),
-      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
-      path: t.string({ description: 'Public path, starting with a slash.' }),
-      upstreamUrl: t.string({ description: 'HTTPS URL of the API behind the endpoint.' }),
-      priceUsd: t.string({ description: 'Price per request in USD, for example, "0.01".' }),
-      description: t.string({ description: 'Free-text description, up to 1,000 characters. Null removes it.' }),
-      isActive: t.boolean({ description: 'Whether the gateway serves this endpoint.' }),
-      forwardedHeaders: t.stringList({
-        description:
-          'Names of request headers that the API gets in addition to the usual ones (up to 32). Replaces the list; an empty list removes all.',
-      }),
-    }),
-  },
-  {
-    description: 'Updates an endpoint. A new price is recorded as an `endpoint.pricing_changed` event.',
-    resolve: (_root, { input: { id, projectId, ...changes } }, { services, viewer }) =>
-      services.endpoints.update(viewer, id, changes, projectId),
-  },
-  {
-    description: 'The result of `updateEndpoint`.',
-    outputFields: (t) => ({
-      endpoint: t.field({ type: Endpoint, description: 'The updated endpoint.', resolve: (endpoint) => endpoint }),
-    }),
-  },
-);
-
-builder.relayMutationField(
-  'deleteEndpoint',
-  {
-    description: 'The endpoint to delete.',
-    inputFields: (t) => ({
-      id: t.id({ required: true, description: 'The endpoint to delete.' }),
-      projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
-    }),
-  },
-  {
-    description: 'Deletes an endpoint.',
-    resolve: async (_root, { input }, { services, viewer }) => {
-      await services.endpoints.delete(viewer, input.id, input.projectId);
-      return { endpointId: input.id };
-    },
-  },
-  {
-    description: 'The result of `deleteEndpoint`.',
-    outputFields: (t) => ({
-      endpointId: t.exposeID('endpointId', { description: 'The identifier of the deleted endpoint.' }),
-    }),
-  },
-);

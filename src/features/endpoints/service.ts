@@ -1,28 +1,48 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { auditStep, recordAudit } from '../../audit/record.ts';
-import { isVisible, visibleItem } from '../../auth/access.ts';
-import { rethrowProjectGone } from '../../auth/require-project.ts';
+import { visibleItem } from '../../auth/access.ts';
+import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
+import { requireCredentials } from '../../auth/require-permission.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database } from '../../database/client.ts';
-import { isForeignKeyViolation, isUniqueViolation } from '../../database/errors.ts';
-import { createPages, type PageQuery } from '../../database/pages.ts';
+import { parseUpstreamAllow, type UpstreamAllow } from '../../config/upstream-allow.ts';
+import { isForeignKeyViolation } from '../../database/errors.ts';
+import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
+import { sameRow } from '../../database/tenant-filter.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { AppError, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { formatUsd, parseUsd } from '../../money.ts';
-import { maskUrl } from '../../secrets/mask-url.ts';
+import { parseUsd } from '../../money.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
-import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
+import { prismaWriter } from '../events/writer.ts';
+import { urlToStore } from '../urls/stored-url.ts';
+import { createUpstreamUrls } from '../urls/upstream-url.ts';
+import { createdEvent } from './created-event.ts';
+import { type DiscoveryInput, discoveryInput, withJsonColumns } from './discovery.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
+import { DEFAULT_METHODS, methodsOf } from './methods.ts';
+import { methodsInput } from './methods-input.ts';
 import { canonicalPath } from './path.ts';
+import { rethrowPathConflict } from './path-conflict.ts';
 import { keepPrice } from './price-grace.ts';
+import { priceUsdOf } from './price-usd.ts';
+import { createEndpointReader } from './reader.ts';
+import { requireEndpointRoom } from './room.ts';
+import { countedBytes, takeSchemas } from './schema-limit.ts';
+import { checkTimeout, type SettlementInput, settlementInputs } from './settlement.ts';
+import {
+  auditedUpstreamHeaders,
+  createStoredUpstreamHeaders,
+  type UpstreamHeadersInput,
+  upstreamHeadersShape,
+} from './upstream-headers.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
 
 const pathInput = z.string().transform((text, context) => {
@@ -32,109 +52,120 @@ const pathInput = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const priceInput = z.string().transform((text, context) => {
+export const priceInput = z.string().transform((text, context) => {
   const priceAtomic = parseUsd(text);
-  if (priceAtomic !== undefined && priceAtomic > 0n) return priceAtomic;
+  if (priceAtomic !== undefined) return priceAtomic;
   context.addIssue({
     code: 'custom',
     message:
-      'Must be a decimal string above 0 with at most 12 digits before the decimal point and 6 after it, for example, "0.01".',
+      'Must be a decimal string with at most 12 digits before the decimal point and 6 after it, for example, "0.01".',
   });
   return z.NEVER;
 });
 
-export type CreateEndpointInput = {
+export type CreateEndpointInput = UpstreamHeadersInput & {
   path: string;
   upstreamUrl: string;
   priceUsd: string;
   description?: string | null;
   forwardedHeaders?: string[] | null;
-};
+  methods?: string[] | null;
+} & DiscoveryInput &
+  SettlementInput;
 export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
 export type EndpointService = ReturnType<typeof createEndpointService>;
 
-// The official clients refuse to pay more for one request unless their user raises the limit.
+// The official clients refuse to pay more than this for one request unless their user raises the limit.
 const CLIENT_LIMIT_ATOMIC = 1_000_000n;
+
+/** The defaults for a new endpoint. */
+const DEFAULTS = {
+  description: null,
+  isActive: true,
+  forwardedHeaders: [],
+  methods: [...DEFAULT_METHODS],
+  upstreamHeaders: null,
+  secretUpstreamHeaders: null,
+  settlement: 'AFTER_RESPONSE',
+  timeoutSeconds: null,
+  mimeType: null,
+  inputSchema: null,
+  exampleResponse: null,
+  tags: [],
+} as const satisfies Partial<NewEndpoint>;
 
 /** Problems that a seller should know about, even though the endpoint is accepted. */
 export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
-  if (BigInt(endpoint.priceAtomic.toFixed(0)) <= CLIENT_LIMIT_ATOMIC) return [];
+  const priceAtomic = BigInt(endpoint.priceAtomic.toFixed(0));
+  if (priceAtomic === 0n) return ['This endpoint is free. Buyers don’t pay for requests.'];
+  if (priceAtomic <= CLIENT_LIMIT_ATOMIC) return [];
   return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
 }
 
-/** A stored endpoint's price as a decimal USD string. */
-export function priceUsdOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string {
-  return formatUsd(BigInt(endpoint.priceAtomic.toFixed(0)));
-}
-
 /**
- * A project's paid routes. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` if the project
- * already has the path.
+ * A project's paid routes. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `ENDPOINT_LIMIT_REACHED`,
+ * `SCHEMA_LIMIT_REACHED`, and `CONFLICT` if the project already has the path with any of the methods.
  */
 export function createEndpointService(options: {
-  db: Database;
+  db: TenantDatabase;
   bus: Bus;
   events: EventService;
   egressAllow: EgressAllow;
+  /** Which targets upstreams can have. Default: the same as for all other requests. */
+  upstreamAllow?: UpstreamAllow;
+  secretBox: SecretBox;
+  /** The rule for changing an upstream URL. Default: none. */
+  requireRecentSignIn?: RequireRecentSignIn;
 }) {
   const { db, bus, events } = options;
+  const upstreamUrls = createUpstreamUrls(options.upstreamAllow ?? parseUpstreamAllow('', options.egressAllow));
+  const storedHeaders = createStoredUpstreamHeaders(options.secretBox);
   const createInput = z.strictObject({
     path: pathInput,
-    upstreamUrl: targetUrlInput(options.egressAllow),
+    upstreamUrl: upstreamUrls.input,
     priceUsd: priceInput,
     description: optionalText(1000),
     forwardedHeaders: forwardedHeadersInput.optional(),
+    ...upstreamHeadersShape,
+    methods: methodsInput.optional(),
+    ...discoveryInput,
+    ...settlementInputs,
   });
   const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
 
-  const pages = createPages({
-    db: db.pool,
-    table: 'Endpoint',
-    find: (query: Omit<Prisma.EndpointFindManyArgs, 'where' | 'take'>, which) =>
-      db.prisma.endpoint.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
-  });
-
   function insert(viewer: Viewer, endpoint: NewEndpoint, destinations: readonly EventDestination[]): Promise<Endpoint> {
-    const { id, projectId, path, upstreamUrl, description } = endpoint;
-    const event = {
-      projectId,
-      type: 'endpoint.created' as const,
-      data: { endpointId: id, path, upstreamUrl: maskUrl(upstreamUrl), priceUsd: priceUsdOf(endpoint), description },
-    };
+    const { id, projectId } = endpoint;
     const changes = changesBetween(undefined, auditedOf(endpoint));
     const audit = auditStep(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
-    return insertEndpoint(db.pool, endpoint, { ...events.steps(event, destinations), audit });
+    const steps = { ...events.steps(createdEvent(endpoint), destinations), audit };
+    return db.prisma.$transaction(async (tx) => {
+      await requireEndpointRoom(unfiltered(tx), projectId, 1);
+      return insertEndpoint(prismaWriter(tx), endpoint, steps);
+    });
   }
 
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.EndpointFindManyArgs & PageQuery): Promise<Endpoint[]> {
-      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
-    },
-
-    find(
-      viewer: Viewer,
-      id: string,
-      projectId?: string | null,
-      query: Prisma.EndpointFindFirstArgs = {},
-    ): Promise<Endpoint | null> {
-      return db.prisma.endpoint.findFirst({ ...query, where: visibleItem(viewer, 'Endpoint', id, projectId) });
-    },
+    ...createEndpointReader(db),
 
     async create(viewer: Viewer, projectId: string, input: CreateEndpointInput): Promise<Endpoint> {
       const destinations = await events.destinationsIn(viewer, projectId, ['endpoint.created']);
-      const { priceUsd: priceAtomic, ...values } = parseInput(createInput, input);
+      const { priceUsd: priceAtomic, upstreamHeaders, ...values } = parseInput(createInput, input);
       urlToStore('upstreamUrl', values.upstreamUrl);
+      upstreamUrls.check(projectId, values.upstreamUrl);
       checkPlaceholders(values.path, values.upstreamUrl);
-      const { description = null, forwardedHeaders = [] } = values;
-      const added = { ...values, description, forwardedHeaders, isActive: true, priceAtomic: decimal(priceAtomic) };
-      const endpoint = { id: newId('Endpoint'), projectId, ...added };
+      const identity = { id: newId('Endpoint'), projectId };
+      const headers = storedHeaders.ofNew({ ...identity, ...values }, { upstreamHeaders });
+      const endpoint = { ...DEFAULTS, ...identity, ...values, ...headers, priceAtomic: decimal(priceAtomic) };
+      checkTimeout(endpoint);
+      const giveBack = await takeSchemas(db.pool, viewer, countedBytes(endpoint));
       const created = await insert(viewer, endpoint, destinations)
         .catch(async (error) => {
           if (!isForeignKeyViolation(error)) throw error;
           // A destination, or the project, was deleted after it was read.
           return insert(viewer, endpoint, await events.destinationsIn(viewer, projectId, ['endpoint.created']));
         })
-        .catch(rethrowPathConflict);
+        .catch((error) => rethrowPathConflict(error, { db: db.pool, viewer, wanted: async () => endpoint }))
+        .catch(giveBack);
       events.announce(projectId);
       bus.publishHereFirst(topics.routes(projectId));
       return created;
@@ -142,7 +173,8 @@ export function createEndpointService(options: {
 
     async update(viewer: Viewer, id: string, input: UpdateEndpointInput, projectId?: string | null): Promise<Endpoint> {
       const where = visibleItem(viewer, 'Endpoint', id, projectId);
-      const { priceUsd: priceAtomic, ...values } = parseInput(updateInput, input);
+      const { priceUsd: priceAtomic, upstreamHeaders, ...values } = parseInput(updateInput, input);
+      const giveBack = await takeSchemas(db.pool, viewer, countedBytes(values));
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
@@ -151,19 +183,29 @@ export function createEndpointService(options: {
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
           // If two price changes are concurrent, each must report the price it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
-          const before = await tx.endpoint.findUnique({ where: { id } });
+          const before = await tx.endpoint.findFirst({ where });
           if (!before) throw notFound();
           const { upstreamUrl } = values;
+          const url = upstreamUrl && urlToStore('upstreamUrl', upstreamUrl, before.upstreamUrl);
+          const address = { upstreamUrl: url || before.upstreamUrl, path: values.path ?? before.path };
+          const isMoved = address.upstreamUrl !== before.upstreamUrl;
+          if (upstreamHeaders !== undefined || isMoved)
+            requireCredentials(viewer, before.projectId, '`upstreamUrl` or `upstreamHeaders`');
+          if (isMoved) options.requireRecentSignIn?.(viewer, 'upstreamUrl');
+          const headers = storedHeaders.ofChanged(before, { upstreamHeaders }, address);
           const after = await tx.endpoint.update({
-            where: { id },
+            where: sameRow(before),
             data: {
-              ...values,
-              ...(upstreamUrl && { upstreamUrl: urlToStore('upstreamUrl', upstreamUrl, before.upstreamUrl) }),
+              ...withJsonColumns(values),
+              ...(url && { upstreamUrl: url }),
+              ...headers,
               ...(priceAtomic !== undefined && { priceAtomic: decimal(priceAtomic) }),
               updatedAt: new Date(sharedNow()),
             },
           });
+          if (upstreamUrl) upstreamUrls.check(after.projectId, after.upstreamUrl);
           checkPlaceholders(after.path, after.upstreamUrl);
+          checkTimeout(after);
           if (!after.priceAtomic.equals(before.priceAtomic)) {
             await keepPrice(tx, before);
             await events.record(tx, {
@@ -178,11 +220,23 @@ export function createEndpointService(options: {
             });
           }
           const target = { projectId: after.projectId, targetId: id };
-          const changes = changesBetween(auditedOf(before), auditedOf(after));
-          await recordAudit(tx, viewer, { action: 'endpoint.updated', ...target, ...changes });
+          const { changes, previous } = changesBetween(auditedOf(before), auditedOf(after));
+          await recordAudit(tx, viewer, {
+            action: 'endpoint.updated',
+            ...target,
+            changes: { ...changes, ...(headers && auditedUpstreamHeaders(after)) },
+            previous: { ...previous, ...(headers && auditedUpstreamHeaders(before)) },
+          });
           return after;
         })
-        .catch(rethrowPathConflict);
+        .catch((error) => {
+          const wanted = async () => {
+            const stored = await db.prisma.endpoint.findFirst({ where });
+            return stored && { ...stored, ...values };
+          };
+          return rethrowPathConflict(error, { db: db.pool, viewer, wanted, except: id });
+        })
+        .catch(giveBack);
       events.announce(endpoint.projectId);
       bus.publishHereFirst(topics.routes(endpoint.projectId));
       return endpoint;
@@ -203,21 +257,26 @@ export function createEndpointService(options: {
   };
 }
 
-function auditedOf(endpoint: NewEndpoint) {
+/** The values for the audit log. */
+export function auditedOf(endpoint: NewEndpoint) {
   const { path, upstreamUrl, description, isActive, forwardedHeaders } = endpoint;
-  return { path, upstreamUrl, priceUsd: priceUsdOf(endpoint), description, isActive, forwardedHeaders };
+  const { mimeType, inputSchema, exampleResponse, tags, settlement, timeoutSeconds } = endpoint;
+  const { upstreamHeaders } = auditedUpstreamHeaders(endpoint);
+  return {
+    path,
+    upstreamUrl,
+    priceUsd: priceUsdOf(endpoint),
+    description,
+    isActive,
+    forwardedHeaders,
+    upstreamHeaders,
+    methods: methodsOf(endpoint),
+    ...{ mimeType, inputSchema, exampleResponse, tags },
+    settlement,
+    timeoutSeconds,
+  };
 }
 
 function decimal(amountAtomic: bigint): Prisma.Decimal {
   return new Prisma.Decimal(amountAtomic.toString());
-}
-
-function rethrowPathConflict(error: unknown): never {
-  if (!isUniqueViolation(error)) rethrowProjectGone(error);
-  throw new AppError('CONFLICT', {
-    detail:
-      'The project already has an endpoint with this path, perhaps with different parameter names. Change that endpoint ' +
-      'or choose a different path.',
-    fields: [{ pointer: '/path', message: 'Already used by another endpoint in the project.' }],
-  });
 }

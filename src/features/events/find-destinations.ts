@@ -1,4 +1,4 @@
-import { visibleProjectColumn } from '../../auth/access.ts';
+import { visibleStatement } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
@@ -30,7 +30,7 @@ type ConnectorRow = Pick<Connector, 'id' | 'projectId' | 'isActive' | 'filter' |
   isPaused: boolean;
 };
 
-/** A destination, and what decides whether it gets an event. */
+/** A destination, and the values that determine whether it gets an event. */
 export type EventDestination = WebhookRow | ConnectorRow;
 
 /**
@@ -51,8 +51,9 @@ export function findNamed(writer: Writer, projectId: string, id: string): Promis
 }
 
 /**
- * The same for one project, or undefined if the viewer can't see the project. Nothing is locked: if a destination is
- * gone by the time the event is written, its delivery violates a foreign key.
+ * One project's destinations that subscribe to any of the event types, or undefined if the viewer can't see the
+ * project. Nothing is locked. If a destination is deleted before the event is written, its delivery violates a foreign
+ * key.
  */
 export async function findInVisible(
   db: Queryable,
@@ -60,12 +61,12 @@ export async function findInVisible(
   projectId: string,
   types: readonly EventKind[],
 ): Promise<EventDestination[] | undefined> {
-  const { column, value } = visibleProjectColumn(viewer);
-  const { rows } = await db.query<EventDestination | { id: null }>({
-    name: `event-destinations-visible-${column}`,
-    text: VISIBLE[column],
-    values: [projectId, value, [...types, '*']],
+  const statement = visibleStatement(viewer, {
+    name: 'event-destinations-visible',
+    text: `${OF_PROJECT} AND {visible project}`,
+    values: [projectId, [...types, '*']],
   });
+  const { rows } = await db.query<EventDestination | { id: null }>(statement);
   return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
 }
 
@@ -91,18 +92,17 @@ function lockedWhere(condition: string): string {
 const SUBSCRIBED = lockedWhere('"eventTypes" && $2::text[]');
 const NAMED = lockedWhere('"id" = $2');
 
-const visibleBy = (column: string) => `
+const OF_PROJECT = `
   SELECT destination.* FROM "Project" AS project LEFT JOIN LATERAL (
     SELECT ${COLUMNS}, "ordering", NULL AS "type" FROM "Webhook"
-    WHERE "projectId" = project."id" AND "eventTypes" && $3::text[]
+    WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
     UNION ALL
     SELECT ${COLUMNS}, NULL, "type" FROM "Connector"
-    WHERE "projectId" = project."id" AND "eventTypes" && $3::text[]
+    WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
   ) AS destination ON true
-  WHERE project."id" = $1 AND project."${column}" = $2`;
-const VISIBLE = { userId: visibleBy('userId'), id: visibleBy('id') };
+  WHERE project."id" = $1`;
 
-/** Decides which of these destinations an event is sent to. Those that filter it out get no delivery. */
+/** Determines which of these destinations an event is sent to. Those that filter it out get no delivery. */
 export function routeEvent(event: NewEvent, destinations: readonly EventDestination[]): Routing {
   const routing: Routing = { deliveries: [], filteredOut: [] };
   for (const destination of destinations.filter((candidate) => isConcerned(candidate, event))) {
@@ -140,14 +140,14 @@ function isCarried({ type, eventTypes }: ConnectorRow, event: NewEvent): boolean
 }
 
 /**
- * The payment an event is about. Events about anything else aren't ordered. Neither are test events, because their data
- * is a sample.
+ * The payment that an event is about. Only events about payments are ordered. Test events aren't ordered, because their
+ * data is a sample.
  */
 function orderingKey({ ordering }: WebhookRow, { data, test }: NewEvent): string | null {
   return ordering === 'PAYMENT' && !test && 'paymentId' in data ? data.paymentId : null;
 }
 
-/** The filter is ignored for an event that is meant for only one destination. */
+/** An event for a single destination ignores the destination's filter. */
 function passes(filter: Prisma.JsonValue, { type, data, only }: NewEvent): boolean {
   return filter === null || only !== undefined || matchesFilter(readFilter(filter), { type, data });
 }

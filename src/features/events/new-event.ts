@@ -7,7 +7,7 @@ export type NewEvent = {
     type: K;
     data: EventPayload<K>;
     test?: boolean;
-    /** Sends the event only to this destination, no matter what the destination subscribes to. */
+    /** Sends the event only to this destination, regardless of its subscription. */
     only?: { webhookId: string } | { connectorId: string };
   };
 }[EventKind];

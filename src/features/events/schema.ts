@@ -1,9 +1,11 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { EventKind } from '../../events/kinds.ts';
+import type { Event as EventRow } from '../../generated/prisma/client.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
+import { EventPayload } from './payload/schema.ts';
 import type { EventService } from './service.ts';
 
 declare module '../../schema/context.ts' {
@@ -14,23 +16,34 @@ declare module '../../schema/context.ts' {
 
 const Event = builder.prismaNode('Event', {
   description: 'Something that happened in a project.',
-  id: { field: 'id', description: 'Identifier, `evt_…`; also the `webhook-id` of its deliveries.' },
+  id: { field: 'id', description: 'Identifier, `evt_…`; also the `webhook-id` of the event’s deliveries.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
+  // Only what a document selects is read, because the data can be large.
+  select: { id: true },
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it happened in.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the event happened in.' }),
     type: t.field({
       type: EventTypeEnum,
       description: 'What happened.',
+      select: { type: true },
       resolve: ({ type }) => type as EventKind,
     }),
     version: t.exposeInt('version', { description: 'The version of the payload.' }),
-    test: t.exposeBoolean('test', { description: 'Whether it is a test event that someone sent manually.' }),
-    timestamp: t.expose('timestamp', { type: 'DateTime', description: 'When it happened.' }),
-    data: t.field({
+    test: t.exposeBoolean('test', { description: 'Whether the event is a test event that someone sent manually.' }),
+    timestamp: t.expose('timestamp', { type: 'DateTime', description: 'When the event happened.' }),
+    data: t.expose('data', {
       type: 'JSON',
-      description: 'The payload. Its fields depend on the event type.',
-      resolve: ({ data }) => data,
+      description: 'The payload, as delivered. Its fields depend on the event type.',
+    }),
+    payload: t.field({
+      type: EventPayload,
+      nullable: true,
+      description:
+        'The typed payload, in the current payload version: each event type has its own GraphQL type. Null if the event was recorded ' +
+        'by a development version that left out some of the fields.',
+      select: { type: true, version: true, data: true },
+      resolve: (event, _args, { services }) => services.events.payload(event),
     }),
     filteredOut: t.exposeIDList('filteredOut', {
       description:
@@ -45,6 +58,16 @@ const EventConnection = builder.connectionObject(
   { name: 'EventEdge', description: 'An event and its cursor.' },
 );
 
+const EventFilter = builder.inputType('EventFilter', {
+  description: 'Filters events. All conditions must match.',
+  fields: (t) => ({
+    eventTypes: t.field({ type: [EventTypeEnum], description: 'Only events of these types.' }),
+    resourceId: t.id({ description: 'Only events about this endpoint, payment, or customer.' }),
+    from: t.field({ type: 'DateTime', description: 'Only events that happened at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only events that happened before this time.' }),
+  }),
+});
+
 builder.objectFields(Project, (t) => ({
   event: t.prismaField({
     type: Event,
@@ -57,10 +80,13 @@ builder.objectFields(Project, (t) => ({
     {
       type: Event,
       description: 'The project’s events.',
-      args: { types: t.arg({ type: [EventTypeEnum], description: 'Only events of these types.' }) },
-      resolve: (project, { types, ...args }, context, info) =>
+      args: {
+        filter: t.arg({ type: EventFilter, description: 'Filters the events.' }),
+        types: t.arg({ type: [EventTypeEnum], description: 'Former name of `filter.eventTypes`. Use that instead.' }),
+      },
+      resolve: (project, { filter, types, ...args }, context, info) =>
         resolvePage('Event', args, { context, info }, (query) =>
-          context.services.events.list(context.viewer, project.id, types ?? null, query),
+          context.services.events.list(context.viewer, project.id, { eventTypes: types, ...filter }, query),
         ),
     },
     EventConnection,
@@ -71,7 +97,7 @@ const EventFilterResult = builder.simpleObject('EventFilterResult', {
   description: 'Whether an event matches a filter.',
   fields: (t) => ({
     eventType: t.field({ type: EventTypeEnum, description: 'The event type.' }),
-    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for a sample of its type.' }),
+    eventId: t.id({ nullable: true, description: 'The event, `evt_…`; null for a sample of the event type.' }),
     matches: t.boolean({ description: 'Whether the event would be sent.' }),
   }),
 });
@@ -79,7 +105,7 @@ const EventFilterResult = builder.simpleObject('EventFilterResult', {
 builder.relayMutationField(
   'testEventFilter',
   {
-    description: 'A filter and the event to test it with.',
+    description: 'A filter, and the events to test the filter with.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       filter: t.field({
@@ -88,6 +114,11 @@ builder.relayMutationField(
         description: 'The filter, in the same format as for webhooks and connectors.',
       }),
       eventId: t.id({ description: 'An event in the project. Default: a sample of every event type.' }),
+      latest: t.int({
+        description:
+          'How many of the project’s latest events to test the filter with, 1 to 50, instead of one event or the samples. ' +
+          'Test events aren’t filtered, so they don’t count.',
+      }),
     }),
   },
   {
@@ -107,11 +138,39 @@ builder.relayMutationField(
   },
 );
 
-const EventRecorded = builder.simpleObject('EventRecorded', {
+builder.relayMutationField(
+  'recordTestEvent',
+  {
+    description: 'The test event to record.',
+    inputFields: (t) => ({
+      projectId: t.id({ required: true, description: 'The project.' }),
+      eventType: t.field({ type: EventTypeEnum, required: true, description: 'Type of the test event.' }),
+    }),
+  },
+  {
+    description:
+      'Records an event with a sample payload, marked `"test": true`, without sending it to webhooks or connectors. ' +
+      'GraphQL subscriptions and `tollgate listen` receive the event.',
+    resolve: (_root, { input: { projectId, eventType } }, { services, viewer }) =>
+      services.events.recordTest(viewer, projectId, { eventType }),
+  },
+  {
+    description: 'The result of `recordTestEvent`.',
+    outputFields: (t) => ({
+      event: t.prismaField({
+        type: Event,
+        description: 'The recorded event.',
+        resolve: (_query, event) => event,
+      }),
+    }),
+  },
+);
+
+const EventRecorded = builder.objectRef<{ cursor: string; event: EventRow }>('EventRecorded').implement({
   description: 'An event that was recorded.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
-    event: t.field({ type: Event, description: 'The event.' }),
+    cursor: t.exposeString('cursor', { description: 'Pass this cursor as `after` to continue from here.' }),
+    event: t.prismaField({ type: Event, description: 'The event.', resolve: (_query, { event }) => event }),
   }),
 });
 

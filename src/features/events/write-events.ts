@@ -19,7 +19,7 @@ export function writingEvents(events: readonly EventToWrite[]): Statement {
   return composeStatement('event-write', eventSteps(events), 'SELECT');
 }
 
-/** The same writes, as steps of a statement that also writes what the events are about. */
+/** Like `writingEvents`, but as steps of a statement that also writes the resources that the events are about. */
 export function eventSteps(events: readonly EventToWrite[]): { event: Step; delivery: Step } {
   const deliveries = events.flatMap(({ id, event, deliveries }) =>
     deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),
@@ -34,7 +34,7 @@ export function eventSteps(events: readonly EventToWrite[]): { event: Step; deli
     ofEvents(({ event }) => event.test ?? false),
     ofEvents(({ traceContext }) => traceContext),
     ofEvents(({ event }) => JSON.stringify(event.data)),
-    // Arrays in an array would all need the same length.
+    // PostgreSQL requires all arrays within an array to have the same length.
     ofEvents(({ filteredOut }) => (filteredOut.length > 0 ? filteredOut.join(' ') : null)),
   ];
   const deliveryValues = [
@@ -42,7 +42,7 @@ export function eventSteps(events: readonly EventToWrite[]): { event: Step; deli
     ofDeliveries(({ projectId }) => projectId),
     ofDeliveries(({ eventId }) => eventId),
     ofDeliveries(({ event }) => event.type),
-    // Someone requested an event that is meant for only one destination, so it is sent even while the circuit is open.
+    // An event for a single destination was requested explicitly, so it is sent even while the circuit is open.
     ofDeliveries(({ event }) => (event.only ? 'MANUAL' : 'SCHEDULED')),
     ofDeliveries(({ webhookId }) => webhookId),
     ofDeliveries(({ connectorId }) => connectorId),

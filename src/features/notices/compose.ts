@@ -1,51 +1,64 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
+import { DUE } from '../../database/due.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import type { Notice } from '../../generated/prisma/client.ts';
-import { CONTACT_FLAGS, type ContactFlags, HAS_CONTACT, type ToldNotice, writeMessages } from './messages.ts';
+import { CONTACT_FLAGS, type ContactFlags, HAS_CONTACT, type SentNotice, writeMessages } from './messages.ts';
 import { noticePath, noticeText } from './types.ts';
 
 const PROJECTS_AT_ONCE = 50;
 /** A message lists at most this many notices. */
 const MAX_LISTED = 20;
-/** The wait after a message. It doubles with each further message, up to over five hours. */
+/** How long to wait after a message. The wait doubles with each further message, until it is more than five hours. */
 const FIRST_GAP_MINUTES = 10;
 const MAX_STEP = 6;
-/** When no message was due for this long, the first wait applies again. */
+/** If no message was due for this long, the first wait applies again. */
 const QUIET_HOURS = 6;
 
 const FIND_DUE = `
-  SELECT DISTINCT n."projectId" FROM "Notice" n JOIN "NoticeContacts" c ON c."id" = n."projectId"
-  WHERE n."dueAt" <= now() AND c."nextMessageAt" <= now() AND ${HAS_CONTACT} LIMIT ${PROJECTS_AT_ONCE}`;
+  SELECT n."projectId" FROM "Notice" n JOIN "NoticeContacts" c ON c."id" = n."projectId"
+  WHERE n."dueAt" <= ${DUE} AND c."nextMessageAt" <= ${DUE} AND ${HAS_CONTACT}
+  GROUP BY n."projectId" ORDER BY min(n."dueAt") LIMIT ${PROJECTS_AT_ONCE}`;
 
-/** If another process is writing a message for the project, there is no row. */
+/** Returns no row if another process is writing a message for the project. */
 const LOCK_CONTACTS = `
   SELECT ${CONTACT_FLAGS}, (SELECT p."name" FROM "Project" p WHERE p."id" = c."projectId") AS "projectName"
-  FROM "NoticeContacts" c WHERE c."id" = $1 AND c."nextMessageAt" <= now() AND ${HAS_CONTACT}
+  FROM "NoticeContacts" c WHERE c."id" = $1 AND c."nextMessageAt" <= ${DUE} AND ${HAS_CONTACT}
   FOR UPDATE SKIP LOCKED`;
 
 /** Takes all due notices of a project, so that each is in only one message. */
 const TAKE_DUE = `
-  UPDATE "Notice" SET "dueAt" = NULL, "notifiedAt" = now() WHERE "projectId" = $1 AND "dueAt" <= now() RETURNING *`;
+  UPDATE "Notice" SET "dueAt" = NULL, "notifiedAt" = now() WHERE "projectId" = $1 AND "dueAt" <= ${DUE} RETURNING *`;
 
 const STEP = `CASE
   WHEN "nextMessageAt" <= now() - interval '${QUIET_HOURS} hours' THEN 1 ELSE least("messageStep" + 1, ${MAX_STEP}) END`;
+/**
+ * Postpones a project if its message can't be written. Otherwise, the project would delay the others in every round.
+ */
+const POSTPONE = `
+  UPDATE "NoticeContacts" SET "nextMessageAt" = now() + interval '${FIRST_GAP_MINUTES} minutes' WHERE "id" = $1`;
 const START_GAP = `
   UPDATE "NoticeContacts" SET
     "messageStep" = ${STEP}, "nextMessageAt" = now() + interval '${FIRST_GAP_MINUTES} minutes' * 2 ^ (${STEP} - 1)
   WHERE "id" = $1`;
 
 /**
- * Writes a message for each project that has due notices and hasn't had a message too recently. The notices
- * are marked as sent in the same transaction.
+ * Writes a message for each project that has due notices and hasn't gotten a message too recently. The notices are
+ * marked as sent in the same transaction.
  *
- * @param consoleOrigin where the console is, if that is known.
+ * @param consoleOrigin the console's origin, if known.
  * @returns how many projects got a message.
  */
-export async function composeMessages(pool: pg.Pool, consoleOrigin: string | undefined): Promise<number> {
+export async function composeMessages(pool: pg.Pool, consoleOrigin: string | undefined, log: Logger): Promise<number> {
   const { rows } = await pool.query<{ projectId: string }>(FIND_DUE);
   let count = 0;
   for (const { projectId } of rows) {
-    if (await inTransaction(pool, (client) => composeOne(client, projectId, consoleOrigin))) count += 1;
+    try {
+      if (await inTransaction(pool, (client) => composeOne(client, projectId, consoleOrigin))) count += 1;
+    } catch (error) {
+      log.error({ err: error, projectId }, "couldn't write a project's notices; will retry later");
+      await pool.query(POSTPONE, [projectId]);
+    }
   }
   return count;
 }
@@ -61,13 +74,13 @@ async function composeOne(client: pg.PoolClient, projectId: string, origin: stri
   await writeMessages(client, contacts, {
     kind: 'notices',
     ...{ projectId, projectName, url: origin ? `${origin}/console/projects/${projectId}/notices` : null },
-    notices: notices.slice(0, MAX_LISTED).map((notice) => toldNotice(notice, origin)),
+    notices: notices.slice(0, MAX_LISTED).map((notice) => sentNotice(notice, origin)),
     moreCount: Math.max(0, notices.length - MAX_LISTED),
   });
   return true;
 }
 
-function toldNotice(notice: Notice, origin: string | undefined): ToldNotice {
+function sentNotice(notice: Notice, origin: string | undefined): SentNotice {
   const { id, type, subjectId, subject, detail, count, firstAt, lastAt } = notice;
   return {
     ...{ id, type, subjectId, subject, detail, count },

@@ -4,7 +4,7 @@ import type { NoticeContacts } from '../../generated/prisma/client.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { targetUrlInput } from '../urls/stored-url.ts';
 
-/** A project's contacts with their secrets. Empty text means that there is no such contact. */
+/** A project's contacts with their secrets. An empty string means that the contact isn't set. */
 export type OpenContacts = { emails: string[]; webhookUrl: string; webhookSecret: string; slackUrl: string };
 
 type SealedColumn = 'webhookUrl' | 'webhookSecret' | 'slackUrl';
@@ -26,12 +26,12 @@ export function contactsInput(egressAllow: EgressAllow) {
   });
 }
 
-/** The cell that a contact's secret is sealed for. The row's ID is the project's. */
+/** The cell that a contact's secret is encrypted for. The row's ID is the project's ID. */
 export const contactCell = (projectId: string, column: SealedColumn) => ({
   ...{ table: 'NoticeContacts', column, rowId: projectId, projectId },
 });
 
-/** Opens stored contacts. Without a row, there are none. */
+/** Decrypts stored contacts. If there is no row, there are no contacts. */
 export function openContacts(
   secretBox: Pick<SecretBox, 'open'>,
   row: Pick<NoticeContacts, 'projectId' | 'emails' | SealedColumn> | null,

@@ -1,7 +1,8 @@
+import { connectorTitle } from '../../connectors/types/registry.ts';
 import type { Queryable } from '../../database/client.ts';
 import { formatUsd } from '../../money.ts';
 
-/** A project's week. Amounts are decimal text in US dollars. */
+/** A project's figures for one week. Amounts are decimal strings in US dollars. */
 export type Digest = {
   /** The Monday, for example, `2026-11-16`. */
   week: string;
@@ -11,15 +12,15 @@ export type Digest = {
   customerCount: number;
   newCustomerCount: number;
   deliveries: { succeeded: number; failed: number; skipped: number };
-  /** The most frequent reasons why payments and deliveries failed, with the most frequent first. */
+  /** The most common reasons for failed payments and deliveries, most common first. */
   failures: { of: 'payment' | 'delivery'; cause: string; count: number }[];
-  /** The destinations that responded most slowly, with the slowest first. */
+  /** The destinations with the slowest responses, slowest first. */
   slowest: { destinationId: string; name: string; p95Ms: number; deliveryCount: number }[];
 };
 
 const MAX_CAUSES = 5;
 const MAX_SLOWEST = 3;
-/** Causes and response times come from at most this many deliveries, the latest of the week. */
+/** Causes and response times come from at most this many of the week's latest deliveries. */
 const MAX_READ = 100_000;
 
 const SUMS = `
@@ -42,7 +43,7 @@ const DELIVERIES = `
     coalesce(sum("skippedCount"), 0)::int AS "skipped"
   FROM "DeliveryRollup" WHERE "projectId" = $1 AND "interval" = 'DAY' AND ${inWeek('"start"')}`;
 
-/** Refused payments are left out, as in the books: nothing proves who sent them. */
+/** Excludes payments that failed verification, as the books do, because their senders are unverified. */
 const FAILURES = `
   (SELECT 'payment' AS "of", coalesce("failureReason", 'unknown') AS "cause", count(*)::int AS "count" FROM "Payment"
     WHERE "projectId" = $1 AND "status" = 'FAILED' AND "failureStage" <> 'VERIFY' AND ${inWeek('"updatedAt"')} GROUP BY 2)
@@ -54,7 +55,8 @@ const FAILURES = `
   ORDER BY 3 DESC, 1, 2 LIMIT ${MAX_CAUSES}`;
 
 const SLOWEST = `
-  SELECT slow.*, coalesce(substring(w."url" FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#@]+)'), c."type") AS "name"
+  SELECT slow.*, c."type",
+    coalesce(w."name", substring(w."url" FROM '^[A-Za-z]+://(?:[^/?#@]*@)?([^/?#@]+)'), c."name") AS "name"
   FROM (
     SELECT coalesce(d."webhookId", d."connectorId") AS "destinationId", count(*)::int AS "deliveryCount",
       percentile_disc(0.95) WITHIN GROUP (ORDER BY d."responseTimeMs") AS "p95Ms"
@@ -75,11 +77,13 @@ export async function readDigest(db: Queryable, projectId: string, week: string)
   const [sums] = await of<{ total: string; paymentCount: number; failedPaymentCount: number }>(SUMS);
   const [customers] = await of<{ customerCount: number; newCustomerCount: number }>(CUSTOMERS);
   const [deliveries] = await of<Digest['deliveries']>(DELIVERIES);
+  // Only connectors can be without a name.
+  const slowest = await of<Omit<Digest['slowest'][number], 'name'> & { name: string | null; type: string }>(SLOWEST);
   const { total, ...payments } = sums!;
   return {
     ...{ week, totalUsd: formatUsd(BigInt(total)), ...payments, ...customers!, deliveries: deliveries! },
     failures: await of<Digest['failures'][number]>(FAILURES),
-    slowest: await of<Digest['slowest'][number]>(SLOWEST),
+    slowest: slowest.map(({ type, name, ...figures }) => ({ ...figures, name: name ?? connectorTitle(type) })),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Egress } from '../../egress/egress.ts';
 import { createSmtpSender } from '../../egress/smtp.ts';
 import type { MailText } from './render.ts';
 
-/** @param id the same for every attempt. @throws Error with a reason without secrets. */
+/** @param id the same for every attempt. @throws Error whose message contains no secrets. */
 export type Mailer = (mail: MailText & { id: string; to: string }) => Promise<void>;
 
 const RESEND_URL = 'https://api.resend.com/emails';

@@ -4,7 +4,7 @@ import type { NoticeText } from './types.ts';
 
 export type Channel = 'email' | 'webhook' | 'slack';
 
-export type ToldNotice = NoticeText & {
+export type SentNotice = NoticeText & {
   id: string;
   type: string;
   subjectId: string;
@@ -17,11 +17,25 @@ export type ToldNotice = NoticeText & {
   url: string | null;
 };
 
-/** What a message says, without any format. `moreCount` is how many more notices there are in the console. */
-export type MessageContent = { projectId: string; projectName: string; url: string | null } & (
-  | { kind: 'notices'; notices: ToldNotice[]; moreCount: number }
-  | { kind: 'weekly_digest'; digest: Digest }
-);
+type OfProject = { projectId: string; projectName: string; url: string | null };
+
+/** The content of a message to a contact, without formatting. `moreCount` is how many more notices there are in the console. */
+export type ContactContent = OfProject &
+  ({ kind: 'notices'; notices: SentNotice[]; moreCount: number } | { kind: 'weekly_digest'; digest: Digest });
+
+/**
+ * An email to someone who isn't a contact. `url` is where they can respond. If the role is `OWNER`, the email offers them the
+ * project, and `invitationId` is the ID of that offer.
+ */
+export type InvitationContent = OfProject & {
+  kind: 'invitation';
+  invitationId: string;
+  role: string;
+  invitedByName: string;
+  expiresAt: string;
+};
+
+export type MessageContent = ContactContent | InvitationContent;
 
 /** A project's contacts, without their secrets. */
 export type ContactFlags = { projectId: string; emails: string[]; hasWebhook: boolean; hasSlack: boolean };
@@ -29,14 +43,14 @@ export type ContactFlags = { projectId: string; emails: string[]; hasWebhook: bo
 /** The columns of `ContactFlags` in the row `c` of "NoticeContacts". */
 export const CONTACT_FLAGS = `
   c."projectId", c."emails", c."webhookUrl" <> '' AS "hasWebhook", c."slackUrl" <> '' AS "hasSlack"`;
-/** Whether the row `c` of "NoticeContacts" has any contact. */
+/** Whether row `c` of "NoticeContacts" has any contacts. */
 export const HAS_CONTACT = `(cardinality(c."emails") > 0 OR c."webhookUrl" <> '' OR c."slackUrl" <> '')`;
 
-/** Writes a message for every contact, so that one that fails doesn't keep the others from getting theirs. */
+/** Writes a separate message for every contact, so that if one fails, the others still get theirs. */
 export async function writeMessages(
   db: Queryable,
   { projectId, emails, hasWebhook, hasSlack }: ContactFlags,
-  content: MessageContent,
+  content: ContactContent,
 ): Promise<void> {
   const recipients: [Channel, string][] = [
     ...emails.map((email): [Channel, string] => ['email', email]),

@@ -20,39 +20,44 @@ const NoticeTypeEnum = builder.enumType('NoticeType', {
 });
 
 const Notice = builder.prismaNode('Notice', {
-  description: 'Something the project’s owner should know, such as a destination that stopped.',
+  description: 'Something that the project’s owner should know about, such as a destination that stopped working.',
   id: { field: 'id', description: 'Identifier, `ntc_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the notice belongs to.' }),
     type: t.field({
       type: NoticeTypeEnum,
-      description: 'What it is about.',
+      description: 'What the notice is about.',
       resolve: ({ type }) => type as NoticeType,
     }),
     subjectId: t.exposeID('subjectId', {
-      description: 'The webhook, connector, or project that it is about. It may have been deleted.',
+      description: 'The webhook, connector, API key, or project that the notice is about, which may have been deleted.',
     }),
     title: t.string({ description: 'What happened.', resolve: (notice) => noticeText(notice).title }),
-    cause: t.string({ description: 'Why it happened.', resolve: (notice) => noticeText(notice).cause }),
-    advice: t.string({ description: 'What you can do.', resolve: (notice) => noticeText(notice).advice }),
+    cause: t.string({ description: 'Why the notice was raised.', resolve: (notice) => noticeText(notice).cause }),
+    advice: t.string({ description: 'Advice on what to do.', resolve: (notice) => noticeText(notice).advice }),
     url: t.string({
-      description: 'The console page that shows the cause. Only a path if the server doesn’t know its own address.',
+      description:
+        'The console page that shows the cause. Contains only the path if the server’s public URL isn’t known.',
       resolve: (notice, _args, { services }) => services.notices.urlOf(notice),
     }),
     count: t.exposeInt('count', {
-      description: 'How often it happened, or how many payments or deliveries are affected.',
+      description: 'How many times the notice was raised, or how many payments or deliveries are affected.',
     }),
-    firstAt: t.expose('firstAt', { type: 'DateTime', description: 'When it first happened.' }),
-    lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When it last happened.' }),
+    firstAt: t.expose('firstAt', { type: 'DateTime', description: 'When the notice was first raised.' }),
+    lastAt: t.expose('lastAt', { type: 'DateTime', description: 'When the notice was last raised.' }),
     closedAt: t.expose('closedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ended; null if it hasn’t.',
+      description: 'When the problem ended; null if it hasn’t.',
     }),
-    readAt: t.expose('readAt', { type: 'DateTime', nullable: true, description: 'When it was marked as read.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    readAt: t.expose('readAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the notice was marked as read.',
+    }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the notice last changed.' }),
   }),
 });
 
@@ -64,8 +69,12 @@ const NoticeConnection = builder.connectionObject(
 const NoticeFilter = builder.inputType('NoticeFilter', {
   description: 'Filters notices. All conditions must match.',
   fields: (t) => ({
+    types: t.field({ type: [NoticeTypeEnum], description: 'Only notices of these types.' }),
+    subjectId: t.id({ description: 'Only notices about this webhook, connector, API key, or project.' }),
+    from: t.field({ type: 'DateTime', description: 'Only notices first raised at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only notices first raised before this time.' }),
     isRead: t.boolean({ description: 'Only notices that are read (`true`) or unread (`false`).' }),
-    isOpen: t.boolean({ description: 'Only notices about problems that continue (`true`) or are over (`false`).' }),
+    isOpen: t.boolean({ description: 'Only notices about problems that are ongoing (`true`) or resolved (`false`).' }),
   }),
 });
 
@@ -76,15 +85,15 @@ const Contacts = builder.objectRef<ShownContacts>('Contacts').implement({
     emails: t.exposeStringList('emails', { description: 'Email addresses.' }),
     webhookUrl: t.exposeString('webhookUrl', {
       nullable: true,
-      description: 'URL that gets signed POST requests. Its secrets are masked.',
+      description: 'URL that receives signed POST requests. Its secrets are masked.',
     }),
     slackUrl: t.exposeString('slackUrl', {
       nullable: true,
-      description: 'Incoming webhook of Slack or a compatible service. Its secrets are masked.',
+      description: 'Incoming webhook URL for Slack or a compatible service. Its secrets are masked.',
     }),
-    weeklyDigest: t.exposeBoolean('weeklyDigest', { description: 'Whether they also get the weekly digest.' }),
+    weeklyDigest: t.exposeBoolean('weeklyDigest', { description: 'Whether the contacts also get the weekly digest.' }),
     canSendEmail: t.exposeBoolean('canSendEmail', {
-      description: 'Whether email is set up on this server. If not, email addresses are stored but get nothing.',
+      description: 'Whether email is set up on this server. If not, email addresses are stored, but no email is sent.',
     }),
   }),
 });
@@ -100,7 +109,7 @@ builder.objectFields(Project, (t) => ({
   notices: t.connection(
     {
       type: Notice,
-      description: 'What the project’s owner should know.',
+      description: 'The project’s notices.',
       args: { filter: t.arg({ type: NoticeFilter, description: 'Filters the notices.' }) },
       resolve: (project, { filter, ...args }, context, info) =>
         resolvePage('Notice', args, { context, info }, (query) =>
@@ -110,7 +119,7 @@ builder.objectFields(Project, (t) => ({
     NoticeConnection,
   ),
   unreadNoticeCount: t.int({
-    description: 'How many of the project’s notices nobody has read.',
+    description: 'The number of unread notices in the project.',
     resolve: ({ id }, _args, { services, viewer }) => services.notices.unreadCount(viewer, id),
   }),
   contacts: t.field({
@@ -138,7 +147,7 @@ builder.relayMutationField(
   {
     description: 'The result of `markNoticesRead`.',
     outputFields: (t) => ({
-      readCount: t.exposeInt('readCount', { description: 'How many of them were unread.' }),
+      readCount: t.exposeInt('readCount', { description: 'How many of the notices were unread.' }),
     }),
   },
 );
@@ -149,20 +158,20 @@ builder.relayMutationField(
     description: 'Changes to a project’s contacts. Omitted fields stay unchanged.',
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
-      emails: t.stringList({ description: 'Email addresses, up to 10. An empty list removes all.' }),
+      emails: t.stringList({ description: 'Email addresses, up to 10. Send an empty list to remove all addresses.' }),
       webhookUrl: t.string({
-        description: 'HTTPS URL that gets signed POST requests; null removes it. A masked URL keeps the current one.',
+        description:
+          'HTTPS URL that receives signed POST requests. Set to null to remove it. A masked URL that you send back stays unchanged.',
       }),
       slackUrl: t.string({
         description:
-          'Incoming webhook of Slack or a compatible service; null removes it. A masked URL keeps the current one.',
+          'Incoming webhook URL for Slack or a compatible service. Set to null to remove it. A masked URL that you send back stays unchanged.',
       }),
-      weeklyDigest: t.boolean({ description: 'Whether they also get the weekly digest. Default: true.' }),
+      weeklyDigest: t.boolean({ description: 'Whether the contacts also get the weekly digest. Default: true.' }),
     }),
   },
   {
     description: 'Changes who gets a project’s notices. API keys can’t do this.',
-    authScopes: { user: true },
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
       services.notices.updateContacts(viewer, projectId, input),
   },
@@ -172,7 +181,7 @@ builder.relayMutationField(
       contacts: t.field({ type: Contacts, description: 'The contacts.', resolve: ({ contacts }) => contacts }),
       webhookSecret: t.exposeString('webhookSecret', {
         nullable: true,
-        description: 'The secret that signs requests to the webhook, if its URL is new. It is shown only once.',
+        description: 'The webhook’s signing secret. Returned only if the webhook URL is new, and shown only once.',
       }),
     }),
   },
@@ -181,7 +190,7 @@ builder.relayMutationField(
 const NoticeUpdated = builder.simpleObject('NoticeUpdated', {
   description: 'A notice that is new or has changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this cursor as `after` to continue from here.' }),
     notice: t.field({ type: Notice, description: 'The notice at the time it was read.' }),
   }),
 });

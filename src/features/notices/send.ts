@@ -4,10 +4,11 @@ import { signedWebhookHeaders } from '../../delivery/send/webhook-request.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { NoticeContacts } from '../../generated/prisma/client.ts';
+import { takeOfDay } from '../../limits/rate-limit.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type OpenContacts, openContacts } from './contacts.ts';
 import type { Mailer } from './mailer.ts';
-import type { Channel, MessageContent } from './messages.ts';
+import type { Channel, ContactContent, InvitationContent, MessageContent } from './messages.ts';
 import { mailOf, slackBodyOf, webhookBodyOf } from './render.ts';
 
 export type SendOptions = {
@@ -19,36 +20,32 @@ export type SendOptions = {
   log: Logger;
 };
 
-type ClaimedMessage = {
+export type ClaimedMessage<Content = MessageContent> = {
   id: string;
   projectId: string;
+  /** The ID of the account that owns the project. Empty if the project was deleted. */
+  account: string;
   channel: Channel;
   recipient: string;
-  content: MessageContent;
+  content: Content;
   attemptCount: number;
   createdAt: Date;
 };
 
-/** The message can't be sent, no matter how often it is tried. */
+/** The message can't be sent, so retrying won't help. */
 class FinalFailure extends Error {}
 
-const AT_ONCE = 10;
-/** Longer than an attempt takes. If the process dies, another one sends the message again after this time. */
-const LEASE_SECONDS = 60;
-const TIMEOUT_MILLISECONDS = 15_000;
+/** The timeout for requests to contacts' URLs. Their servers only have to store a short message. */
+const TIMEOUT_MILLISECONDS = 10_000;
+/**
+ * The maximum number of emails per day to the contacts of an account's projects. Without this limit, an account could
+ * use this server to flood strangers with email.
+ */
+const MAX_EMAILS_PER_DAY = 200;
 const MAX_ERROR_LENGTH = 300;
-/** The wait after each failed attempt. After the last one, the message is given up. */
+/** The wait after each failed attempt. After the last one, the message isn't retried. */
 const RETRY_SECONDS = [30, 120, 600, 3_600, 6 * 3_600];
 const PAYLOAD_VERSION = 1;
-
-/** A row that another process is claiming is skipped. */
-const CLAIM = `
-  UPDATE "NoticeMessage" SET "attemptCount" = "attemptCount" + 1, "nextAttemptAt" = now() + interval '${LEASE_SECONDS} seconds'
-  WHERE "id" = ANY (ARRAY(
-    SELECT "id" FROM "NoticeMessage" WHERE "nextAttemptAt" <= now() ORDER BY "nextAttemptAt" LIMIT ${AT_ONCE}
-    FOR UPDATE SKIP LOCKED
-  ))
-  RETURNING "id", "projectId", "channel", "recipient", "content", "attemptCount", "createdAt"`;
 
 /** Has no effect if another process has claimed the message in the meantime. */
 const FINISH = `
@@ -57,36 +54,30 @@ const FINISH = `
   WHERE "id" = $1 AND "attemptCount" = $2`;
 
 /**
- * Sends the messages that are due. Each is sent by one process at a time, and independently of the others. If the
- * process dies while it sends one, that message is sent again.
+ * Sends a claimed message to its recipient, and records the result. If sending fails, the message is retried later.
  *
- * @returns how many were sent.
+ * @throws Error if the result can't be recorded.
  */
-export async function sendDueMessages(pool: pg.Pool, options: SendOptions): Promise<number> {
-  let count = 0;
-  for (;;) {
-    const { rows } = await pool.query<ClaimedMessage>(CLAIM);
-    const sent = await Promise.all(rows.map((message) => sendOne(pool, message, options)));
-    count += sent.filter(Boolean).length;
-    if (rows.length < AT_ONCE) return count;
-  }
-}
-
-async function sendOne(pool: pg.Pool, message: ClaimedMessage, options: SendOptions): Promise<boolean> {
+export async function sendMessage(pool: pg.Pool, message: ClaimedMessage, options: SendOptions): Promise<void> {
   const { id, attemptCount, channel, projectId } = message;
   try {
-    const contacts = await readContacts(pool, projectId, options.secretBox);
-    await CHANNELS[channel](message, contacts, options);
+    await deliver(pool, message, options);
     await pool.query(FINISH, [id, attemptCount, null, null]);
-    return true;
   } catch (error) {
     const isFinal = error instanceof FinalFailure || isNotAllowed(error);
     const wait = isFinal ? undefined : RETRY_SECONDS[attemptCount - 1];
     const reason = (error as Error).message.slice(0, MAX_ERROR_LENGTH);
     options.log.warn({ projectId, messageId: id, channel, reason, retryInSeconds: wait }, "couldn't send a notice");
     await pool.query(FINISH, [id, attemptCount, reason, wait ?? null]);
-    return false;
   }
+}
+
+async function deliver(pool: pg.Pool, message: ClaimedMessage, options: SendOptions): Promise<void> {
+  const { content, channel, attemptCount, account, projectId } = message;
+  if (content.kind === 'invitation') return sendInvitation(pool, { ...message, content }, options);
+  if (channel === 'email' && attemptCount === 1) await requireEmailBudget(pool, account);
+  const contacts = await readContacts(pool, projectId, options.secretBox);
+  await CHANNELS[channel]({ ...message, content }, contacts, options);
 }
 
 const isNotAllowed = (error: unknown) => error instanceof EgressError && error.errorClass === 'target_not_allowed';
@@ -96,13 +87,39 @@ async function readContacts(pool: pg.Pool, projectId: string, secretBox: SendOpt
   return openContacts(secretBox, rows[0] ?? null);
 }
 
+/** The count is per account, so deleting a project doesn't reset it. Retries aren't counted again. */
+async function requireEmailBudget(pool: pg.Pool, account: string): Promise<void> {
+  const use = { key: `contact-emails ${account}`, limitPerDay: MAX_EMAILS_PER_DAY, amount: 1 };
+  if (await takeOfDay(pool, use)) return;
+  throw new FinalFailure(`The account's projects have sent ${MAX_EMAILS_PER_DAY} emails to contacts in 24 hours.`);
+}
+
+async function sendInvitation(
+  pool: pg.Pool,
+  { id, recipient, content }: ClaimedMessage<InvitationContent>,
+  { mailer }: SendOptions,
+): Promise<void> {
+  const { rowCount } = await pool.query(
+    `SELECT FROM "Invitation" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()
+     UNION ALL SELECT FROM "ProjectTransfer" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()`,
+    [content.invitationId],
+  );
+  if (rowCount === 0) throw new FinalFailure('The invitation is no longer open.');
+  if (!mailer) throw new FinalFailure(NO_MAILER);
+  await mailer({ id, to: recipient, ...mailOf(content) });
+}
+
+const NO_MAILER = "Email isn't set up on this server.";
 const REMOVED = 'The contact was removed.';
 
-/** How a message gets to each kind of contact. Throws if it doesn't. */
-const CHANNELS: Record<Channel, (message: ClaimedMessage, to: OpenContacts, options: SendOptions) => Promise<void>> = {
+/** How to send a message to each kind of contact. Each function throws if sending fails. */
+const CHANNELS: Record<
+  Channel,
+  (message: ClaimedMessage<ContactContent>, to: OpenContacts, options: SendOptions) => Promise<void>
+> = {
   async email({ id, recipient, content }, { emails }, { mailer }) {
     if (!emails.includes(recipient)) throw new FinalFailure(REMOVED);
-    if (!mailer) throw new FinalFailure("Email isn't set up on this server.");
+    if (!mailer) throw new FinalFailure(NO_MAILER);
     await mailer({ id, to: recipient, ...mailOf(content) });
   },
   async webhook({ id, content, createdAt }, { webhookUrl, webhookSecret }, options) {

@@ -1,24 +1,32 @@
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { inProject, requireId, requireUser, visibleItem, visibleProject } from '../../auth/access.ts';
+import { inProject, requireId, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database, Transaction } from '../../database/client.ts';
+import { type Period, timeIn } from '../../database/created-between.ts';
+import type { TenantDatabase, TenantTransaction } from '../../database/tenant-client.ts';
+import { ofProject, sameRow } from '../../database/tenant-filter.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { notFound } from '../../errors.ts';
+import { invalidField, notFound } from '../../errors.ts';
 import type { Notice, NoticeContacts, Prisma } from '../../generated/prisma/client.ts';
+import { typeOfId } from '../../ids.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { contactCell, contactsInput, openContacts } from './contacts.ts';
-import { noticePath } from './types.ts';
+import { type NoticeType, noticePath } from './types.ts';
 
-export type NoticeFilterInput = { isRead?: boolean | null; isOpen?: boolean | null };
-/** A project's contacts as everyone may see them: URLs are masked, and the secret is left out. */
+export type NoticeFilterInput = Period & {
+  types?: readonly NoticeType[] | null;
+  subjectId?: string | null;
+  isRead?: boolean | null;
+  isOpen?: boolean | null;
+};
+/** A project's contacts as the API returns them: URLs are masked, and the secret is left out. */
 export type ShownContacts = {
   /** The project's ID. */
   id: string;
@@ -37,18 +45,14 @@ export type ContactsInput = {
 export type NoticeService = ReturnType<typeof createNoticeService>;
 
 const MAX_READ_AT_ONCE = 100;
-const ONLY_PEOPLE =
-  'API keys cannot change the contacts, because they determine who is notified when something stops. Use a user token.';
-
 /**
- * What a project's owner should know, and who is notified about it. Methods throw AppError `NOT_FOUND` and
- * `VALIDATION_FAILED`.
+ * A project's notices and contacts. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`.
  *
- * @param options `publicUrl`: where the console is, if that is known. `canSendEmail`: whether the operator has set up
+ * @param options `publicUrl`: the console's URL, if known. `canSendEmail`: whether the operator has set up
  *   email.
  */
 export function createNoticeService(options: {
-  db: Database;
+  db: TenantDatabase;
   secretBox: SecretBox;
   egressAllow: EgressAllow;
   publicUrl: string | undefined;
@@ -75,13 +79,18 @@ export function createNoticeService(options: {
       filter: NoticeFilterInput,
       query: Prisma.NoticeFindManyArgs,
     ): Promise<Notice[]> {
-      const { isRead, isOpen } = filter;
+      const { types, subjectId, isRead, isOpen, ...period } = filter;
+      if (subjectId && !typeOfId(subjectId)) throw invalidField('/subjectId', 'Must be a resource ID.');
+      const times = timeIn(period);
       return db.prisma.notice.findMany({
         ...query,
         where: {
           AND: [
-            query.where ?? {},
             await inProject(db.prisma, viewer, projectId),
+            query.where ?? {},
+            types ? { type: { in: [...types] } } : {},
+            subjectId ? { subjectId } : {},
+            times ? { firstAt: times } : {},
             isRead == null ? {} : { readAt: isRead ? { not: null } : null },
             isOpen == null ? {} : { closedAt: isOpen ? null : { not: null } },
           ],
@@ -99,19 +108,24 @@ export function createNoticeService(options: {
       return db.prisma.notice.findFirst({ ...query, where: visibleItem(viewer, 'Notice', id, projectId) });
     },
 
-    /** How many of a project's notices nobody has read. */
+    /** The number of unread notices in a project. */
     async unreadCount(viewer: Viewer, projectId: string): Promise<number> {
       return db.prisma.notice.count({ where: { ...(await inProject(db.prisma, viewer, projectId)), readAt: null } });
     },
 
-    /** Where the console shows the cause of a notice. Without an address, only the path. */
+    /**
+     * The URL of the console page that shows the cause of a notice, or only its path if the console's address isn't
+     * known.
+     */
     urlOf: (notice: Notice): string => `${publicUrl ?? ''}${noticePath(notice)}`,
 
-    /** Marks notices as read: those with the given IDs, which must all exist, or all. Returns how many were unread. */
+    /**
+     * Marks all notices as read, or only those with the given IDs, which must all exist. Returns how many were unread.
+     */
     async markRead(viewer: Viewer, projectId: string, input: { ids?: string[] | null }): Promise<number> {
       const { ids } = parseInput(readInput, input);
       const project = await requireProject(db.prisma, viewer, projectId);
-      const where = { projectId: project.id, ...(ids && { id: { in: ids.map((id) => requireId('Notice', id)) } }) };
+      const where = { ...ofProject(project.id), ...(ids && { id: { in: ids.map((id) => requireId('Notice', id)) } }) };
       if (ids && (await db.prisma.notice.count({ where })) < new Set(ids).size) throw notFound();
       const now = new Date(sharedNow());
       const { count } = await db.prisma.notice.updateMany({
@@ -123,33 +137,31 @@ export function createNoticeService(options: {
 
     /** A project's contacts. */
     async contacts(viewer: Viewer, projectId: string): Promise<ShownContacts> {
-      const { projectId: found } = await inProject(db.prisma, viewer, projectId);
-      return shown(projectId, await db.prisma.noticeContacts.findFirst({ where: { projectId: found } }));
+      const where = await inProject(db.prisma, viewer, projectId);
+      return shown(projectId, await db.prisma.noticeContacts.findFirst({ where }));
     },
 
     /**
-     * Changes a project's contacts. Omitted values stay as they are. Null or an empty URL removes a contact, and a
+     * Changes a project's contacts. Omitted values stay unchanged. Null or an empty URL removes a contact, and a
      * masked URL keeps it. A new webhook URL gets a new secret.
      *
      * @returns the secret if it is new. It isn't shown again.
-     * @throws AppError `FORBIDDEN` for API keys.
      */
     async updateContacts(
       viewer: Viewer,
       projectId: string,
       input: ContactsInput,
     ): Promise<{ contacts: ShownContacts; webhookSecret: string | null }> {
-      requireUser(viewer, ONLY_PEOPLE);
-      const where = visibleProject(viewer, projectId);
+      requireId('Project', projectId);
       const changes = parseInput(contactsShape, withoutNulls(input));
       return db.prisma.$transaction((tx) => change(tx)).catch(rethrowProjectGone);
 
-      async function change(tx: Transaction) {
-        if ((await tx.project.count({ where })) === 0) throw notFound();
+      async function change(tx: TenantTransaction) {
+        const project = await requireProject(tx, viewer, projectId);
         await tx.$executeRaw`
           INSERT INTO "NoticeContacts" ("id", "projectId") VALUES (${projectId}, ${projectId}) ON CONFLICT DO NOTHING`;
         await tx.$queryRaw`SELECT 1 FROM "NoticeContacts" WHERE "id" = ${projectId} FOR UPDATE`;
-        const before = await tx.noticeContacts.findUniqueOrThrow({ where: { id: projectId } });
+        const before = await tx.noticeContacts.findUniqueOrThrow({ where: sameRow(project) });
         const opened = openContacts(secretBox, before);
         const kept = (field: 'webhookUrl' | 'slackUrl') =>
           changes[field] === undefined ? opened[field] : urlToStore(field, changes[field] ?? '', opened[field]);
@@ -159,7 +171,7 @@ export function createNoticeService(options: {
         const seal = (column: 'webhookUrl' | 'webhookSecret' | 'slackUrl', value: string) =>
           value === '' ? '' : secretBox.seal(value, contactCell(projectId, column));
         const row = await tx.noticeContacts.update({
-          where: { id: projectId },
+          where: sameRow(project),
           data: {
             ...(changes.emails && { emails: changes.emails }),
             ...(changes.weeklyDigest !== undefined && { weeklyDigest: changes.weeklyDigest }),
@@ -183,7 +195,7 @@ export function createNoticeService(options: {
   };
 }
 
-/** Null stands for "unchanged", except for URLs, which it removes. */
+/** Null means "unchanged", except for URLs, which it removes. */
 function withoutNulls({ emails, weeklyDigest, ...urls }: ContactsInput) {
   return { ...urls, ...(emails != null && { emails }), ...(weeklyDigest != null && { weeklyDigest }) };
 }

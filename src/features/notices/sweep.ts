@@ -1,19 +1,22 @@
 import type pg from 'pg';
+import { deleteWhere } from '../../database/batches.ts';
 
 /** How long notices are kept after they end. Open ones are kept. */
 const NOTICE_DAYS = 90;
-/** Only messages of the last days help to find out why somebody didn't get one. */
+/** Only recent messages are useful for finding out why someone didn't get one. */
 const MESSAGE_DAYS = 7;
-/** Longer than the service could be down and still send last week's digest. */
+/** After this long, a digest can no longer be due, even if the service was down. */
 const DIGEST_DAYS = 30;
 
 /** Deletes old notices, finished messages, and the records of past digests. */
 export async function sweepNotices(pool: pg.Pool): Promise<void> {
-  await pool.query(`DELETE FROM "Notice" WHERE "closedAt" < now() - interval '${NOTICE_DAYS} days'`);
-  await pool.query(
-    `DELETE FROM "NoticeMessage" WHERE "nextAttemptAt" IS NULL AND "createdAt" < now() - interval '${MESSAGE_DAYS} days'`,
+  await deleteWhere(pool, 'Notice', `"closedAt" < now() - interval '${NOTICE_DAYS} days'`);
+  await deleteWhere(
+    pool,
+    'NoticeMessage',
+    `"nextAttemptAt" IS NULL AND "createdAt" < now() - interval '${MESSAGE_DAYS} days'`,
   );
-  await pool.query(`DELETE FROM "WeeklyDigest" WHERE "createdAt" < now() - interval '${DIGEST_DAYS} days'`);
+  await deleteWhere(pool, 'WeeklyDigest', `"createdAt" < now() - interval '${DIGEST_DAYS} days'`);
 }
 
 export type NoticeCount = { type: string; count: number };

@@ -3,10 +3,10 @@ import type { ServedResponse } from './payment-record.ts';
 
 export type KeptResponse = Pick<ServedResponse, 'statusCode' | 'headers' | 'body'>;
 
-/** Reads kept upstream responses (table `PaymentAnswer`) for buyers who retry their requests. */
+/** Reads stored upstream responses (table `PaymentAnswer`) for buyers who retry their requests. */
 export function createKeptResponses(db: Pick<Database, 'pool'>) {
   return {
-    /** The size of a kept response's body in bytes, or 0 if none is kept. */
+    /** The size of a stored response's body in bytes, or 0 if none is stored. */
     async keptResponseBytes(paymentId: string): Promise<number> {
       const { rows } = await db.pool.query<{ bytes: number }>({
         name: 'payment-answer-bytes',
@@ -16,7 +16,7 @@ export function createKeptResponses(db: Pick<Database, 'pool'>) {
       return rows[0]?.bytes ?? 0;
     },
 
-    /** A payment's kept upstream response. The payment's status shows whether the response was paid for. */
+    /** A payment's stored upstream response. The payment's status shows whether the response was paid for. */
     async keptResponse(paymentId: string): Promise<KeptResponse | null> {
       const { rows } = await db.pool.query<KeptResponse>({
         name: 'payment-answer',

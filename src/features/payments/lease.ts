@@ -1,7 +1,8 @@
 import type { Database } from '../../database/client.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { type PaymentRow, toPayment } from './steps/rows.ts';
 
-/** A payment, and what never changes about it while its lease lasts. */
+/** A payment, with the values that never change while its lease lasts. */
 export type PaymentIdentity = { paymentId: string; projectId: string; payer: string };
 
 /** Proves that a process owns a payment. Every takeover increments the token. */
@@ -33,26 +34,55 @@ export class LeaseLost extends Error {
 /** The payment no longer exists because its project was deleted. */
 export class PaymentGone extends LeaseLost {}
 
-/** Extends leases, and takes over payments whose leases have ended. */
-export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLeaseSeconds: number) {
+/**
+ * Takes over up to $1 payments. Accounts take turns, and the ones with fewer payments in progress ($3: the project of
+ * each) come first. No account gets more than it leaves free, because its payments may all be stuck.
+ */
+const TAKE_ABANDONED = `
+  WITH busy AS (
+    SELECT p."userId", count(*) AS "count"
+    FROM unnest($3::text[]) AS running("projectId") JOIN "Project" p ON p."id" = running."projectId" GROUP BY 1
+  ),
+  ranked AS (
+    SELECT y."id", y."leasedUntil", coalesce(busy."count", 0)
+      + row_number() OVER (PARTITION BY p."userId" ORDER BY y."leasedUntil") AS "position"
+    FROM "Payment" y JOIN "Project" p ON p."id" = y."projectId" LEFT JOIN busy ON busy."userId" = p."userId"
+    WHERE y."leasedUntil" <= now()
+  ),
+  queued AS MATERIALIZED (
+    SELECT "id", "position", row_number() OVER (ORDER BY "position", "leasedUntil") AS "place" FROM ranked
+  )
+  UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
+  WHERE "id" = ANY(ARRAY(
+    SELECT y."id" FROM "Payment" y JOIN queued USING ("id")
+    WHERE y."leasedUntil" <= now() AND "position" <= $1::int - "place" + 1
+    ORDER BY "place" FOR UPDATE OF y SKIP LOCKED
+  )) RETURNING *`;
+
+/** Extends leases, and takes over payments whose leases have expired. */
+export function createLeases({ pool }: Pick<Database, 'pool'>, recoveryLeaseSeconds: number) {
   return {
-    /** Extends a lease so that it ends `seconds` from now. @throws LeaseLost if another process has the payment. */
-    async extend(lease: PaymentLease, seconds: number): Promise<void> {
-      const count = await prisma.$executeRaw`
-        UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => ${seconds}::float8)
-        WHERE "id" = ${lease.paymentId} AND "leaseToken" = ${lease.leaseToken} AND "leasedUntil" IS NOT NULL`;
-      if (count === 0) throw new LeaseLost(lease.paymentId);
+    /** Extends a lease so that it expires `seconds` from now. @throws LeaseLost if another process has the payment. */
+    async extend({ paymentId, leaseToken }: PaymentLease, seconds: number): Promise<void> {
+      const { rowCount } = await pool.query({
+        name: 'payment-lease-extend',
+        text: `UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => $3)
+          WHERE "id" = $1 AND "leaseToken" = $2 AND "leasedUntil" IS NOT NULL`,
+        values: [paymentId, leaseToken, seconds],
+      });
+      if (rowCount === 0) throw new LeaseLost(paymentId);
     },
 
-    /** Takes over payments whose leases have ended, oldest lease first. Each payment goes to only one process. */
-    async takeAbandoned(limit: number): Promise<Payment[]> {
-      return prisma.$queryRaw<Payment[]>`
-        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
-          "leasedUntil" = now() + make_interval(secs => ${recoveryLeaseSeconds}::float8)
-        WHERE "id" = ANY(ARRAY(
-          SELECT "id" FROM "Payment" WHERE "leasedUntil" <= now()
-          ORDER BY "leasedUntil" LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        )) RETURNING *`;
+    /**
+     * Takes over payments whose leases have expired. Each payment goes to only one process.
+     *
+     * @param runningProjectIds the projects of the payments that this process is already recovering.
+     */
+    async takeAbandoned(limit: number, runningProjectIds: string[] = []): Promise<Payment[]> {
+      const values = [limit, recoveryLeaseSeconds, runningProjectIds];
+      const taken = { name: 'payment-take-abandoned', text: TAKE_ABANDONED, values };
+      const { rows } = await pool.query<PaymentRow>(taken);
+      return rows.map(toPayment);
     },
 
     /**
@@ -60,11 +90,13 @@ export function createLeases({ prisma }: Pick<Database, 'prisma'>, recoveryLease
      * check.
      */
     async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
-      const [payment] = await prisma.$queryRaw<Payment[]>`
-        UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1,
-          "leasedUntil" = now() + make_interval(secs => ${leaseSeconds}::float8)
-        WHERE "id" = ${paymentId} AND "leasedUntil" <= now() RETURNING *`;
-      return payment ?? null;
+      const { rows } = await pool.query<PaymentRow>({
+        name: 'payment-take',
+        text: `UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
+          WHERE "id" = $1 AND "leasedUntil" <= now() RETURNING *`,
+        values: [paymentId, leaseSeconds],
+      });
+      return rows[0] ? toPayment(rows[0]) : null;
     },
   };
 }

@@ -1,16 +1,18 @@
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
-import { isForeignKeyViolation } from '../../database/errors.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../../database/errors.ts';
 import type { Lane } from '../../database/lane.ts';
 import { notFound } from '../../errors.ts';
-import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+import type { Payment, PaymentStage, PaymentStatus } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import type { EventService } from '../events/service.ts';
 import { createKeptResponses } from './kept-responses.ts';
 import { createLeases, type PaymentIdentity, type PaymentLease, type Reconciled } from './lease.ts';
+import { createPaidCalls } from './paid-calls.ts';
 import type {
   AuthorizationKey,
+  IdentifierKey,
   NewPayment,
   OnChainSettlement,
   PaymentClaim,
@@ -18,12 +20,12 @@ import type {
   PaymentProgress,
   ServedResponse,
 } from './payment-record.ts';
-import { claimStep, FIRST_LEASE } from './steps/claim.ts';
+import { type ClaimItem, claimStep, FIRST_LEASE, takeOver } from './steps/claim.ts';
 import { createFailStep, foreignText } from './steps/fail.ts';
-import { alreadyAt, alreadySettled, findHolder, movePayment } from './steps/move.ts';
+import { alreadyAt, alreadySettled, findHolder, findIdentified, moveToSettling, moveToUnknown } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
 import { createSettleStep } from './steps/settle.ts';
-import { createVerifyStep, type InFlight, type KnownFunds } from './steps/verify.ts';
+import { createVerifyStep, type KnownFunds, type VerifyResult } from './steps/verify.ts';
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -44,8 +46,8 @@ export type LedgerOptions = {
   events: EventService;
   bus: Bus;
   /**
-   * How long to lease an abandoned payment when it is taken over. If the lease ends before the payment is resolved, the
-   * payment is taken over again.
+   * How long to lease an abandoned payment when it is taken over. If the lease expires before the payment is resolved,
+   * the payment is taken over again.
    */
   recoveryLeaseSeconds?: number;
   /** Called each time a payment's status changes. */
@@ -57,14 +59,15 @@ export type LedgerOptions = {
 /**
  * The payment lifecycle. Every step is a compare-and-set on the status and the lease, so if two processes both believe
  * they own a payment, one gets `LeaseLost`. Each step is written in one transaction with its events and its entry in
- * the books, and together with the same step of other payments. If a step's result is lost, the step can be retried with
- * the same lease and is taken only once.
+ * the books, and is batched with the same step of other payments. If a step's result is lost, the step can be retried
+ * with the same lease and is taken only once.
  *
  * A payment that failed at VERIFY is final but releases its nonce. The real payer can still present the authorization
  * as a new payment, even if someone else tried a forged one first. After any later failure, the nonce stays held: an
  * authorization leads to at most one upstream call.
  */
 export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
+  const { pool } = db;
   const claim = lane.step(claimStep);
   const verify = lane.step(createVerifyStep(events));
   const serve = lane.step(serveStep);
@@ -80,15 +83,9 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
     if (hasEvents) events.announce(payment.projectId);
   }
 
-  /** Takes a step that records no events. */
-  async function step(
-    lease: PaymentLease,
-    from: readonly PaymentStatus[],
-    to: PaymentStatus,
-    set: Prisma.Sql,
-  ): Promise<Payment> {
-    const payment = await movePayment(db.prisma, lease, from, Prisma.sql`"status" = ${to}::"PaymentStatus", ${set}`);
-    if (!payment) return alreadyAt(db.prisma, lease, to);
+  /** Completes a step that records no events. */
+  async function moved(payment: Payment | undefined, lease: PaymentLease, to: PaymentStatus): Promise<Payment> {
+    if (!payment) return alreadyAt(pool, lease, to);
     announce(payment, false);
     return payment;
   }
@@ -96,18 +93,27 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
   async function verifyOrHold(
     lease: PaymentLease,
     cover: { isCovered: boolean; funds: KnownFunds | undefined },
-  ): Promise<Payment | InFlight[]> {
+  ): Promise<VerifyResult> {
     const result = await verify({ ...lease, ...cover, traceContext: trace() });
-    if (!result) return alreadyAt(db.prisma, lease, 'VERIFIED');
-    if (result.kind === 'held') return result.others;
-    announce(result.payment, true);
-    return result.payment;
+    if (!result) return { kind: 'verified', payment: await alreadyAt(pool, lease, 'VERIFIED') };
+    if (result.kind === 'verified') announce(result.payment, true);
+    return result;
+  }
+
+  async function takeOverAbandoned(item: ClaimItem): Promise<Payment | undefined> {
+    // A violation means that another payment holds the identifier.
+    return takeOver(pool, item).catch((error) => (isUniqueViolation(error) ? undefined : rejectUnknownProject(error)));
+  }
+
+  async function identified(key: IdentifierKey): Promise<Payment | undefined> {
+    return key.paymentIdentifier === undefined ? undefined : findIdentified(pool, key);
   }
 
   return {
     /**
      * Claims an authorization's nonce for this request. Across all processes and projects, it can be claimed only once,
-     * unless verification failed, or a process died between the claim and the verification.
+     * unless verification failed, or a process died between the claim and the verification. If the payment has an
+     * identifier, it is also claimed: a payer can use it once per project, unless the payment failed.
      *
      * @throws AppError `NOT_FOUND` if the project no longer exists.
      */
@@ -115,26 +121,32 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
       const id = newId('Payment');
       const item = { ...input, id, authorization: JSON.stringify(input.authorization) };
       for (;;) {
-        const created = await claim(item).catch((error) => {
-          throw isForeignKeyViolation(error) ? notFound() : error;
-        });
+        const created = await claim(item).catch(rejectUnknownProject);
         if (created) {
           announce(created, false);
           return { kind: 'claimed', payment: created };
         }
-        const existing = await findHolder(db, input);
-        // If this claim's first result was lost, the payment belongs to this request, unless another request has taken
-        // it over.
+        const existing = (await findHolder(pool, input)) ?? (await identified(input));
         if (existing) {
-          const isOwn = existing.id === id && existing.leaseToken === FIRST_LEASE;
-          return { kind: isOwn ? 'claimed' : 'existing', payment: existing };
+          // If this claim's first result was lost, the payment belongs to this request, unless another request has
+          // taken it over.
+          if (existing.id === id && existing.leaseToken === FIRST_LEASE) return { kind: 'claimed', payment: existing };
+          if (existing.status !== 'CLAIMED') return { kind: 'existing', payment: existing };
+          const takenOver = await takeOverAbandoned(item);
+          // Another request may have just taken it over, with its own terms.
+          if (!takenOver) return { kind: 'existing', payment: (await findHolder(pool, input)) ?? existing };
+          announce(takenOver, false);
+          return { kind: 'claimed', payment: takenOver };
         }
-        // The other payment released the nonce between the two statements.
+        // The other payment released the nonce or the identifier between the two statements.
       }
     },
 
     /** The payment that holds an authorization, unless its verification failed. */
-    find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(db, authorization),
+    find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(pool, authorization),
+
+    /** The payment that holds the buyer's identifier, unless it failed. Undefined if there is no identifier. */
+    findIdentified: identified,
 
     /**
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight. If it is the only one, the
@@ -142,14 +154,17 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
      * VERIFIED if the known funds cover all of them.
      *
      * @returns the VERIFIED payment, or else the payer's other payments in flight, across all sellers and processes,
-     *   and those settled since the claim.
+     *   and those settled since the claim. If the payer has too many, the payment isn't added.
      * @throws LeaseLost
      */
-    hold: (lease: PaymentLease, funds?: KnownFunds): Promise<Payment | InFlight[]> =>
+    hold: (lease: PaymentLease, funds?: KnownFunds): Promise<VerifyResult> =>
       verifyOrHold(lease, { isCovered: false, funds }),
 
     /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. @throws LeaseLost */
-    verified: (lease: PaymentLease) => verifyOrHold(lease, { isCovered: true, funds: undefined }) as Promise<Payment>,
+    async verified(lease: PaymentLease): Promise<Payment> {
+      const result = await verifyOrHold(lease, { isCovered: true, funds: undefined });
+      return (result as VerifyResult & { kind: 'verified' }).payment;
+    },
 
     /**
      * VERIFIED → SETTLING, with the upstream's response. The settlement may be sent from now on.
@@ -157,14 +172,17 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
      * @throws LeaseLost
      */
     async served(lease: PaymentLease, response: ServedResponse): Promise<void> {
-      const moved = await serve({ ...lease, ...response });
-      if (moved) announce(moved, false);
-      else await alreadyAt(db.prisma, lease, 'SETTLING');
+      const payment = await serve({ ...lease, ...response });
+      if (payment) announce(payment, false);
+      else await alreadyAt(pool, lease, 'SETTLING');
     },
 
-    /** SERVED → SETTLING, for payments that an earlier version left SERVED. */
-    async settling(lease: PaymentLease): Promise<void> {
-      await step(lease, ['SERVED'], 'SETTLING', Prisma.sql`"failureReason" = NULL`);
+    /**
+     * VERIFIED → SETTLING, for payments that are settled before the upstream is called, or SERVED → SETTLING, for those
+     * that an earlier version left SERVED.
+     */
+    async settling(lease: PaymentLease, from: 'VERIFIED' | 'SERVED'): Promise<void> {
+      await moved(await moveToSettling(pool, lease, from), lease, 'SETTLING');
     },
 
     /**
@@ -172,8 +190,7 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
      * `payment.settled`, `customer.first_payment` for the first payment, and `customer.milestone` for each milestone
      * that the customer reaches.
      *
-     * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't
-     * reopened.
+     * If a settlement is confirmed on a later UTC day, it is booked on that day, because finished days aren't reopened.
      *
      * @throws LeaseLost
      */
@@ -184,21 +201,21 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
       const transactionHash = hash.toLowerCase();
       const item = { ...ownerOf(by), transactionHash, settledAt, now: booksTime(), traceContext: trace() };
       const payment = await settle(item);
-      if (!payment) return alreadySettled(db.prisma, by, transactionHash);
+      if (!payment) return alreadySettled(pool, by, transactionHash);
       announce(payment, true);
       return payment;
     },
 
     /**
      * → FAILED: nothing was charged. Deletes the unpaid response. Records `payment.failed`, except for failures at
-     * VERIFY. Anyone can cause those failures, so they don't concern the seller and are soon deleted.
+     * VERIFY. Anyone can cause those failures, so the seller isn't notified, and the payments are soon deleted.
      */
     async failed(by: PaymentLease | Reconciled, failure: PaymentFailure): Promise<Payment> {
       const { stage, reason, message, upstream } = failure;
       const from = 'reconciled' in by ? SETTLEABLE : FAILS_FROM[stage];
       const why = { from, stage, reason, message, upstream };
       const payment = await fail({ ...ownerOf(by), ...why, now: booksTime(), traceContext: trace() });
-      if (!payment) return alreadyAt(db.prisma, by, 'FAILED', stage);
+      if (!payment) return alreadyAt(pool, by, 'FAILED', stage);
       announce(payment, stage !== 'VERIFY');
       return payment;
     },
@@ -212,18 +229,21 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
       why: { reason: string; transactionHash?: string; nextCheckSeconds?: number },
     ): Promise<Payment> {
       const { reason, transactionHash, nextCheckSeconds = NEXT_CHECK_SECONDS } = why;
-      const set = Prisma.sql`"failureReason" = ${foreignText(reason, 100)},
-        "transactionHash" = coalesce(${transactionHash?.toLowerCase() ?? null}, "transactionHash"),
-        "leasedUntil" = now() + make_interval(secs => ${nextCheckSeconds}::float8)`;
-      return step(lease, SETTLEABLE, 'UNKNOWN', set);
+      const set = { reason: foreignText(reason, 100), transactionHash: transactionHash?.toLowerCase() ?? null };
+      return moved(await moveToUnknown(pool, lease, { ...set, nextCheckSeconds }), lease, 'UNKNOWN');
     },
 
     ...createLeases(db, recoveryLeaseSeconds),
     ...createKeptResponses(db),
+    ...createPaidCalls({ db, announce: (projectId) => bus.publish(topics.payments(projectId)) }),
   };
 }
 
 function ownerOf(by: PaymentLease | Reconciled): PaymentIdentity & { leaseToken: number | null } {
   const { paymentId, projectId, payer } = by;
   return { paymentId, projectId, payer, leaseToken: 'reconciled' in by ? null : by.leaseToken };
+}
+
+function rejectUnknownProject(error: unknown): never {
+  throw isForeignKeyViolation(error) ? notFound() : error;
 }

@@ -18,7 +18,7 @@ export type OpenPayments = {
 
 type Row = { status: (typeof OPEN_STATUSES)[number]; count: number; oldestSeconds: number };
 
-/** Counts the payments that aren't final. Only those have a lease, and they have their own index. */
+/** Counts the payments that aren't final. Only open payments have a lease, and they have their own index. */
 export async function readOpenPayments(pool: Database['pool']): Promise<OpenPayments> {
   const { rows } = await pool.query<Row>(
     `SELECT "status", count(*)::int AS "count",

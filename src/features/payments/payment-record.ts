@@ -1,4 +1,4 @@
-import type { Payment, PaymentStage } from '../../generated/prisma/client.ts';
+import type { Payment, PaymentStage, SettlementOrder } from '../../generated/prisma/client.ts';
 
 /** Identifies an authorization. `network` is a CAIP-2 ID such as `eip155:8453`. Hex can be uppercase or lowercase. */
 export type AuthorizationKey = { network: string; assetAddress: string; payer: string; nonce: string };
@@ -18,10 +18,20 @@ export type NewPayment = AuthorizationKey & {
   /** The signed payload and the requirements it meets. Settling needs both. */
   authorization: unknown;
   requestFingerprint: string;
+  /** Defaults to `AFTER_RESPONSE`. */
+  settlement?: SettlementOrder;
+  /** The buyer's identifier for the payment. */
+  paymentIdentifier?: string | undefined;
   leaseSeconds: number;
 };
 
-/** `existing`: another payment, perhaps in another project, already holds the authorization's nonce. */
+/** Identifies a payment by the identifier that its buyer chose. Addresses can be uppercase or lowercase. */
+export type IdentifierKey = { projectId: string; payer: string; paymentIdentifier?: string | undefined };
+
+/**
+ * `existing`: another payment already uses the authorization's nonce (perhaps in another project) or the buyer's
+ * identifier.
+ */
 export type PaymentClaim = { kind: 'claimed'; payment: Payment } | { kind: 'existing'; payment: Payment };
 
 /** An upstream response that the buyer gets once the payment is settled. */

@@ -1,9 +1,10 @@
+import { deleteWhere } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
 
 /**
- * Deletes payments that failed at VERIFY more than an hour ago. Nothing proves who sent them, so they must not pile up in
- * a seller's project.
+ * Deletes payments that failed at VERIFY more than an hour ago. Their senders are unverified, so they shouldn't
+ * accumulate in a seller's project.
  */
 export async function sweepRefusedPayments(pool: Database['pool']): Promise<void> {
-  await pool.query(`DELETE FROM "Payment" WHERE "failureStage" = 'VERIFY' AND "createdAt" < now() - interval '1 hour'`);
+  await deleteWhere(pool, 'Payment', `"failureStage" = 'VERIFY' AND "createdAt" < now() - interval '1 hour'`);
 }

@@ -1,28 +1,51 @@
+import { deleteInBatches, deleteWhere } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
 
 const MAX_PROJECT_BYTES = 1024 ** 3;
-/** Bodies larger than this are deleted first, because they are costly and retries come soon or never. */
+/** For all projects of an account. Otherwise, an account could fill the disk with many projects. */
+const MAX_ACCOUNT_BYTES = 5 * 1024 ** 3;
+/**
+ * Bodies larger than this are deleted first, because they take up the most space, and buyers retry soon or not at all.
+ */
 const LARGE_BYTES = 256 * 1024;
+/** Limits memory. The next sweep deletes the rest. */
+const MAX_EXCESS = 100_000;
 
 /**
- * Deletes expired responses, and those that exceed a project's limit: large responses first, then the oldest. Bodies up
- * to 16 KB don't count, to match the index `PaymentAnswer_size`. Responses for unsettled payments stay, because their
- * buyers haven't received them yet.
+ * Deletes expired responses, and responses that exceed the limit of a project or an account: large responses first, then
+ * the oldest. Bodies up to 16 KB don't count, to match the index `PaymentAnswer_size`. Responses for unsettled payments
+ * stay, because their buyers haven't received them yet.
  */
 export async function sweepKeptResponses(
   pool: Database['pool'],
-  maxProjectBytes: number = MAX_PROJECT_BYTES,
+  { maxProjectBytes = MAX_PROJECT_BYTES, maxAccountBytes = MAX_ACCOUNT_BYTES } = {},
 ): Promise<void> {
-  await pool.query('DELETE FROM "PaymentAnswer" WHERE "expiresAt" <= now()');
-  await pool.query(
-    `DELETE FROM "PaymentAnswer" USING (
-       SELECT payment."id", sum(octet_length(response."body")) OVER (
-         PARTITION BY payment."projectId" ORDER BY octet_length(response."body") > $2, payment."id" DESC
-       ) AS bytes
-       FROM "PaymentAnswer" response JOIN "Payment" payment ON payment."id" = response."paymentId"
-       WHERE octet_length(response."body") > 16384 AND payment."status" = 'SETTLED'
-     ) AS sized
-     WHERE "paymentId" = sized."id" AND sized.bytes > $1`,
-    [maxProjectBytes, LARGE_BYTES],
-  );
+  await deleteWhere(pool, 'PaymentAnswer', '"expiresAt" <= now()');
+  const { rows } = await pool.query<{ id: string }>(EXCESS_SQL, [maxProjectBytes, maxAccountBytes, LARGE_BYTES]);
+  const excess = rows.map(({ id }) => id);
+  await deleteInBatches(async (limit) => {
+    const batch = excess.slice(0, limit);
+    if (batch.length === 0) return 0;
+    await pool.query('DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY ($1)', [batch]);
+    excess.splice(0, limit);
+    return batch.length;
+  });
 }
+
+const EXCESS_SQL = `
+  SELECT "id" FROM (
+    SELECT *, sum("bytes") FILTER (WHERE NOT "isOverProject") OVER (
+      PARTITION BY "userId" ORDER BY "bytes" > $3, "id" DESC
+    ) > $2 AS "isOverAccount"
+    FROM (
+      SELECT payment."id", project."userId", octet_length(response."body") AS "bytes", sum(octet_length(response."body")) OVER (
+        PARTITION BY payment."projectId" ORDER BY octet_length(response."body") > $3, payment."id" DESC
+      ) > $1 AS "isOverProject"
+      FROM "PaymentAnswer" response
+      JOIN "Payment" payment ON payment."id" = response."paymentId"
+      JOIN "Project" project ON project."id" = payment."projectId"
+      WHERE octet_length(response."body") > 16384 AND payment."status" = 'SETTLED'
+    ) AS sized
+  ) AS summed
+  WHERE "isOverProject" OR "isOverAccount"
+  LIMIT ${MAX_EXCESS}`;

@@ -1,10 +1,15 @@
 import { getAddress } from 'viem';
 import { inVisibleProject } from '../../auth/access.ts';
-import { PaymentStage, PaymentStatus } from '../../generated/prisma/enums.ts';
+import { PaymentStatus } from '../../generated/prisma/enums.ts';
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { LONG_TEXT, STATISTIC_COST } from '../../schema/cost.ts';
+import { PaymentStageEnum } from '../../schema/scalars.ts';
+import { Endpoint } from '../endpoints/schema.ts';
+import { SettlementOrderEnum } from '../endpoints/settlement-schema.ts';
 import { Project } from '../projects/schema.ts';
+import { unservedReasonOf } from './paid-calls.ts';
 import { atomicOf } from './payload.ts';
 import type { PaymentService } from './service.ts';
 
@@ -43,33 +48,28 @@ const PaymentStatusEnum = builder.enumType('PaymentStatus', {
   },
 });
 
-const PaymentStageEnum = builder.enumType('PaymentStage', {
-  description: 'The step at which a payment failed.',
-  values: {
-    VERIFY: {
-      value: PaymentStage.VERIFY,
-      description: 'The signature was invalid, the terms were not met, or the gateway was interrupted.',
-    },
-    UPSTREAM: {
-      value: PaymentStage.UPSTREAM,
-      description: 'There was no usable response from the upstream, or the buyer disconnected too early.',
-    },
-    SETTLE: { value: PaymentStage.SETTLE, description: 'The payment could not be settled.' },
-  },
-});
-
 export const Payment = builder.prismaNode('Payment', {
   description: 'A payment for one request, and its outcome.',
   id: { field: 'id', description: 'Identifier, `pay_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the payment belongs to.' }),
     endpointId: t.exposeID('endpointId', {
-      description: 'The endpoint that was paid for. It may have been deleted since.',
+      description: 'The endpoint that was paid for, which may have been deleted since.',
     }),
-    endpointPath: t.exposeString('endpointPath', { description: 'The endpoint’s path at the time of the payment.' }),
+    endpointPath: t.exposeString('endpointPath', {
+      ...LONG_TEXT,
+      description: 'The endpoint’s path at the time of the payment.',
+    }),
     method: t.exposeString('method', { description: 'HTTP method of the request.' }),
+    endpoint: t.prismaField({
+      type: Endpoint,
+      nullable: true,
+      description: 'The endpoint that was paid for; null if it has been deleted.',
+      resolve: (query, { endpointId }, _args, { services, viewer }) =>
+        services.endpoints.findTogether(viewer, endpointId, query),
+    }),
     customerId: t.exposeID('customerId', {
       nullable: true,
       description: 'The customer who paid. Set once the payment is verified.',
@@ -78,7 +78,7 @@ export const Payment = builder.prismaNode('Payment', {
     failureStage: t.expose('failureStage', {
       type: PaymentStageEnum,
       nullable: true,
-      description: 'The step at which it failed.',
+      description: 'The step at which the payment failed.',
     }),
     failureReason: t.exposeString('failureReason', {
       nullable: true,
@@ -109,6 +109,26 @@ export const Payment = builder.prismaNode('Payment', {
       description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for only one payment.',
     }),
     x402Version: t.exposeInt('x402Version', { description: 'x402 protocol version that the payer used.' }),
+    identifier: t.exposeString('paymentIdentifier', {
+      nullable: true,
+      description: 'The buyer’s identifier for the payment (x402 extension `payment-identifier`).',
+    }),
+    settlement: t.expose('settlement', {
+      type: SettlementOrderEnum,
+      description: 'When the payment is settled, according to the endpoint’s setting at the time the payment arrived.',
+    }),
+    unservedReason: t.string({
+      nullable: true,
+      description:
+        'Why the buyer paid but didn’t get a complete response: a stable code, for example, `upstream_timeout`. Set only for payments that were settled before the request. The buyer may still be able to retry once for free.',
+      resolve: (payment) => unservedReasonOf(payment),
+    }),
+    upstreamCallCount: t.int({
+      nullable: true,
+      description:
+        'How many times the upstream was called, at most twice. Null for payments that are settled after the response.',
+      resolve: ({ settlement, upstreamCallCount }) => (settlement === 'BEFORE_REQUEST' ? upstreamCallCount : null),
+    }),
     upstreamStatusCode: t.exposeInt('upstreamStatusCode', {
       nullable: true,
       description: 'HTTP status of the upstream’s response, or null if there was none.',
@@ -138,7 +158,8 @@ export const Payment = builder.prismaNode('Payment', {
     servedAt: t.expose('servedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the upstream responded.',
+      description:
+        'When the upstream responded or, if the payment is settled before the request, when the response was complete.',
     }),
     settledAt: t.expose('settledAt', {
       type: 'DateTime',
@@ -156,14 +177,20 @@ export const PaymentConnection = builder.connectionObject(
   { name: 'PaymentEdge', description: 'A payment and its cursor.' },
 );
 
-const PaymentFilter = builder.inputType('PaymentFilter', {
+export const PaymentFilter = builder.inputType('PaymentFilter', {
   description: 'Filters payments. All conditions must match.',
   fields: (t) => ({
     status: t.field({ type: [PaymentStatusEnum], description: 'Only payments with one of these statuses.' }),
     endpointId: t.id({ description: 'Only payments for this endpoint.' }),
     customerId: t.id({ description: 'Only payments by this customer.' }),
-    payer: t.string({ description: 'Only payments from this wallet, verified or not.' }),
+    payer: t.string({ description: 'Only payments from this wallet, including payments that weren’t verified.' }),
     transactionHash: t.string({ description: 'Only payments settled by the transaction with this hash.' }),
+    identifier: t.string({
+      description:
+        'Only payments with this buyer-supplied identifier. Excludes failed payments, because a failed payment releases its identifier.',
+    }),
+    minAmountUsd: t.string({ description: 'Only payments of at least this amount in USD, for example, "0.01".' }),
+    maxAmountUsd: t.string({ description: 'Only payments of at most this amount in USD.' }),
     from: t.field({ type: 'DateTime', description: 'Only payments received at or after this time.' }),
     to: t.field({ type: 'DateTime', description: 'Only payments received before this time.' }),
   }),
@@ -206,6 +233,7 @@ builder.objectFields(Project, (t) => ({
   ),
   paymentTotals: t.field({
     type: PaymentTotals,
+    complexity: { field: STATISTIC_COST, multiplier: 1 },
     description: 'Totals for the project’s payments.',
     args: { filter: t.arg({ type: PaymentFilter, description: 'Filters the payments.' }) },
     resolve: async (project, { filter }, { services, viewer }) => {
@@ -218,7 +246,7 @@ builder.objectFields(Project, (t) => ({
 const PaymentUpdated = builder.simpleObject('PaymentUpdated', {
   description: 'A payment that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this cursor as `after` to continue from here.' }),
     payment: t.field({ type: Payment, description: 'The payment at the time it was read.' }),
   }),
 });

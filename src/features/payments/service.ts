@@ -1,6 +1,6 @@
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { findNetwork } from '../../gateway/chain/networks.ts';
 import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
 import { type PaymentFilter, toColumns } from './filter.ts';
@@ -15,7 +15,7 @@ export type PaymentTotals = {
 export type PaymentService = ReturnType<typeof createPaymentService>;
 
 /** A project's payments, as its owner sees them. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
-export function createPaymentService({ db, isLocalChain = false }: { db: Database; isLocalChain?: boolean }) {
+export function createPaymentService({ db, isLocalChain = false }: { db: TenantDatabase; isLocalChain?: boolean }) {
   return {
     /** The block explorer's page for a payment's transaction. Null if there is no transaction or no known explorer. */
     explorerUrl({ network, transactionHash }: Pick<Payment, 'network' | 'transactionHash'>): string | null {
@@ -26,7 +26,7 @@ export function createPaymentService({ db, isLocalChain = false }: { db: Databas
     async list(viewer: Viewer, projectId: string, filter: PaymentFilter, query: Prisma.PaymentFindManyArgs) {
       return db.prisma.payment.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId), ...matching(filter)] },
+        where: { AND: [await inProject(db.prisma, viewer, projectId), query.where ?? {}, ...matching(filter)] },
         orderBy: { id: 'desc' },
       });
     },
@@ -65,8 +65,8 @@ export function createPaymentService({ db, isLocalChain = false }: { db: Databas
 const COUNTED: Prisma.PaymentWhereInput = { OR: [{ failureStage: null }, { failureStage: { not: 'VERIFY' } }] };
 
 /**
- * A condition that an index has, and that all payments with the status meet. No index has the status itself, because
- * each payment would be written to that index several times.
+ * The condition of an index that covers all payments with the status. The status itself isn't indexed, because each
+ * payment would be written to that index several times.
  */
 const markOf = (status: PaymentStatus) => MARKS[status === 'SETTLED' || status === 'FAILED' ? status : 'open'];
 const MARKS = {
@@ -75,14 +75,23 @@ const MARKS = {
   open: { leasedUntil: { not: null } },
 } satisfies Record<string, Prisma.PaymentWhereInput>;
 
+const EVERY_MARK = { OR: Object.values(MARKS) };
+
 function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
-  const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = toColumns(filter);
+  const { status, endpointId, customerId, payer, transactionHash, firstId, endId, ...columns } = toColumns(filter);
+  const { identifier, minAtomic, maxAtomic } = columns;
+  const amountAtomic = { ...(minAtomic && { gte: minAtomic }), ...(maxAtomic && { lte: maxAtomic }) };
+  const hasAmount = minAtomic !== null || maxAtomic !== null;
   return [
     ...(status ? [{ status: { in: status } }, { OR: [...new Set(status.map(markOf))] }] : []),
+    // The index on amounts contains only settled payments.
+    ...(hasAmount ? [{ amountAtomic }, ...(status ? [] : [EVERY_MARK])] : []),
     endpointId ? { endpointId } : {},
     customerId ? { customerId } : {},
     payer ? { payer } : {},
     transactionHash ? { transactionHash } : {},
+    // The same condition as in the index on identifiers: failed payments have released theirs.
+    identifier ? { paymentIdentifier: identifier, failureStage: null } : {},
     firstId ? { id: { gte: firstId } } : {},
     endId ? { id: { lt: endId } } : {},
   ];

@@ -9,7 +9,7 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
  * Domains whose names have a meaning inside a network, such as `metadata.google.internal`, or that no DNS server on the
- * internet knows. https://www.iana.org/assignments/special-use-domain-names
+ * internet resolves. https://www.iana.org/assignments/special-use-domain-names
  */
 const PRIVATE_DOMAINS = [
   'alt',
@@ -25,10 +25,15 @@ const PRIVATE_DOMAINS = [
   'mail',
   'onion',
 ];
-/** Domains for trying things out on one machine (RFC 6761). */
+/** Domains for local development (RFC 6761). */
 const DEVELOPMENT_DOMAINS = ['example', 'localhost', 'test'];
 
-/** Which host names projects can't have. */
+/** Matches names that nobody can prove ownership of. In development, they count as verified. */
+export const DEVELOPMENT_HOST = `\\.(${DEVELOPMENT_DOMAINS.join('|')})$`;
+
+export const isDevelopmentHost = (host: string): boolean => new RegExp(DEVELOPMENT_HOST).test(host);
+
+/** The host names that projects can't have. */
 export type HostRules = {
   /** The service's own names. If undefined, they are unknown and every host name is rejected. */
   ownHosts: OwnHosts | undefined;
@@ -46,13 +51,14 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
-    // The URL parser behind domainToASCII doesn't take `%61`, `0x7f.1`, or `a/b` literally.
+    // domainToASCII uses a URL parser, which would decode `%61`, read `0x7f.1` as an IP address, and cut off the `/b`
+    // in `a/b`.
     const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
     const labels = host.split('.');
     if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
-      return refuse('Must be a host name without a scheme, port, or path, for example, "api.example.com".');
+      return refuse('Must be a domain without a scheme, port, or path, for example, "api.example.com".');
     const domain = labels.at(-1)!;
-    if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a host name, not an IP address.');
+    if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a domain, not an IP address.');
     if (reserved.has(domain))
       return refuse(
         `Must be a name on the public internet, for example, "api.example.com". Names under ".${domain}" aren't public.`,
@@ -61,7 +67,7 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
       return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
     if (ownHosts.includes(host))
       return refuse(
-        'This host name belongs to the service itself, or is one of its subdomains or parent domains. Use a name in your own domain.',
+        'This domain belongs to the service itself, or is one of its subdomains or parent domains. Use your own domain.',
       );
     return host;
   });

@@ -1,8 +1,16 @@
 import { visibleProjects } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { LONG_TEXT } from '../../schema/cost.ts';
+import { ProjectModeEnum } from '../../schema/scalars.ts';
+import { COUNT_COST, COUNT_NULL, totalCountField } from '../../schema/total-count.ts';
+import { ProjectUpstreamHeader, ProjectUpstreamHeaderInput } from '../headers/schema.ts';
+import { shownUrl } from '../urls/stored-url.ts';
+import { Viewer } from '../users/schema.ts';
+import { shownHost } from './hosts/claims.ts';
 import { milestonesUsdOf } from './milestones.ts';
 import type { ProjectService } from './service.ts';
+import { shownProjectHeaders } from './upstream-headers.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -10,61 +18,129 @@ declare module '../../schema/context.ts' {
   }
 }
 
+const PROJECT_COLUMNS = {
+  ...{ id: true, userId: true, name: true, walletAddress: true, mode: true, networks: true, slug: true },
+  ...{ gatewayHost: true, claimedHost: true, createdAt: true, updatedAt: true },
+} as const;
+
 export const Project = builder.prismaNode('Project', {
   description: 'A container for endpoints, API keys, webhooks, and connectors. Its wallet receives the payments.',
   id: { field: 'id', description: 'Identifier, `proj_…`.' },
   nullable: true,
-  findUnique: (id, { viewer }) => ({ id, AND: [visibleProjects(viewer)] }),
+  findUnique: (id, { viewer }) => ({ id, ...visibleProjects(viewer) }),
+  // The other columns can be large, so they are read only for documents that select them.
+  select: PROJECT_COLUMNS,
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Display name.' }),
     walletAddress: t.exposeString('walletAddress', {
       description: 'EVM wallet that receives payments, EIP-55 checksummed.',
     }),
-    gatewayHost: t.exposeString('gatewayHost', {
+    gatewayHost: t.string({
       nullable: true,
-      description: 'Custom domain for the endpoints. Paths on this domain don’t start with `/gateway/{projectId}`.',
+      description:
+        'Custom domain for the endpoints. Paths on this domain don’t start with `/gateway/{projectId}`. It works once ' +
+        '`gatewayHostStatus` is `ACTIVE`.',
+      resolve: shownHost,
+    }),
+    slug: t.exposeString('slug', {
+      nullable: true,
+      description:
+        'The project’s name in `defaultHost`. Null if the operator of this service hasn’t set up default domains.',
     }),
     milestonesUsd: t.stringList({
       description: 'Milestones for a customer’s total spend, in USD, in ascending order.',
+      select: { milestonesAtomic: true },
       resolve: milestonesUsdOf,
+    }),
+    upstreamHeaders: t.field({
+      type: [ProjectUpstreamHeader],
+      description:
+        'Headers that the gateway adds to requests to the project’s upstreams. An endpoint’s own header with the same name takes precedence.',
+      select: { upstreamHeaders: true },
+      resolve: (project, _args, { viewer }) =>
+        shownProjectHeaders(project).map((header) => ({
+          ...header,
+          urlPrefix: shownUrl(viewer, project.id, header.urlPrefix),
+        })),
+    }),
+    description: t.exposeString('description', {
+      ...LONG_TEXT,
+      nullable: true,
+      description: 'What the project offers. Shown to buyers.',
+    }),
+    iconUrl: t.exposeString('iconUrl', {
+      ...LONG_TEXT,
+      nullable: true,
+      description: 'URL of an icon. Shown to buyers.',
     }),
     upstreamSecret: t.string({
       nullable: true,
       description:
-        'The secret that your API uses to verify that a request came through the gateway, `whsec_…`. Null if you use an API key.',
+        'The secret that your API uses to verify that a request came through the gateway, `whsec_…`. Null if you read it with an API key.',
       resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the project was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the project was last changed.' }),
   }),
 });
 
 const ProjectConnection = builder.connectionObject(
-  { name: 'ProjectConnection', type: Project, description: 'A page of projects, newest first.' },
+  {
+    name: 'ProjectConnection',
+    type: Project,
+    description: 'A page of projects, newest first.',
+    fields: totalCountField,
+  },
   { name: 'ProjectEdge', description: 'A project and its cursor.' },
 );
 
+const ProjectFilter = builder.inputType('ProjectFilter', {
+  description: 'Filters projects. All conditions must match.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'Only projects created at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only projects created before this time.' }),
+  }),
+});
+
+/** The description of the input `networks`. */
+export const NETWORKS_INPUT =
+  'The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode.';
+
 builder.queryFields((t) => ({
-  project: t.field({
+  project: t.prismaField({
     type: Project,
     nullable: true,
     description: 'A project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
-    resolve: (_root, { id }, { services, viewer }) => services.projects.find(viewer, id),
+    resolve: (_query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id),
   }),
   projects: t.connection(
     {
       type: Project,
       nullable: true,
-      description: 'Your projects. With an API key, only the key’s project.',
-      resolve: (_root, args, context, info) =>
-        resolvePage('Project', args, { context, info }, (query) =>
-          context.services.projects.list(context.viewer, query),
+      description: 'Your projects. An API key sees only its own project.',
+      args: { filter: t.arg({ type: ProjectFilter, description: 'Filters the projects.' }) },
+      resolve: (_root, { filter, ...args }, context, info) =>
+        resolvePage(
+          'Project',
+          args,
+          { context, info },
+          (query) => context.services.projects.list(context.viewer, filter ?? {}, query),
+          () => context.services.projects.count(context.viewer, filter ?? {}),
         ),
     },
     ProjectConnection,
   ),
 }));
+
+builder.objectField(Viewer, 'projectCount', (t) =>
+  t.int({
+    nullable: true,
+    complexity: { field: COUNT_COST, multiplier: 1 },
+    description: `The number of projects that you can see. ${COUNT_NULL}`,
+    resolve: (_viewer, _args, { services, viewer }) => services.projects.count(viewer),
+  }),
+);
 
 builder.relayMutationField(
   'createProject',
@@ -80,17 +156,29 @@ builder.relayMutationField(
         description:
           'Milestones for a customer’s total spend, in USD (up to 50). Default: 1, 10, 100, 1,000, and 10,000.',
       }),
+      mode: t.field({
+        type: ProjectModeEnum,
+        description:
+          'Whether the project accepts real money. You can’t change this later. Default: `LIVE`, or `TEST` on a server with only test networks.',
+      }),
+      networks: t.stringList({ description: NETWORKS_INPUT }),
+      upstreamHeaders: t.field({
+        type: [ProjectUpstreamHeaderInput],
+        description:
+          'Headers for the gateway to add to requests to the project’s upstreams. Up to 20 headers, totaling up to 8,192 bytes.',
+      }),
+      description: t.string({ description: 'What the project offers, up to 1,000 characters. Shown to buyers.' }),
+      iconUrl: t.string({ description: 'HTTPS URL of an icon. Shown to buyers.' }),
     }),
   },
   {
     description: 'Creates a project. API keys can’t do this.',
-    authScopes: { user: true },
     resolve: (_root, { input }, { services, viewer }) => services.projects.create(viewer, input),
   },
   {
     description: 'The result of `createProject`.',
     outputFields: (t) => ({
-      project: t.field({ type: Project, description: 'The new project.', resolve: (project) => project }),
+      project: t.prismaField({ type: Project, description: 'The new project.', resolve: (_query, project) => project }),
     }),
   },
 );
@@ -107,12 +195,28 @@ builder.relayMutationField(
       }),
       gatewayHost: t.string({
         description:
-          'Custom domain for the endpoints, for example, "api.example.com"; null removes it. The old domain stays reserved for ' +
-          'your account for 30 days. API keys can’t change this.',
+          'Custom domain for the endpoints, for example, "api.example.com". Set to null to remove it. The old domain stays reserved for ' +
+          'your account for 30 days. A new domain replaces the old one once you verify that you own it; see ' +
+          '`gatewayHostStatus`. API keys can’t change this.',
+      }),
+      slug: t.string({
+        description:
+          'The project’s name in `defaultHost`: 3 to 40 lowercase letters, digits, and single hyphens. The old name stays ' +
+          'reserved for your account for 30 days. API keys can’t change this.',
       }),
       milestonesUsd: t.stringList({
         description: 'Milestones for a customer’s total spend, in USD (up to 50). An empty list means no milestones.',
       }),
+      networks: t.stringList({ description: `${NETWORKS_INPUT} API keys can’t change this.` }),
+      upstreamHeaders: t.field({
+        type: [ProjectUpstreamHeaderInput],
+        description:
+          'Headers for the gateway to add to requests to the project’s upstreams. Replaces the list. Set to null or an empty list to remove all headers. API keys can’t change this.',
+      }),
+      description: t.string({
+        description: 'What the project offers, up to 1,000 characters. Shown to buyers. Set to null to remove it.',
+      }),
+      iconUrl: t.string({ description: 'HTTPS URL of an icon. Shown to buyers. Set to null to remove it.' }),
     }),
   },
   {
@@ -123,7 +227,11 @@ builder.relayMutationField(
   {
     description: 'The result of `updateProject`.',
     outputFields: (t) => ({
-      project: t.field({ type: Project, description: 'The updated project.', resolve: (project) => project }),
+      project: t.prismaField({
+        type: Project,
+        description: 'The updated project.',
+        resolve: (_query, project) => project,
+      }),
     }),
   },
 );
@@ -136,7 +244,6 @@ builder.relayMutationField(
   },
   {
     description: 'Deletes a project and everything in it. API keys can’t do this.',
-    authScopes: { user: true },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.projects.delete(viewer, input.id);
       return { projectId: input.id };

@@ -1,80 +1,122 @@
-import { getAddress, isAddress } from 'viem';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { noteVisible, requireId, requireUser, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { noteVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
+import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
+import { hasPermission, requirePermission } from '../../auth/require-permission.ts';
+import { requireProject } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database, Transaction } from '../../database/client.ts';
+import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import { COUNT_AT_MOST, exactCount } from '../../database/count-limit.ts';
+import { createdBetween, type Period } from '../../database/created-between.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
+import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
+import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { Prisma, Project } from '../../generated/prisma/client.ts';
+import type { Network } from '../../gateway/chain/networks.ts';
+import type { Prisma, Project, ProjectMode } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
 import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
 import { buryProject } from '../deletions/bury.ts';
+import { createUpstreamUrls } from '../urls/upstream-url.ts';
 import { findProject } from './find.ts';
 import { gatewayHostInput, type HostRules } from './gateway-host.ts';
-import { lockHost, queueForHosts, releaseHost, takeHost } from './host-names.ts';
+import { lockHost, queueForHosts, releaseHost } from './host-names.ts';
+import { hostColumns, moveHosts, shownHost } from './hosts/claims.ts';
 import { milestonesInput, milestonesUsdOf } from './milestones.ts';
-
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
-
-/** An EVM address, returned with its checksum. A mixed-case address must have a valid EIP-55 checksum. */
-const walletAddressInput = z
-  .string()
-  .refine(isWallet, 'Must be an EVM address: 0x and 40 hex digits, with a valid EIP-55 checksum if in mixed case.')
-  .refine((address) => address.toLowerCase() !== ZERO_ADDRESS, 'The zero address cannot receive payments.')
-  .transform((address) => getAddress(address.toLowerCase()));
-
-function isWallet(address: string): boolean {
-  const allUpper = /^0x[0-9A-F]{40}$/.test(address);
-  return isAddress(allUpper ? address.toLowerCase() : address, { strict: true });
-}
+import { createNetworkRules, modeInput, networksInput } from './networks.ts';
+import { publicProfileInput } from './public-profile.ts';
+import { confirmProjectRoom } from './room.ts';
+import { moveSlug, pickSlug, releaseSlug, slugInput } from './slugs.ts';
+import {
+  auditedProjectHeaders,
+  checkHeaderUrls,
+  ONLY_THE_OWNER_SETS_HEADERS,
+  type ProjectHeadersInput,
+  projectHeaderColumns,
+  projectHeadersShape,
+} from './upstream-headers.ts';
+import { walletAddressInput } from './wallet-address.ts';
 
 const ONLY_THE_OWNER =
-  'API keys cannot change `walletAddress` or `gatewayHost`, because they determine who is paid. Use the project owner’s user token.';
+  'API keys cannot change `walletAddress`, `networks`, `gatewayHost`, or `slug`, because they determine who is paid. Use the project owner’s user token. With the WRITE scope, API keys can change the project’s other fields.';
 
-export type CreateProjectInput = {
+export type CreateProjectInput = ProjectHeadersInput & {
   name: string;
   walletAddress: string;
   gatewayHost?: string | null;
   milestonesUsd?: string[] | null;
+  mode?: ProjectMode | null;
+  networks?: string[] | null;
+  description?: string | null;
+  iconUrl?: string | null;
 };
-export type UpdateProjectInput = Nullable<CreateProjectInput>;
+export type UpdateProjectInput = Nullable<Omit<CreateProjectInput, 'mode'> & { slug: string }>;
 export type ProjectService = ReturnType<typeof createProjectService>;
 
 /**
- * A user's projects. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `CONFLICT` for another project's host
- * name, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for API keys.
+ * A user's projects. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`, `PROJECT_LIMIT_REACHED`, `CONFLICT` for
+ * another project's host name, `HOST_RESERVED` for one that another account released, and `FORBIDDEN` for values that
+ * only people can change.
  *
- * @param options `hostRules`: which host names projects can't have. `secretOf`: a project's secret, which signs the
- *   gateway's requests to upstreams.
+ * @param options `networks`: the networks that the server supports, if known. `hostRules`: which host names projects
+ *   can't have. `secretOf`: a project's secret, which signs the gateway's requests to upstreams. `gatewayDomain`: the
+ *   domain under which each project gets a name, if there is one. `requireRecentSignIn`: the rule for changing the
+ *   wallet and the domains. Default: none.
  */
 export function createProjectService(options: {
-  db: Database;
+  db: TenantDatabase;
   bus: Bus;
+  networks: readonly Network[];
   hostRules: HostRules;
   secretOf(projectId: string): string;
+  upstreamAllow: UpstreamAllow;
+  secretBox: SecretBox;
+  gatewayDomain?: string | undefined;
+  requireRecentSignIn?: RequireRecentSignIn;
 }) {
-  const { db, bus } = options;
+  const { db, bus, secretBox, gatewayDomain, hostRules, requireRecentSignIn } = options;
+  const upstreamUrls = createUpstreamUrls(options.upstreamAllow);
+  const networkRules = createNetworkRules(options.networks);
   const createInput = z.strictObject({
     name: lineOfText(200),
     walletAddress: walletAddressInput,
-    gatewayHost: gatewayHostInput(options.hostRules).nullish(),
+    gatewayHost: gatewayHostInput(hostRules).nullish(),
     milestonesUsd: milestonesInput.optional(),
+    mode: modeInput.nullish(),
+    networks: networksInput.optional(),
+    ...projectHeadersShape(upstreamUrls),
+    ...publicProfileInput,
   });
-  const updateInput = createInput.partial();
+  const updateInput = createInput
+    .omit({ mode: true })
+    .extend({ slug: slugInput(gatewayDomain) })
+    .partial();
 
   return {
-    async list(viewer: Viewer, query: Prisma.ProjectFindManyArgs): Promise<Project[]> {
+    networkRules,
+
+    async list(viewer: Viewer, period: Period, query: Prisma.ProjectFindManyArgs): Promise<Project[]> {
       const projects = await db.prisma.project.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, visibleProjects(viewer)] },
+        where: { AND: [visibleProjects(viewer), query.where ?? {}, createdBetween('Project', 'createdAt', period)] },
         orderBy: { id: 'desc' },
       });
       noteVisible(viewer, projects);
       return projects;
+    },
+
+    /** The number of the viewer's projects. Null if there are more than `COUNT_LIMIT`. */
+    async count(viewer: Viewer, period: Period = {}): Promise<number | null> {
+      const count = await db.prisma.project.count({
+        where: { AND: [visibleProjects(viewer), createdBetween('Project', 'createdAt', period)] },
+        take: COUNT_AT_MOST,
+      });
+      return exactCount(count);
     },
 
     /** The project, or null if it doesn't exist or the viewer can't see it. */
@@ -84,66 +126,104 @@ export function createProjectService(options: {
       return project;
     },
 
-    /** The secret that an upstream uses to verify that a request came through the gateway. Null for API keys. */
+    /**
+     * The secret that an upstream uses to verify that a request came through the gateway. Null for viewers who can't
+     * change it.
+     */
     upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
-      return viewer.kind === 'user' ? options.secretOf(id) : null;
+      return viewer.kind === 'user' && hasPermission(viewer, id, 'CREDENTIALS') ? options.secretOf(id) : null;
     },
 
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
-      requireUser(viewer);
-      const values = toColumns(parseInput(createInput, input));
-      const data = { id: newId('Project'), userId: viewer.userId, ...values };
+      const { mode: asked, networks: names = [], upstreamHeaders, ...rest } = parseInput(createInput, input);
+      const { gatewayHost, ...columns } = toColumns(rest);
+      const mode = networkRules.newMode(asked);
+      const values = { ...columns, mode, networks: networkRules.idsOf(names, { mode }) };
+      const id = newId('Project');
+      checkHeaderUrls(upstreamUrls, id, { upstreamHeaders });
+      const headers = projectHeaderColumns(secretBox, id, undefined, { upstreamHeaders });
+      const hosts = hostColumns(gatewayHost, null, hostRules.production);
+      const data = { id, userId: viewer.userId, ...values, ...headers, ...hosts };
       const project = await db.prisma
         .$transaction(async (tx) => {
-          if (values.gatewayHost) await queueForHosts(tx);
-          const created = await tx.project.create({ data });
-          if (created.gatewayHost) await takeHost(tx, created.gatewayHost, viewer.userId);
+          if (gatewayHost || gatewayDomain) await queueForHosts(unfiltered(tx));
+          const slug = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : null;
+          const created = await tx.project.create({ data: { ...data, slug } });
+          await moveHosts(unfiltered(tx), created, NO_HOSTS, created);
+          await confirmProjectRoom(unfiltered(tx), viewer.userId);
           const changes = changesBetween(undefined, auditedOf(created));
           await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), ...changes });
           return created;
         })
         .catch(rethrowHostConflict);
-      if (project.gatewayHost) bus.publish(topics.gatewayHosts);
+      if (project.gatewayHost || project.slug) bus.publish(topics.gatewayHosts);
       return project;
     },
 
     async update(viewer: Viewer, id: string, input: UpdateProjectInput): Promise<Project> {
       const where = visibleProject(viewer, id);
-      const data = toColumns(parseInput(updateInput, input));
+      const { networks: names, upstreamHeaders, ...rest } = parseInput(updateInput, input);
+      const { gatewayHost, ...data } = toColumns(rest);
+      const isRouted = gatewayHost !== undefined || data.slug !== undefined;
       // A leaked API key must not be able to redirect payments.
-      if (data.walletAddress !== undefined || data.gatewayHost !== undefined) requireUser(viewer, ONLY_THE_OWNER);
+      const isPaidElsewhere = data.walletAddress !== undefined || names !== undefined;
+      if (isPaidElsewhere) requirePermission(viewer, id, 'MANAGE_WALLET', ONLY_THE_OWNER);
+      if (isRouted) requirePermission(viewer, id, 'MANAGE_HOSTS', ONLY_THE_OWNER);
+      if (upstreamHeaders !== undefined) requirePermission(viewer, id, 'MANAGE_HEADERS', ONLY_THE_OWNER_SETS_HEADERS);
+      let isMoved = false;
       const project = await db.prisma
         .$transaction(async (tx) => {
-          if (data.gatewayHost) await queueForHosts(tx);
-          // Of two concurrent changes, each must record the values it actually replaced.
+          if (gatewayHost || data.slug) await queueForHosts(unfiltered(tx));
+          // If two changes are concurrent, each must record the values it actually replaced.
           await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${id} FOR NO KEY UPDATE`;
           const before = await tx.project.findFirst({ where });
           if (!before) throw notFound();
+          const networks = names && networkRules.idsOf(names, before);
+          const moved = movedField(before, { ...data, gatewayHost, networks });
+          if (moved) requireRecentSignIn?.(viewer, moved);
+          checkHeaderUrls(upstreamUrls, id, { upstreamHeaders });
+          if (data.slug !== undefined) await moveSlug(unfiltered(tx), before.userId, before.slug, data.slug);
+          const hosts = hostColumns(gatewayHost, before.gatewayHost, hostRules.production);
+          const headers = projectHeaderColumns(secretBox, id, before, { upstreamHeaders });
           const updated = await tx.project.update({
-            where: { id },
-            data: { ...data, updatedAt: new Date(sharedNow()) },
+            where: sameRow(before),
+            data: {
+              ...data,
+              ...headers,
+              ...hosts,
+              ...(networks && { networks }),
+              updatedAt: new Date(sharedNow()),
+            },
           });
-          await moveHost(tx, viewer, before.gatewayHost, updated.gatewayHost);
-          const changes = changesBetween(auditedOf(before), auditedOf(updated));
-          await recordAudit(tx, viewer, { action: 'project.updated', ...targetOf(updated), ...changes });
+          await moveHosts(unfiltered(tx), updated, before, updated);
+          const { changes, previous } = changesBetween(auditedOf(before), auditedOf(updated));
+          // A new value counts as a change even if its mask is the same.
+          const isGiven = upstreamHeaders !== undefined;
+          await recordAudit(tx, viewer, {
+            action: 'project.updated',
+            ...targetOf(updated),
+            changes: { ...changes, ...(isGiven && auditedProjectHeaders(updated)) },
+            previous: { ...previous, ...(isGiven && auditedProjectHeaders(before)) },
+          });
+          isMoved = updated.slug !== before.slug || updated.gatewayHost !== before.gatewayHost;
           return updated;
         })
         .catch(rethrowHostConflict);
       bus.publishHereFirst(topics.routes(id));
-      if (data.gatewayHost !== undefined) bus.publish(topics.gatewayHosts);
+      if (isMoved) bus.publish(topics.gatewayHosts);
       return project;
     },
 
     async delete(viewer: Viewer, id: string): Promise<void> {
-      requireUser(viewer);
       const where = visibleProject(viewer, id);
       const project = await db.prisma.project.findFirst({ where, select: { id: true, name: true } });
       if (!project) throw notFound();
       const keyIds = await db.prisma.$transaction(async (tx) => {
-        const host = await lockHost(tx, id);
-        if ((await tx.project.count({ where })) === 0) throw notFound();
-        const keys = await buryProject(tx, id);
-        if (host) await releaseHost(tx, host, viewer.userId);
+        const host = await lockHost(unfiltered(tx), id);
+        const found = await requireProject(tx, viewer, id);
+        const keys = await buryProject(tx, found.id);
+        if (host) await releaseHost(unfiltered(tx), host, viewer.userId);
+        if (found.slug) await releaseSlug(unfiltered(tx), found.slug, viewer.userId);
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
         return keys;
@@ -156,18 +236,26 @@ export function createProjectService(options: {
   };
 }
 
-/** Updates the reservations after a project's host name has changed. */
-async function moveHost(tx: Transaction, { userId }: Viewer, before: string | null, after: string | null) {
-  if (after === before) return;
-  if (after) await takeHost(tx, after, userId);
-  if (before) await releaseHost(tx, before, userId);
-}
+const NO_HOSTS = { gatewayHost: null, claimedHost: null };
 
 const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });
 
 function auditedOf(project: Project) {
-  const { name, walletAddress, gatewayHost } = project;
-  return { name, walletAddress, gatewayHost, milestonesUsd: milestonesUsdOf(project) };
+  const { name, walletAddress, slug, mode, networks, description, iconUrl } = project;
+  const addresses = { gatewayHost: shownHost(project), slug };
+  const own = { name, walletAddress, ...addresses, milestonesUsd: milestonesUsdOf(project), description, iconUrl };
+  return { ...own, mode, networks, ...auditedProjectHeaders(project) };
+}
+
+/** The first changed field that determines who is paid, or where. */
+function movedField(
+  before: Project,
+  after: Partial<Pick<Project, 'walletAddress' | 'networks' | 'gatewayHost' | 'slug'>>,
+) {
+  const { walletAddress, networks, slug } = before;
+  const current = { walletAddress, networks, gatewayHost: shownHost(before), slug };
+  const names = ['walletAddress', 'networks', 'gatewayHost', 'slug'] as const;
+  return names.find((name) => after[name] !== undefined && !isDeepStrictEqual(after[name], current[name]));
 }
 
 function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milestonesUsd, ...columns }: T) {
@@ -177,7 +265,7 @@ function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milesto
 function rethrowHostConflict(error: unknown): never {
   if (!isUniqueViolation(error)) throw error;
   throw new AppError('CONFLICT', {
-    detail: 'This host name is already in use by another project.',
+    detail: 'This domain is already in use by another project.',
     fields: [{ pointer: '/gatewayHost', message: 'Already used by another project.' }],
   });
 }

@@ -30,19 +30,21 @@ const Replay = builder.prismaNode('Replay', {
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
   fields: (t) => ({
-    projectId: t.exposeID('projectId', { description: 'The project it belongs to.' }),
+    projectId: t.exposeID('projectId', { description: 'The project that the replay belongs to.' }),
     status: t.expose('status', { type: ReplayStatusEnum, description: 'Status of the replay.' }),
     filter: t.expose('filter', { type: 'JSON', description: 'The filter, as you set it.' }),
     maxPerSecond: t.exposeInt('maxPerSecond', { description: 'Maximum number of deliveries queued per second.' }),
-    total: t.exposeInt('total', { description: 'Number of matching deliveries when it started.' }),
+    total: t.exposeInt('total', { description: 'Number of matching deliveries when the replay started.' }),
     done: t.exposeInt('done', { description: 'Number of deliveries queued so far.' }),
     skipped: t.exposeInt('skipped', {
       description: 'Number of deliveries skipped because they were being sent or had changed since the replay started.',
     }),
-    startedBy: t.exposeID('startedBy', { description: 'The user, `usr_…`, or API key, `key_…`, that started it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it started.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
-    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
+    startedBy: t.exposeID('startedBy', {
+      description: 'The user (`usr_…`) or API key (`key_…`) that started the replay.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the replay started.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the replay last changed.' }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When the replay ended.' }),
   }),
 });
 
@@ -64,6 +66,18 @@ const ReplayFilter = builder.inputType('ReplayFilter', {
     webhookId: t.id({ description: 'Only deliveries to this webhook.' }),
     connectorId: t.id({ description: 'Only deliveries to this connector.' }),
     test: t.boolean({ description: 'Only test events (`true`) or only real events (`false`).' }),
+    deliveryIds: t.idList({
+      description: 'Only these deliveries, 1 to 100. IDs of deliveries that no longer exist match nothing.',
+    }),
+  }),
+});
+
+const ReplayListFilter = builder.inputType('ReplayListFilter', {
+  description: 'Filters replays. All conditions must match.',
+  fields: (t) => ({
+    status: t.field({ type: [ReplayStatusEnum], description: 'Only replays with one of these statuses.' }),
+    from: t.field({ type: 'DateTime', description: 'Only replays started at or after this time.' }),
+    to: t.field({ type: 'DateTime', description: 'Only replays started before this time.' }),
   }),
 });
 
@@ -79,9 +93,10 @@ builder.objectFields(Project, (t) => ({
     {
       type: Replay,
       description: 'The project’s replays.',
-      resolve: (project, args, context, info) =>
+      args: { filter: t.arg({ type: ReplayListFilter, description: 'Filters the replays.' }) },
+      resolve: (project, { filter, ...args }, context, info) =>
         resolvePage('Replay', args, { context, info }, (query) =>
-          context.services.replays.list(context.viewer, project.id, query),
+          context.services.replays.list(context.viewer, project.id, filter ?? {}, query),
         ),
     },
     ReplayConnection,
@@ -142,7 +157,7 @@ builder.relayMutationField(
 const ReplayUpdated = builder.simpleObject('ReplayUpdated', {
   description: 'A replay that changed.',
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass this as `after` to continue from here.' }),
+    cursor: t.string({ description: 'Pass this cursor as `after` to continue from here.' }),
     replay: t.field({ type: Replay, description: 'The replay at the time it was read.' }),
   }),
 });

@@ -4,13 +4,16 @@ import { inProject, visibleItem } from '../../auth/access.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
-import type { Database } from '../../database/client.ts';
+import { createdBetween, type Period } from '../../database/created-between.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import { ofProject, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import type { EventKind } from '../../events/kinds.ts';
-import { type DeliveryStatus, Prisma, type Replay } from '../../generated/prisma/client.ts';
+import { type DeliveryStatus, Prisma, type Replay, type ReplayStatus } from '../../generated/prisma/client.ts';
 import { isId, newId } from '../../ids.ts';
 import { parseInput } from '../../validation.ts';
+import { giveBackReplayed, replayUse, takeReplayed } from './daily-limit.ts';
 
 export type ReplayFilterInput = {
   status?: DeliveryStatus[] | null;
@@ -20,7 +23,10 @@ export type ReplayFilterInput = {
   webhookId?: string | null;
   connectorId?: string | null;
   test?: boolean | null;
+  deliveryIds?: readonly string[] | null;
 };
+/** Which replays to list. */
+export type ReplayListFilter = Period & { status?: readonly ReplayStatus[] | null };
 export type CreateReplayInput = {
   filter?: ReplayFilterInput | null;
   dryRun?: boolean | null;
@@ -31,6 +37,8 @@ export type ReplayService = ReturnType<typeof createReplayService>;
 const DEFAULT_PER_SECOND = 50;
 const MAX_PER_SECOND = 1_000;
 const MAX_ACTIVE = 5;
+/** How many deliveries a replay can list by ID. The IDs are stored with the replay. */
+const MAX_IDS = 100;
 const pace = z.strictObject({
   maxPerSecond: z
     .int()
@@ -40,12 +48,24 @@ const pace = z.strictObject({
 });
 
 /** Replays resend all deliveries that match a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
-export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
+export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.ReplayFindManyArgs): Promise<Replay[]> {
+    async list(
+      viewer: Viewer,
+      projectId: string,
+      { status, ...period }: ReplayListFilter,
+      query: Prisma.ReplayFindManyArgs,
+    ): Promise<Replay[]> {
       return db.prisma.replay.findMany({
         ...query,
-        where: { AND: [query.where ?? {}, await inProject(db.prisma, viewer, projectId)] },
+        where: {
+          AND: [
+            await inProject(db.prisma, viewer, projectId),
+            query.where ?? {},
+            status ? { status: { in: [...status] } } : {},
+            createdBetween('Replay', 'createdAt', period),
+          ],
+        },
         orderBy: { id: 'desc' },
       });
     },
@@ -62,7 +82,8 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
     /**
      * Counts the deliveries that match the filter now, and starts the replay unless it is a dry run.
      *
-     * @throws AppError `CONFLICT` while five of the project's replays are running.
+     * @throws AppError `CONFLICT` while five of the project's replays are running, and `REPLAY_LIMIT_REACHED` if the
+     *   project's owner has too few replayed deliveries left for the day.
      */
     async create(
       viewer: Viewer,
@@ -77,17 +98,22 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       const total = await countReplay(db.pool, { projectId: project.id, filter, createdAt });
       if (input.dryRun) return { total, replay: null };
 
+      const use = await replayUse(db.pool, project.id, total);
+      await takeReplayed(db.pool, use);
       const startedBy = viewer.kind === 'user' ? viewer.userId : viewer.apiKeyId;
       const creation = db.prisma.$transaction(async (tx) => {
         // Without the lock, two concurrent calls could exceed the limit.
         await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${project.id} FOR NO KEY UPDATE`;
-        const active = await tx.replay.count({ where: { projectId: project.id, status: 'RUNNING' } });
+        const active = await tx.replay.count({ where: { ...ofProject(project.id), status: 'RUNNING' } });
         if (active >= MAX_ACTIVE) {
           throw new AppError('CONFLICT', {
             detail: `${MAX_ACTIVE} replays are already running. Wait for one to finish, or cancel one.`,
           });
         }
-        const data = { id: newId('Replay'), projectId: project.id, maxPerSecond, total, startedBy, createdAt };
+        const data = {
+          ...{ id: newId('Replay'), projectId: project.id, maxPerSecond, total, startedBy, createdAt },
+          ...{ chargedAccountId: use.accountId, chargedLimitPerDay: use.limitPerDay },
+        };
         const created = await tx.replay.create({ data: { ...data, filter: filter as Prisma.InputJsonObject } });
         await recordAudit(tx, viewer, {
           ...{ action: 'replay.created', projectId: project.id, targetId: created.id },
@@ -95,37 +121,47 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
         });
         return created;
       });
-      const replay = await creation.catch(rethrowProjectGone);
+      const replay = await creation.catch(async (error) => {
+        await giveBackReplayed(db.pool, use);
+        return rethrowProjectGone(error);
+      });
       bus.publish(topics.replaysDue);
       bus.publish(topics.replays(project.id));
       return { total, replay };
     },
 
     /**
-     * Stops a replay. Deliveries that are already queued are sent; the rest aren't. A finished replay doesn't change.
+     * Stops a replay. Deliveries that are already queued are sent; the rest aren't, and no longer count toward the daily
+     * limit that they were counted toward. A finished replay doesn't change.
      */
     async cancel(viewer: Viewer, id: string, projectId?: string | null): Promise<Replay> {
       const where = visibleItem(viewer, 'Replay', id, projectId);
+      let left = 0;
       const replay = await db.prisma.$transaction(async (tx) => {
         const now = Prisma.sql`now()`;
         const found = await tx.replay.findFirst({ where });
         if (!found) throw notFound();
-        const changed = await tx.$executeRaw`
+        const changed = await tx.$queryRaw<{ left: number }[]>`
           UPDATE "Replay" SET "status" = 'CANCELLED', "finishedAt" = ${now}, "updatedAt" = ${now}
-          WHERE "id" = ${id} AND "status" = 'RUNNING'`;
-        if (changed === 1) {
+          WHERE "id" = ${id} AND "status" = 'RUNNING' RETURNING "total" - "done" - "skipped" AS "left"`;
+        if (changed[0]) {
+          left = changed[0].left;
           await recordAudit(tx, viewer, { action: 'replay.cancelled', projectId: found.projectId, targetId: id });
         }
         return tx.replay.findFirst({ where });
       });
       if (!replay) throw notFound();
+      const { chargedAccountId: accountId, chargedLimitPerDay: limitPerDay } = replay;
+      if (left > 0 && accountId && limitPerDay) {
+        await giveBackReplayed(db.pool, { accountId, limitPerDay, amount: left });
+      }
       bus.publish(topics.replays(replay.projectId));
       return replay;
     },
   };
 
-  async function checkFilter(projectId: string, input: ReplayFilterInput): Promise<ReplayFilter> {
-    const { status, eventTypes, from, to, webhookId, connectorId, test } = input;
+  async function checkFilter(projectId: VisibleProjectId, input: ReplayFilterInput): Promise<ReplayFilter> {
+    const { status, eventTypes, from, to, webhookId, connectorId, test, deliveryIds } = input;
     if (status?.includes('RUNNING')) {
       throw invalidField('/filter/status', 'Deliveries that are being sent cannot be replayed. Remove RUNNING.');
     }
@@ -135,6 +171,7 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
       connectorId == null || (isId('Connector', connectorId) && (await count('connector', connectorId)) === 1);
     if (!isConnector) throw invalidField('/filter/connectorId', 'No such connector in this project.');
     return {
+      ...(deliveryIds && { deliveryIds: checkDeliveryIds(deliveryIds) }),
       ...(status && { status }),
       ...(eventTypes && { eventTypes }),
       ...(from && { from: from.toISOString() }),
@@ -145,8 +182,21 @@ export function createReplayService({ db, bus }: { db: Database; bus: Bus }) {
     };
 
     function count(kind: 'webhook' | 'connector', id: string): Promise<number> {
-      const where = { id, projectId };
+      const where = { ...ofProject(projectId), id };
       return kind === 'webhook' ? db.prisma.webhook.count({ where }) : db.prisma.connector.count({ where });
     }
   }
+}
+
+/**
+ * IDs of deliveries that don't exist match nothing. They aren't rejected, because a delivery can reach the end of its
+ * retention period at any time.
+ */
+function checkDeliveryIds(given: readonly string[]): string[] {
+  if (given.length === 0 || given.length > MAX_IDS) {
+    throw invalidField('/filter/deliveryIds', `Must have 1 to ${MAX_IDS} IDs.`);
+  }
+  const mistaken = given.findIndex((id) => !isId('Delivery', id));
+  if (mistaken !== -1) throw invalidField(`/filter/deliveryIds/${mistaken}`, 'Must be the ID of a delivery, `dlv_…`.');
+  return [...new Set(given)];
 }

@@ -23,11 +23,11 @@ const BATCH_SIZE = 200;
 const TOP_ENDPOINTS = 10;
 
 /**
- * Records `revenue.daily_summary` for every finished UTC day on which a project had a settled or failed payment. Days
- * are queued when their first payment is booked, so days missed during downtime are recorded later, oldest first. A day
- * is recorded only once across all processes, because it leaves the queue in the event's transaction.
+ * Records `revenue.daily_summary` for every finished UTC day when a project had a settled or failed payment. Days are
+ * queued when their first payment is booked, so days missed during downtime are recorded later, oldest first. A day is
+ * recorded only once across all processes, because it leaves the queue in the event's transaction.
  *
- * @param options `now`: the clock that decides when a day ends, for tests. Defaults to the database's clock.
+ * @param options `now`: the clock that determines when a day ends, for tests. Defaults to the database's clock.
  */
 export function createDailySummaries(options: {
   db: Database;
@@ -51,7 +51,7 @@ export function createDailySummaries(options: {
     let count = 0;
     let last: DueDay = { day: '0001-01-01', projectId: '' };
     for (;;) {
-      // Most checks find nothing. Doing without Prisma here saves the 50 MB that it takes up once it is used.
+      // Most checks find nothing, so this avoids Prisma, which takes up 50 MB of memory once it is used.
       const { rows: due } = await db.pool.query<DueDay>(
         `SELECT "projectId", "day"::text AS "day" FROM "DailySummary"
          WHERE "eventId" IS NULL AND "day" < $1::date AND ("day", "projectId") > ($2::date, $3)
@@ -67,7 +67,10 @@ export function createDailySummaries(options: {
     }
   }
 
-  /** @returns false if another process is recording or has recorded the day, or if this failed and will be retried. */
+  /**
+   * @returns false if another process is recording or has recorded the day, or if recording it failed and will be
+   * retried.
+   */
   async function summarise(due: DueDay): Promise<boolean> {
     const { projectId, day } = due;
     try {

@@ -9,7 +9,7 @@ export const MAX_BUCKETS = 1_000;
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-// The database's calendar and JavaScript's agree between these years, with room for the next bucket.
+// Between these years, the calendars of the database and JavaScript agree, and there is room for the next bucket.
 const MIN_YEAR = 1970;
 const MAX_YEAR = 9998;
 
@@ -19,7 +19,8 @@ const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MON
 /**
  * Extends a period to whole intervals. `to` defaults to now, and `from` to 24 hours, 30 days, or 12 months before it.
  *
- * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals, or has years out of range.
+ * @throws AppError `VALIDATION_FAILED` if it is empty, has more than 1,000 intervals, or contains years that are out of
+ * range.
  */
 export function toPeriod(
   { from, to, interval }: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
@@ -41,6 +42,16 @@ export function toPeriod(
     );
   }
   return { from: start, to: end, interval };
+}
+
+/** The number of intervals to charge for. A period that is invalid costs as much as the longest one. */
+export function countIntervals(query: Parameters<typeof toPeriod>[0]): number {
+  try {
+    const { from, to, interval } = toPeriod(query, new Date());
+    return countBuckets(from, to, interval);
+  } catch {
+    return MAX_BUCKETS;
+  }
 }
 
 /** The start of each interval in the period, in order. */

@@ -1,6 +1,15 @@
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
+import {
+  CUSTOMER_STATISTIC_COST,
+  costOfIntervalStatistic,
+  costOfIntervals,
+  inPage,
+  LONG_TEXT,
+  STATISTIC_COST,
+} from '../../schema/cost.ts';
 import { Project } from '../projects/schema.ts';
+import { countIntervals } from './period.ts';
 import type { Revenue as RevenueModel, RevenueService } from './service.ts';
 
 declare module '../../schema/context.ts' {
@@ -32,8 +41,8 @@ const RevenueBucket = builder.simpleObject('RevenueBucket', {
 const RevenueEndpoint = builder.simpleObject('RevenueEndpoint', {
   description: 'Revenue from an endpoint in a period.',
   fields: (t) => ({
-    endpointId: t.id({ description: 'The endpoint. It may have been deleted.' }),
-    path: t.string({ description: 'The endpoint’s path, or its last path if it was deleted.' }),
+    endpointId: t.id({ description: 'The endpoint, which may have been deleted.' }),
+    path: t.string({ ...LONG_TEXT, description: 'The endpoint’s path, or its last path if it was deleted.' }),
     totalUsd: t.string({ description: 'Settled revenue in USD, as a decimal string.' }),
     totalAtomic: t.string({ description: 'Settled revenue in millionths of a dollar.' }),
     paymentCount: t.int({ description: 'The number of settled payments.' }),
@@ -71,6 +80,7 @@ const RevenueTotals = builder.objectRef<RevenueModel>('RevenueTotals').implement
       resolve: ({ totals }) => totals.failedCount,
     }),
     customerCount: t.int({
+      complexity: { field: CUSTOMER_STATISTIC_COST, multiplier: 1 },
       description: 'The number of customers with a settled payment.',
       resolve: (revenue, _args, { services }) => services.revenue.customerCount(revenue),
     }),
@@ -87,12 +97,14 @@ const Revenue = builder.objectRef<RevenueModel>('Revenue').implement({
     interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'The length of each interval.' }),
     buckets: t.field({
       type: [RevenueBucket],
+      complexity: (_args, pricing) => costOfIntervals(pricing),
       description: 'All intervals in the period, in order, including those without payments.',
       resolve: ({ buckets }) => buckets.map(presentSum),
     }),
     totals: t.field({ type: RevenueTotals, description: 'Totals for all intervals.', resolve: (revenue) => revenue }),
     topEndpoints: t.field({
       type: [RevenueEndpoint],
+      complexity: ({ first }) => ({ field: STATISTIC_COST, multiplier: inPage(first) }),
       description: 'The endpoints with the most revenue in the period.',
       args: { first: t.arg.int(firstArgument) },
       resolve: async (revenue, { first }, { services }) =>
@@ -100,6 +112,7 @@ const Revenue = builder.objectRef<RevenueModel>('Revenue').implement({
     }),
     topCustomers: t.field({
       type: [RevenueCustomer],
+      complexity: ({ first }) => ({ field: CUSTOMER_STATISTIC_COST, multiplier: inPage(first) }),
       description: 'The customers who paid the most in the period.',
       args: { first: t.arg.int(firstArgument) },
       resolve: async (revenue, { first }, { services }) =>
@@ -115,6 +128,7 @@ function presentSum<T extends { totalAtomic: bigint }>(sum: T) {
 builder.objectFields(Project, (t) => ({
   revenue: t.field({
     type: Revenue,
+    complexity: (query, pricing) => costOfIntervalStatistic(pricing, countIntervals(query)),
     description: 'The project’s revenue.',
     args: {
       from: t.arg({

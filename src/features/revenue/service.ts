@@ -1,13 +1,18 @@
-import { visibleProject } from '../../auth/access.ts';
+import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
 import type { StatisticsSource } from '../../database/replica.ts';
-import { invalidField, notFound } from '../../errors.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import type { VisibleProjectId } from '../../database/tenant-filter.ts';
+import { invalidField } from '../../errors.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from './period.ts';
 
 type RevenueBucket = { start: Date; totalAtomic: bigint; paymentCount: number; failedCount: number };
-export type Revenue = Period & { projectId: string; buckets: RevenueBucket[]; totals: Omit<RevenueBucket, 'start'> };
+export type Revenue = Period & {
+  projectId: VisibleProjectId;
+  buckets: RevenueBucket[];
+  totals: Omit<RevenueBucket, 'start'>;
+};
 export type TopEndpoint = { endpointId: string; path: string; totalAtomic: bigint; paymentCount: number };
 export type TopCustomer = { customerId: string; walletAddress: string; totalAtomic: bigint; paymentCount: number };
 export type RevenueService = ReturnType<typeof createRevenueService>;
@@ -18,7 +23,7 @@ type Span = Pick<Period, 'from' | 'to'>;
 type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 
 /** A project's revenue by time, endpoint, and customer. Methods throw AppError `VALIDATION_FAILED`. */
-export function createRevenueService(options: { db: Database; statistics: StatisticsSource; now?: () => Date }) {
+export function createRevenueService(options: { db: TenantDatabase; statistics: StatisticsSource; now?: () => Date }) {
   const { db, statistics, now = () => new Date() } = options;
   return {
     /**
@@ -33,17 +38,16 @@ export function createRevenueService(options: { db: Database; statistics: Statis
       query: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
     ): Promise<Revenue> {
       const period = toPeriod(query, now());
-      const where = visibleProject(viewer, projectId);
-      if ((await db.prisma.project.count({ where })) === 0) throw notFound();
+      const visible = await requireVisible(db.prisma, viewer, projectId);
       const rows = await statistics.$queryRaw<({ start: Date } & Sums)[]>(
-        period.interval === 'HOUR' ? hours(projectId, period) : daysOrMonths(projectId, period),
+        period.interval === 'HOUR' ? hours(visible, period) : daysOrMonths(visible, period),
       );
       const found = new Map(rows.map(({ start, ...sums }) => [start.getTime(), sums]));
       const buckets = bucketStarts(period).map((start) => {
         const { totalAtomic = '0', paymentCount = 0, failedCount = 0 } = found.get(start.getTime()) ?? {};
         return { start, totalAtomic: BigInt(totalAtomic), paymentCount, failedCount };
       });
-      return { ...period, projectId, buckets, totals: sumOf(buckets) };
+      return { ...period, projectId: visible, buckets, totals: sumOf(buckets) };
     },
 
     /** The number of customers with a payment that settled in the period. */
@@ -98,8 +102,9 @@ export async function topEndpoints(
   return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
 }
 
-/** Hourly sums come from the payments, because the books are kept by day. Failed payments no longer change. */
-function hours(projectId: string, period: Period): Prisma.Sql {
+/** Hourly sums come from the payments, because the books are kept by day. A payment never changes after it fails, so
+ * its `updatedAt` is when it failed. */
+function hours(projectId: VisibleProjectId, period: Period): Prisma.Sql {
   return Prisma.sql`
     SELECT date_trunc('hour', "time", 'UTC') AS "start", sum("amount")::text AS "totalAtomic",
       count(*) FILTER (WHERE "status" = 'SETTLED')::int AS "paymentCount",
@@ -113,7 +118,7 @@ function hours(projectId: string, period: Period): Prisma.Sql {
     ) AS entry GROUP BY 1`;
 }
 
-function daysOrMonths(projectId: string, period: Period): Prisma.Sql {
+function daysOrMonths(projectId: VisibleProjectId, period: Period): Prisma.Sql {
   const start = period.interval === 'DAY' ? Prisma.sql`"day"` : Prisma.sql`date_trunc('month', "day")`;
   return Prisma.sql`
     SELECT (${start})::timestamp AT TIME ZONE 'UTC' AS "start", sum("totalAtomic")::text AS "totalAtomic",

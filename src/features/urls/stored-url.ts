@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { hasPermission } from '../../auth/require-permission.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { invalidField } from '../../errors.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
+import { refusalOf } from './refusal.ts';
 
 /**
  * Checks a URL that this service will call: it must use HTTPS, unless the operator has allowed its host. The address
@@ -13,14 +15,17 @@ export function targetUrlInput(allow: EgressAllow) {
   return z.string().transform((text, context) => {
     const result = checkTargetUrl(text, allow);
     if (result.ok) return text;
-    context.addIssue({ code: 'custom', message: result.message });
+    context.addIssue({ code: 'custom', message: refusalOf(result, 'EGRESS_ALLOW') });
     return z.NEVER;
   });
 }
 
-/** A stored URL as the viewer can see it: in full for users, who can edit it, and masked for API keys. */
-export function shownUrl(viewer: Viewer, url: string): string {
-  return viewer.kind === 'user' ? url : maskUrl(url);
+/**
+ * A stored URL as the viewer can see it: in full for people who can edit it, and masked for everyone else, including all
+ * API keys. Call this only for projects that the viewer can see.
+ */
+export function shownUrl(viewer: Viewer, projectId: string, url: string): string {
+  return viewer.kind === 'user' && hasPermission(viewer, projectId, 'CREDENTIALS') ? url : maskUrl(url);
 }
 
 /**

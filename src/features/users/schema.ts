@@ -1,6 +1,6 @@
-import { limitsOf } from '../../limits/tiers.ts';
+import { limitsOf, MB, STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import { builder } from '../../schema/builder.ts';
-import { TierEnum } from '../../schema/scalars.ts';
+import { ApiKeyScopeEnum, TierEnum } from '../../schema/scalars.ts';
 import type { UserService } from './service.ts';
 
 declare module '../../schema/context.ts' {
@@ -31,6 +31,20 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
       nullable: true,
       description: 'Maximum number of webhooks per project; null means unlimited.',
     }),
+    maxReplayedDeliveriesPerDay: t.int({
+      description: 'How many deliveries replays can resend per day. In a shared project, the owner’s limit applies.',
+    }),
+    maxStoredContentMegabytesPerDay: t.int({
+      description:
+        'How many megabytes of requests and responses are stored per day with the attempts of deliveries in the account’s own projects. ' +
+        'Above this, `Attempt.isContentOmitted` is true.',
+    }),
+    maxStoredResponseMegabytesPerDay: t.int({
+      description: 'How many megabytes of responses over 4 KB are stored per day for `Idempotency-Key`.',
+    }),
+    maxStoredSchemaMegabytesPerDay: t.int({
+      description: 'How many megabytes of `inputSchema` and `exampleResponse` values over 1 KB can be stored per day.',
+    }),
     connectorCount: t.int({ description: 'Number of connectors across all projects.' }),
   }),
 });
@@ -41,11 +55,17 @@ export const Viewer = builder.simpleObject(
     description: 'Who you are signed in as.',
     fields: (t) => ({
       tier: t.field({ type: TierEnum, description: 'The account’s tier.' }),
+      apiKeyId: t.id({ nullable: true, description: 'The API key, `key_…`; null for users.' }),
       projectId: t.id({ nullable: true, description: 'The project that the API key is scoped to; null for users.' }),
+      scopes: t.field({
+        type: [ApiKeyScopeEnum],
+        nullable: true,
+        description: 'What the API key can do; null for users.',
+      }),
       expiresAt: t.field({
         type: 'DateTime',
         nullable: true,
-        description: 'When the credential expires; null for API keys.',
+        description: 'When the credential expires; null for API keys that don’t expire.',
       }),
     }),
   },
@@ -58,10 +78,20 @@ export const Viewer = builder.simpleObject(
     limits: t.field({
       type: AccountLimits,
       description: 'The account’s limits.',
-      resolve: async (_root, _args, { services, viewer }) => ({
-        ...limitsOf(viewer.tier, viewer.requestsPerMinute),
-        connectorCount: await services.users.countConnectors(viewer),
-      }),
+      resolve: async (_root, _args, { services, viewer }) => {
+        const { maxReplayedPerDay, maxContentBytesPerDay, maxSchemaBytesPerDay, ...limits } = limitsOf(
+          viewer.tier,
+          viewer.requestsPerMinute,
+        );
+        return {
+          ...limits,
+          maxReplayedDeliveriesPerDay: maxReplayedPerDay,
+          maxStoredContentMegabytesPerDay: maxContentBytesPerDay / MB,
+          maxStoredResponseMegabytesPerDay: STORED_RESPONSE_MEGABYTES_PER_DAY,
+          maxStoredSchemaMegabytesPerDay: maxSchemaBytesPerDay / MB,
+          connectorCount: await services.users.countConnectors(viewer),
+        };
+      },
     }),
   }),
 );
@@ -73,7 +103,9 @@ builder.queryField('viewer', (t) =>
     description: 'Who you are signed in as, and your limits.',
     resolve: (_root, _args, { viewer }) => ({
       tier: viewer.tier,
+      apiKeyId: viewer.kind === 'apiKey' ? viewer.apiKeyId : null,
       projectId: viewer.kind === 'apiKey' ? viewer.projectId : null,
+      scopes: viewer.kind === 'apiKey' ? [...viewer.scopes] : null,
       expiresAt: viewer.expiresAt,
     }),
   }),

@@ -1,19 +1,20 @@
+import { ofOwnProjects, ownAccount } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { Database } from '../../database/client.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { User } from '../../generated/prisma/client.ts';
 
 export type UserService = ReturnType<typeof createUserService>;
 
-/** The account behind a viewer. */
-export function createUserService({ db }: { db: Database }) {
+/** The account that a viewer belongs to. */
+export function createUserService({ db }: { db: TenantDatabase }) {
   return {
     /** The signed-in user, or the owner of the API key's project. */
     current(viewer: Viewer): Promise<User> {
-      return db.prisma.user.findUniqueOrThrow({ where: { id: viewer.userId } });
+      return db.prisma.user.findUniqueOrThrow({ where: ownAccount(viewer) });
     },
 
     countConnectors(viewer: Viewer): Promise<number> {
-      return db.prisma.connector.count({ where: { project: { userId: viewer.userId } } });
+      return db.prisma.connector.count({ where: ofOwnProjects(viewer) });
     },
   };
 }

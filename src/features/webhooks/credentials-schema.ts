@@ -1,6 +1,5 @@
 import { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
-import { shownUrl } from '../urls/stored-url.ts';
 import { AUTHENTICATION_TYPES } from './credentials.ts';
 import type { shownCredentialsOf } from './stored-credentials.ts';
 
@@ -11,24 +10,24 @@ export const RetryScheduleEnum = builder.enumType('RetrySchedule', {
   values: {
     STANDARD: {
       value: RetrySchedule.STANDARD,
-      description: 'After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, and 24 h: about 3 days in total.',
+      description: 'Retries after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, and 24 h: about 3 days in total.',
     },
     SHORT: {
       value: RetrySchedule.SHORT,
-      description: 'After 5 s, 1 min, 5 min, 10 min, 15 min, and 30 min: about an hour in total.',
+      description: 'Retries after 5 s, 1 min, 5 min, 10 min, 15 min, and 30 min: about an hour in total.',
     },
     LONG: {
       value: RetrySchedule.LONG,
       description:
-        'After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, 24 h, 24 h, 24 h, and 24 h: about a week in total.',
+        'Retries after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, 24 h, 24 h, 24 h, and 24 h: about a week in total.',
     },
-    NONE: { value: RetrySchedule.NONE, description: 'Never. Each delivery gets a single attempt.' },
+    NONE: { value: RetrySchedule.NONE, description: 'No retries. Each delivery gets a single attempt.' },
   },
 });
 
 const TYPE_DESCRIPTIONS: Readonly<Record<Authentication['type'], string>> = {
   BASIC: 'A user name and a password (RFC 7617).',
-  BEARER: 'A token that doesn’t expire (RFC 6750).',
+  BEARER: 'A fixed bearer token (RFC 6750).',
   OAUTH2_CLIENT_CREDENTIALS:
     'Access tokens that Tollgate gets from your token URL with a client ID and a client secret (RFC 6749, section 4.4).',
 };
@@ -44,7 +43,9 @@ export const WebhookHeader = builder.simpleObject('WebhookHeader', {
   description: 'A header that is added to a webhook’s requests.',
   fields: (t) => ({
     name: t.string({ description: 'The name of the header.' }),
-    value: t.string({ description: 'Its value, masked as `••••` followed by at most its last four characters.' }),
+    value: t.string({
+      description: 'The header’s value, masked as `••••` followed by at most its last four characters.',
+    }),
   }),
 });
 
@@ -60,38 +61,38 @@ export const WebhookAuthentication = builder.objectRef<Authentication>('WebhookA
     }),
     username: t.string({
       nullable: true,
-      description: 'The user name. Only for `BASIC`.',
+      description: 'The user name. Returned only for `BASIC`.',
       resolve: (shown) => (shown.type === 'BASIC' ? shown.username : null),
     }),
     password: t.string({
       nullable: true,
-      description: `The password, ${MASKED}. Only for \`BASIC\`.`,
+      description: `The password, ${MASKED}. Returned only for \`BASIC\`.`,
       resolve: (shown) => (shown.type === 'BASIC' ? shown.password : null),
     }),
     token: t.string({
       nullable: true,
-      description: `The token, ${MASKED}. Only for \`BEARER\`.`,
+      description: `The token, ${MASKED}. Returned only for \`BEARER\`.`,
       resolve: (shown) => (shown.type === 'BEARER' ? shown.token : null),
     }),
     tokenUrl: t.string({
       nullable: true,
       description:
-        'Where access tokens come from. If you read this URL with an API key, its secrets are masked. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
-      resolve: (shown, _args, { viewer }) => ('tokenUrl' in shown ? shownUrl(viewer, shown.tokenUrl) : null),
+        'The URL that issues access tokens. The URL’s secrets are masked for API keys and for the role `VIEWER`. Returned only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      resolve: (shown) => ('tokenUrl' in shown ? shown.tokenUrl : null),
     }),
     clientId: t.string({
       nullable: true,
-      description: 'The client ID. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      description: 'The client ID. Returned only for `OAUTH2_CLIENT_CREDENTIALS`.',
       resolve: (shown) => ('clientId' in shown ? shown.clientId : null),
     }),
     clientSecret: t.string({
       nullable: true,
-      description: `The client secret, ${MASKED}. Only for \`OAUTH2_CLIENT_CREDENTIALS\`.`,
+      description: `The client secret, ${MASKED}. Returned only for \`OAUTH2_CLIENT_CREDENTIALS\`.`,
       resolve: (shown) => ('clientSecret' in shown ? shown.clientSecret : null),
     }),
     scope: t.string({
       nullable: true,
-      description: 'The scopes to request, separated by spaces. Only for `OAUTH2_CLIENT_CREDENTIALS`.',
+      description: 'The scopes to request, separated by spaces. Returned only for `OAUTH2_CLIENT_CREDENTIALS`.',
       resolve: (shown) => ('scope' in shown ? (shown.scope ?? null) : null),
     }),
   }),
@@ -103,7 +104,7 @@ export const WebhookHeaderInput = builder.inputType('WebhookHeaderInput', {
     name: t.string({ required: true, description: 'The name of the header. Some names aren’t allowed.' }),
     value: t.string({
       required: true,
-      description: 'Its value: visible ASCII characters. A masked value that you send back stays unchanged.',
+      description: 'The header’s value: visible ASCII characters. A masked value that you send back stays unchanged.',
     }),
   }),
 });
@@ -114,17 +115,17 @@ export const WebhookAuthenticationInput = builder.inputType('WebhookAuthenticati
     'type, omitted fields and masked secrets that you send back stay unchanged.',
   fields: (t) => ({
     type: t.field({ type: AuthenticationTypeEnum, required: true, description: 'The type of authentication.' }),
-    username: t.string({ description: 'The user name, without a colon. For `BASIC`.' }),
-    password: t.string({ description: 'The password. For `BASIC`.' }),
-    token: t.string({ description: 'The token. For `BEARER`.' }),
+    username: t.string({ description: 'The user name, without a colon. Used only with `BASIC`.' }),
+    password: t.string({ description: 'The password. Used only with `BASIC`.' }),
+    token: t.string({ description: 'The token. Used only with `BEARER`.' }),
     tokenUrl: t.string({
       description:
-        'HTTPS URL to get access tokens from. If you change it, send the client secret again. For `OAUTH2_CLIENT_CREDENTIALS`.',
+        'HTTPS URL to get access tokens from. If you change the URL, send the client secret again. Used only with `OAUTH2_CLIENT_CREDENTIALS`.',
     }),
-    clientId: t.string({ description: 'The client ID. For `OAUTH2_CLIENT_CREDENTIALS`.' }),
-    clientSecret: t.string({ description: 'The client secret. For `OAUTH2_CLIENT_CREDENTIALS`.' }),
+    clientId: t.string({ description: 'The client ID. Used only with `OAUTH2_CLIENT_CREDENTIALS`.' }),
+    clientSecret: t.string({ description: 'The client secret. Used only with `OAUTH2_CLIENT_CREDENTIALS`.' }),
     scope: t.string({
-      description: 'The scopes to request, separated by spaces. Optional. For `OAUTH2_CLIENT_CREDENTIALS`.',
+      description: 'The scopes to request, separated by spaces. Optional. Used only with `OAUTH2_CLIENT_CREDENTIALS`.',
     }),
   }),
 });

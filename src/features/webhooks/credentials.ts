@@ -7,9 +7,10 @@ import {
 } from '../../delivery/send/webhook-credentials.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError } from '../../errors.ts';
+import { isShown, neededAgain, refuseMasked } from '../../secrets/masked-secrets.ts';
 import { redactSecret } from '../../secrets/redact.ts';
 import { parseInput } from '../../validation.ts';
-import { isShown, neededAgain, refuseMasked } from '../destinations/masked-secrets.ts';
+import { changeHeaders, shownHeaders } from '../headers/secret-headers.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { headersInput } from './header-rules.ts';
 
@@ -23,7 +24,7 @@ export const NO_CREDENTIALS: WebhookCredentials = { headers: [], authentication:
 
 export const AUTHENTICATION_TYPES = ['BASIC', 'BEARER', 'OAUTH2_CLIENT_CREDENTIALS'] as const;
 
-/** The form of `CredentialsInput`. The contents are checked once masked secrets are replaced by the stored ones. */
+/** The shape of `CredentialsInput`. Its contents are checked after masked secrets are replaced with the stored ones. */
 export const credentialsShape = {
   headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).nullish(),
   authentication: z.looseObject({ type: z.enum(AUTHENTICATION_TYPES) }).nullish(),
@@ -80,7 +81,7 @@ function credentialsInput(allow: EgressAllow) {
 /** Headers and authentication as the API returns them: each secret as `••••` and at most its last four characters. */
 export function shownCredentials({ headers, authentication }: WebhookCredentials): WebhookCredentials {
   return {
-    headers: headers.map(({ name, value }) => ({ name, value: redactSecret(value) })),
+    headers: shownHeaders(headers),
     authentication: authentication && (redactFields(authentication) as WebhookAuthentication),
   };
 }
@@ -98,8 +99,8 @@ function redactFields(authentication: WebhookAuthentication) {
  * Creates the function that applies changes to a webhook's stored headers and authentication. `headers` replaces the whole
  * list. Omitted fields of `authentication` stay unchanged, unless its type changes, and null removes an optional field.
  *
- * @returns the function. It throws AppError `VALIDATION_FAILED` with pointers, also if a secret would be sent to a new
- *   address: every secret if the webhook's URL has changed, and the client secret if the token URL has changed.
+ * @returns the function. It throws AppError `VALIDATION_FAILED` with pointers, including when a secret would be sent to
+ *   a new address: every secret if the webhook's URL has changed, and the client secret if the token URL has changed.
  */
 export function createCredentialsChange(allow: EgressAllow) {
   const checked = credentialsInput(allow);
@@ -109,10 +110,9 @@ export function createCredentialsChange(allow: EgressAllow) {
     changes: CredentialsInput,
     isUrlChanged: boolean,
   ): WebhookCredentials {
-    const kept = new Set<string>();
     const shown = shownCredentials(stored);
-    const headers = changes.headers === undefined ? stored.headers : (changes.headers ?? []).map(headerToStore);
-    if (changes.headers === undefined) for (const index of stored.headers.keys()) kept.add(`/headers/${index}/value`);
+    const { headers, kept: keptHeaders } = changeHeaders(stored.headers, changes.headers, { pointer: '/headers' });
+    const kept = new Set(keptHeaders);
     const authentication =
       changes.authentication === undefined ? stored.authentication : authenticationToStore(changes.authentication);
     if (authentication !== null) {
@@ -121,17 +121,6 @@ export function createCredentialsChange(allow: EgressAllow) {
     const after: WebhookCredentials = parseInput(checked, { headers, authentication });
     requireAgain(after);
     return after;
-
-    function headerToStore({ name, value }: WebhookHeader, index: number): WebhookHeader {
-      const pointer = `/headers/${index}/value`;
-      const at = stored.headers.findIndex((header) => header.name.toLowerCase() === name.toLowerCase());
-      if (at !== -1 && isShown(shown.headers[at]!.value, value)) {
-        kept.add(pointer);
-        return { name, value: stored.headers[at]!.value };
-      }
-      refuseMasked(pointer, value);
-      return { name, value };
-    }
 
     function authenticationToStore(given: CredentialsInput['authentication']): Record<string, unknown> | null {
       if (!given) return null;

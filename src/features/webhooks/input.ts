@@ -20,7 +20,7 @@ export type CreateWebhookInput = SubscriptionInput &
   };
 export type UpdateWebhookInput = Nullable<CreateWebhookInput & SwitchInput>;
 
-/** The timeout of webhooks that don't have their own. */
+/** The default timeout of webhooks. */
 export const DEFAULT_TIMEOUT_SECONDS = DELIVERY_DEFAULTS.timeoutMilliseconds / 1000;
 const MAX_TIMEOUT_SECONDS = 30;
 const MAX_OVERLAP_HOURS = 7 * 24;
@@ -62,7 +62,7 @@ function optionalInt(minimum: number, maximum: number, message: string) {
     .transform((value) => value ?? undefined);
 }
 
-/** A value that can be omitted or null, like that of `optionalInt`. */
+/** A value that can be omitted or null, with the same effect as in `optionalInt`. */
 function optionalChoice<const T extends string>(choices: readonly [T, ...T[]]) {
   return z
     .enum(choices)

@@ -1,29 +1,38 @@
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { isVisible, visibleItem } from '../../auth/access.ts';
+import { visibleItem, visibleProjectId } from '../../auth/access.ts';
+import { requireCredentials } from '../../auth/require-permission.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { Database } from '../../database/client.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
+import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
+import { sameRow } from '../../database/tenant-filter.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
+import { mayChangeWaiting } from '../../delivery/queue/bulk-changes.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { AppError, notFound } from '../../errors.ts';
+import { notFound } from '../../errors.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { limitsOf } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import { buryWebhooks } from '../deletions/bury.ts';
-import { HEALTHY, switched, testEventInput } from '../destinations/input.ts';
+import {
+  type DestinationFilter,
+  HEALTHY,
+  matchingDestinations,
+  switched,
+  testEventInput,
+} from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
+import { requireWebhookRoom, webhookRoom } from './room.ts';
 import { auditedCredentials, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
 export type WebhookService = ReturnType<typeof createWebhookService>;
@@ -33,7 +42,7 @@ export type WebhookService = ReturnType<typeof createWebhookService>;
  * Signing secrets are returned only when they are created.
  */
 export function createWebhookService(options: {
-  db: Database;
+  db: TenantDatabase;
   bus: Bus;
   payloadVersions?: PayloadVersions;
   events: EventService;
@@ -52,9 +61,24 @@ export function createWebhookService(options: {
   });
 
   return {
-    async list(viewer: Viewer, projectId: string, query: Prisma.WebhookFindManyArgs & PageQuery): Promise<Webhook[]> {
-      return (await isVisible(db.prisma, viewer, projectId)) ? pages.load(viewer, projectId, query) : [];
+    async list(
+      viewer: Viewer,
+      projectId: string,
+      filter: DestinationFilter,
+      query: Prisma.WebhookFindManyArgs & PageQuery,
+    ): Promise<Webhook[]> {
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.load(viewer, visible, query, matchingDestinations('Webhook', filter)) : [];
     },
+
+    /** The number of items in the list. Null if there are more than `COUNT_LIMIT`. */
+    async count(viewer: Viewer, projectId: string, filter: DestinationFilter): Promise<number | null> {
+      const visible = await visibleProjectId(db.prisma, viewer, projectId);
+      return visible ? pages.count(viewer, visible, matchingDestinations('Webhook', filter)) : 0;
+    },
+
+    /** How many more webhooks the project can have. Null means unlimited. */
+    room: (viewer: Viewer, projectId: string) => webhookRoom(unfiltered(db.prisma), viewer, projectId),
 
     find(
       viewer: Viewer,
@@ -80,7 +104,7 @@ export function createWebhookService(options: {
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
         .$transaction(async (tx) => {
-          await requireRoom(tx, viewer, project.id);
+          await requireWebhookRoom(unfiltered(tx), viewer, project.id, 1);
           const data = {
             ...values,
             ...originOf(values.url),
@@ -100,24 +124,27 @@ export function createWebhookService(options: {
     },
 
     /**
-     * Changes a webhook. Setting `isActive` to true clears its run of failures and the reason why it was disabled.
-     * Pausing it holds its deliveries, and resuming it releases them. Changing its headers or authentication ends a pause
-     * that the service made. A new URL requires every secret in them again; see `createCredentialsChange`.
+     * Changes a webhook. Setting `isActive` to true clears its run of failures and the reason it was disabled. Pausing
+     * it holds its deliveries, and resuming it releases them. Changing its headers or authentication ends a pause that
+     * the service started. With a new URL, every secret in them must be sent again; see `createCredentialsChange`.
      */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
       const { isPaused, headers, authentication, ...values } = parseInput(updateInput, input);
-      const { webhook, pause } = await db.prisma.$transaction(async (tx) => {
-        // Of two concurrent changes, each must record the values it actually replaced.
+      const { webhook, pause, isReordered } = await db.prisma.$transaction(async (tx) => {
+        // If two changes are concurrent, each must record the values it actually replaced.
         await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
+        const isMoved = url !== undefined && url !== before.url;
+        if (isMoved || headers !== undefined || authentication !== undefined)
+          requireCredentials(viewer, before.projectId, '`url`, `headers`, or `authentication`');
         const credentials = storedCredentials.ofChanged(before, { headers, authentication }, url);
         const mayFix = credentials !== undefined || values.isActive === true;
         const change = pauseChange({ isPaused, mayFix }, before);
         const updated = await tx.webhook.update({
-          where: { id },
+          where: sameRow(before),
           data: {
             ...values,
             updatedAt: new Date(sharedNow()),
@@ -127,7 +154,7 @@ export function createWebhookService(options: {
             ...pausedColumns(change, before),
           },
         });
-        if (credentials) await forgetToken(tx, id);
+        if (credentials) await forgetToken(unfiltered(tx), id);
         const { changes, previous } = changesBetween(auditedOf(before), auditedOf(updated));
         await recordAudit(tx, viewer, {
           action: 'webhook.updated',
@@ -135,11 +162,11 @@ export function createWebhookService(options: {
           changes: { ...changes, ...(credentials && auditedCredentials(updated)) },
           previous: { ...previous, ...(credentials && auditedCredentials(before)) },
         });
-        return { webhook: updated, pause: change };
+        return { webhook: updated, pause: change, isReordered: orderOf(updated) !== orderOf(before) };
       });
       if (values.maxPerSecond !== undefined) bus.publish(topics.paces);
       if (pause !== undefined) await applyPause({ db, bus }, 'webhook', webhook, pause);
-      if (values.ordering || values.orderingEscapeAfterAttempts) {
+      if (isReordered && (await mayChangeWaiting(db.pool, webhook.projectId))) {
         await releaseWaiting(db.pool, id, webhook.ordering !== 'NONE');
         bus.publish(topics.deliveriesDue);
       }
@@ -183,7 +210,7 @@ export function createWebhookService(options: {
           changes: { overlapHours },
         });
         return tx.webhook.update({
-          where: { id },
+          where: sameRow(current),
           data: {
             updatedAt: new Date(sharedNow()),
             secret: secretBox.seal(secret, { ...place, column: 'secret' }),
@@ -212,26 +239,17 @@ export function createWebhookService(options: {
   };
 }
 
-/** Throws if the project has no room for another webhook. Existing webhooks that exceed the limit stay. */
-async function requireRoom(tx: Prisma.TransactionClient, viewer: Viewer, projectId: string): Promise<void> {
-  const { maxWebhooksPerProject: most } = limitsOf(viewer.tier, viewer.requestsPerMinute);
-  if (most === null) return;
-  // Without the lock, two concurrent creations could exceed the limit.
-  await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
-  if ((await tx.webhook.count({ where: { projectId } })) < most) return;
-  const detail = `Your tier includes ${most} webhooks per project, and this project already has that many. Delete one or upgrade to a higher tier.`;
-  throw new AppError('WEBHOOK_LIMIT_REACHED', { detail });
-}
-
 const targetOf = ({ id, projectId }: Webhook) => ({ projectId, targetId: id });
 
-function auditedOf({ url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
+const orderOf = ({ ordering, orderingEscapeAfterAttempts }: Webhook) => `${ordering} ${orderingEscapeAfterAttempts}`;
+
+function auditedOf({ name, url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
   const { ordering, orderingEscapeAfterAttempts, maxPerSecond, timeoutSeconds, retrySchedule, pausedAt } = rest;
   const how = {
     ...{ payloadVersion, ordering, orderingEscapeAfterAttempts },
     ...{ maxPerSecond, timeoutSeconds, retrySchedule },
   };
-  return { url, description, eventTypes, filter, ...how, isActive, isPaused: pausedAt !== null };
+  return { name, url, description, eventTypes, filter, ...how, isActive, isPaused: pausedAt !== null };
 }
 
 /** Workers count requests by origin, which is the same for all spellings of a URL's scheme, host, and port. */

@@ -1,4 +1,4 @@
-import type { Values } from '../../audit/diff.ts';
+import type { Values } from '../../audit/value-sizes.ts';
 import type { Transaction } from '../../database/client.ts';
 import type { WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -40,12 +40,12 @@ export function createStoredCredentials({
     ofNew: (place: Place, input: CredentialsInput) => columnsOf(place, change(NO_CREDENTIALS, input, false)),
 
     /**
-     * The columns to change. They are encrypted again with every new URL, so that an access token that a process is
-     * getting for the old URL is discarded.
+     * The columns to change. They are encrypted again with every new URL. As a result, if a process is currently
+     * requesting an access token for the old URL, that token is discarded.
      *
      * @param url the webhook's URL after the change, if it was given.
      * @returns undefined if nothing changes.
-     * @throws AppError `VALIDATION_FAILED`, also if a new URL requires the secrets again.
+     * @throws AppError `VALIDATION_FAILED`, including when a new URL requires the secrets to be sent again.
      */
     ofChanged(before: Webhook, input: CredentialsInput, url: string | undefined) {
       const { secretCredentials } = before;
@@ -74,7 +74,7 @@ export function auditedCredentials(webhook: Webhook): Values {
   return { headers: headers.length > 0 ? headers : null, authentication: masked };
 }
 
-/** Forgets a webhook's access token. A process that is getting one at this moment can't store it anymore. */
+/** Discards a webhook's access token. A process that is currently requesting one can no longer store it. */
 export async function forgetToken(tx: Transaction, id: string): Promise<void> {
   await tx.webhookToken.updateMany({
     where: { id },

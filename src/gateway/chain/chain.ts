@@ -17,7 +17,7 @@ type SoughtAuthorization = {
   payTo: `0x${string}`;
   nonce: `0x${string}`;
   amountAtomic: bigint;
-  /** When it was presented. It can't have paid for anything here before that. */
+  /** When the authorization was presented. It can't have paid for anything here before that. */
   since: Date;
   validBefore: Date;
 };
@@ -78,7 +78,7 @@ export function createChain({ network, transport }: { network: Network; transpor
 
   async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
     const latest = await client.getBlock({ blockTag: 'latest' });
-    // Read at that exact block, because one URL can have several nodes behind it, and some of them may lag.
+    // These are read at that exact block, because one URL can have several nodes behind it, and some of them may lag.
     if (await isUsedAt(sought, latest.number)) return useOf(sought, latest);
     const validBefore = BigInt(Math.floor(sought.validBefore.getTime() / 1000));
     return { kind: 'unused', isExpired: latest.timestamp >= validBefore + REORGANIZATION_SECONDS };
@@ -181,7 +181,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     const token = { address: assetAddress, abi: ABI } as const;
     const balance = { ...token, functionName: 'balanceOf', args: [payer] } as const;
     if (nonces.length === 0) return { balanceAtomic: await client.readContract(balance), usedNonces: new Set() };
-    // A single call, so the balance and the authorizations are from the same block.
+    // This is a single call, so the balance and the authorizations are from the same block.
     const states = nonces.map((nonce) => ({ ...token, functionName: 'authorizationState', args: [payer, nonce] }));
     const [balanceAtomic, ...isUsed] = (await client.multicall({
       allowFailure: false,

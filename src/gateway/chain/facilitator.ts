@@ -13,8 +13,8 @@ export type FacilitatorVerification = { isValid: true } | { isValid: false; reas
  * `refused`: rejected before anything was sent to the chain, so nothing is charged.
  * `notSent`: the facilitator wasn't reached, so nothing has started.
  * `unavailable`: the facilitator failed, or didn't respond. The settlement may have happened, and a retry may help.
- * `ambiguous`: the settlement may have happened, and only the chain knows. `isDenied`: the facilitator says that it
- * hasn't.
+ * `ambiguous`: the settlement may have happened, and only a lookup on the chain can tell. `isDenied`: the facilitator
+ * says that it hasn't happened.
  */
 export type FacilitatorSettlement =
   | { kind: 'settled'; transactionHash: string }
@@ -54,11 +54,14 @@ const MAX_REASON_CHARACTERS = 200;
 const DEPENDS_ON_TIME = new Set([408, 409, 425, 429]);
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/i;
 // Codes are free text (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#9-error-handling lists
-// some). Codes in these families are returned before a transaction is sent …
+// some). Codes in these families are returned before a transaction is sent, with the exceptions below.
 const REFUSED_BEFORE_SENDING =
   /^(?:invalid_|unsupported_|insufficient_funds$|asset_not_deployed_contract$|undeployed_)/;
-// … except for these, which are about a transaction that was sent, or a nonce that this same payment may have used.
+// These refer to a transaction that was sent, or to a nonce that this same payment may have used.
 const ABOUT_THE_CHAIN = /nonce|transaction_failed|transaction_state|transfer_event|pending|broadcast|simulation/;
+
+/** A transaction was sent, but moved no money. */
+const REVERTED = /transaction_failed|transaction_state|revert/;
 
 /** Reads the response to `/verify`. @throws FacilitatorError if it is unusable. */
 export function readVerification(response: unknown): FacilitatorVerification {
@@ -81,11 +84,12 @@ export function readSettlement(response: unknown): FacilitatorSettlement {
   const message = textOf(errorMessage) ?? `The facilitator didn't settle the payment: ${reason}.`;
   const isRefused = !hash && REFUSED_BEFORE_SENDING.test(reason) && !ABOUT_THE_CHAIN.test(reason);
   if (isRefused) return { kind: 'refused', reason, message };
-  return { ...ambiguous, reason, message, isDenied: !hash && !reason.includes('pending') };
+  const isDenied = hash ? REVERTED.test(reason) : !reason.includes('pending');
+  return { ...ambiguous, reason, message, isDenied };
 }
 
 /**
- * Reads an HTTP error. A 4xx status means that we sent something wrong, unless the status is about the timing of the
+ * Reads an HTTP error. A 4xx status means that we sent something wrong, unless the status concerns the timing of the
  * request.
  *
  * @param text the response's body, without secrets.

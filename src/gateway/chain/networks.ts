@@ -3,13 +3,13 @@ export type Network = {
   /** CAIP-2. */
   id: `eip155:${number}`;
   chainId: number;
-  /** The network's name in x402 version 1. */
-  v1Name: string;
+  /** The network's name in x402 version 1. Networks without one are offered in version 2 only. */
+  v1Name?: string;
   title: string;
   isTestnet: boolean;
   /** A public node for looking up settlements. */
   rpcUrl: string;
-  /** Where a transaction's page in a block explorer starts; the transaction's hash follows. */
+  /** The URL of a transaction's page in a block explorer, without the transaction's hash at the end. */
   transactionUrl: string;
   asset: {
     symbol: string;
@@ -21,12 +21,13 @@ export type Network = {
   };
 };
 
+const usdc = (address: `0x${string}`, name: string) => ({ symbol: 'USDC', address, name, version: '2' });
+
 /**
- * USDC with EIP-3009 on Base and its test network, as Circle publishes them
- * (https://developers.circle.com/stablecoins/usdc-contract-addresses). The names in the signing domains really do
- * differ.
+ * USDC with EIP-3009, as Circle publishes it (https://developers.circle.com/stablecoins/usdc-contract-addresses). The
+ * names in the signing domains really do differ.
  */
-const NETWORKS: readonly Network[] = [
+export const NETWORKS: readonly Network[] = [
   {
     id: 'eip155:8453',
     chainId: 8453,
@@ -35,7 +36,45 @@ const NETWORKS: readonly Network[] = [
     isTestnet: false,
     rpcUrl: 'https://mainnet.base.org',
     transactionUrl: 'https://basescan.org/tx/',
-    asset: { symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', name: 'USD Coin', version: '2' },
+    asset: usdc('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 'USD Coin'),
+  },
+  {
+    id: 'eip155:137',
+    chainId: 137,
+    v1Name: 'polygon',
+    title: 'Polygon',
+    isTestnet: false,
+    rpcUrl: 'https://polygon.drpc.org',
+    transactionUrl: 'https://polygonscan.com/tx/',
+    asset: usdc('0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359', 'USD Coin'),
+  },
+  {
+    id: 'eip155:42161',
+    chainId: 42161,
+    title: 'Arbitrum',
+    isTestnet: false,
+    rpcUrl: 'https://arb1.arbitrum.io/rpc',
+    transactionUrl: 'https://arbiscan.io/tx/',
+    asset: usdc('0xaf88d065e77c8cC2239327C5EDb3A432268e5831', 'USD Coin'),
+  },
+  {
+    id: 'eip155:10',
+    chainId: 10,
+    title: 'OP Mainnet',
+    isTestnet: false,
+    rpcUrl: 'https://mainnet.optimism.io',
+    transactionUrl: 'https://optimistic.etherscan.io/tx/',
+    asset: usdc('0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85', 'USD Coin'),
+  },
+  {
+    id: 'eip155:43114',
+    chainId: 43114,
+    v1Name: 'avalanche',
+    title: 'Avalanche',
+    isTestnet: false,
+    rpcUrl: 'https://api.avax.network/ext/bc/C/rpc',
+    transactionUrl: 'https://snowtrace.io/tx/',
+    asset: usdc('0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E', 'USD Coin'),
   },
   {
     id: 'eip155:84532',
@@ -45,7 +84,45 @@ const NETWORKS: readonly Network[] = [
     isTestnet: true,
     rpcUrl: 'https://sepolia.base.org',
     transactionUrl: 'https://sepolia.basescan.org/tx/',
-    asset: { symbol: 'USDC', address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', name: 'USDC', version: '2' },
+    asset: usdc('0x036CbD53842c5426634e7929541eC2318f3dCF7e', 'USDC'),
+  },
+  {
+    id: 'eip155:80002',
+    chainId: 80002,
+    v1Name: 'polygon-amoy',
+    title: 'Polygon Amoy',
+    isTestnet: true,
+    rpcUrl: 'https://polygon-amoy.drpc.org',
+    transactionUrl: 'https://amoy.polygonscan.com/tx/',
+    asset: usdc('0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582', 'USDC'),
+  },
+  {
+    id: 'eip155:421614',
+    chainId: 421614,
+    title: 'Arbitrum Sepolia',
+    isTestnet: true,
+    rpcUrl: 'https://sepolia-rollup.arbitrum.io/rpc',
+    transactionUrl: 'https://sepolia.arbiscan.io/tx/',
+    asset: usdc('0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d', 'USD Coin'),
+  },
+  {
+    id: 'eip155:11155420',
+    chainId: 11155420,
+    title: 'OP Sepolia',
+    isTestnet: true,
+    rpcUrl: 'https://sepolia.optimism.io',
+    transactionUrl: 'https://sepolia-optimism.etherscan.io/tx/',
+    asset: usdc('0x5fd84259d66Cd46123540766Be93DFE6D43130D7', 'USDC'),
+  },
+  {
+    id: 'eip155:43113',
+    chainId: 43113,
+    v1Name: 'avalanche-fuji',
+    title: 'Avalanche Fuji',
+    isTestnet: true,
+    rpcUrl: 'https://api.avax-test.network/ext/bc/C/rpc',
+    transactionUrl: 'https://testnet.snowtrace.io/tx/',
+    asset: usdc('0x5425890298aed601595a70AB815c96711a31Bc65', 'USD Coin'),
   },
 ];
 
@@ -54,4 +131,9 @@ export const NETWORK_IDS = NETWORKS.map(({ id }) => id);
 /** Finds a network by its CAIP-2 ID or its x402 version 1 name. */
 export function findNetwork(name: string): Network | undefined {
   return NETWORKS.find(({ id, v1Name }) => name === id || name === v1Name);
+}
+
+/** Finds a network by its name in a version of x402. */
+export function findNetworkIn(version: 1 | 2, name: string): Network | undefined {
+  return NETWORKS.find(({ id, v1Name }) => name === (version === 2 ? id : v1Name));
 }

@@ -1,30 +1,42 @@
 import type { Logger } from 'pino';
 import type { Transport } from 'viem';
-import type { Egress } from '../../egress/egress.ts';
+import type { EgressDoor } from '../../egress/egress.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { createFacilitatorAuth, type FacilitatorCredential } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
 import type { Network } from './networks.ts';
 import { egressTransport } from './rpc.ts';
 
-/** Where payments are verified, settled, and looked up. */
-export type PaymentRails = { facilitator: Facilitator; transport: Transport };
+/** Where payments on a network are verified, settled, and looked up. */
+export type PaymentRail = { network: Network; facilitator: Facilitator; transport: Transport };
 
-/** The facilitator and the node from the configuration. */
-export function configuredRails(
-  config: { facilitatorUrl: string; facilitatorCredential: FacilitatorCredential; rpcUrl: string },
-  egress: Egress,
-): PaymentRails {
-  const auth = createFacilitatorAuth(config.facilitatorCredential);
-  return {
-    facilitator: createHttpFacilitator({ url: config.facilitatorUrl, egress, auth }),
-    transport: egressTransport(egress, config.rpcUrl),
-  };
+type RailConfig = {
+  networks: readonly { network: Network; facilitatorUrl: string; rpcUrl: string }[];
+  /** The facilitator that the credential is for. */
+  facilitatorUrl: string;
+  facilitatorCredential: FacilitatorCredential;
+};
+
+/** The facilitators and the nodes from the configuration, preferred network first. */
+export function configuredRails(config: RailConfig, egress: EgressDoor): PaymentRail[] {
+  return config.networks.map(({ network, facilitatorUrl: url, rpcUrl }) => ({
+    network,
+    facilitator: createHttpFacilitator({ url, egress, auth: createFacilitatorAuth(credentialFor(url, config)) }),
+    transport: egressTransport(egress, rpcUrl),
+  }));
+}
+
+/** The credential must never be sent to another operator's facilitator. */
+export function credentialFor(
+  url: string,
+  { facilitatorUrl, facilitatorCredential }: Omit<RailConfig, 'networks'>,
+): FacilitatorCredential {
+  return new URL(url).origin === new URL(facilitatorUrl).origin ? facilitatorCredential : { kind: 'none' };
 }
 
 /** The x402 versions whose payments a facilitator settles on this network. */
 export function offeredVersions(kinds: SupportedKind[], network: Network): (1 | 2)[] {
-  const names = { 1: [network.v1Name], 2: [network.id, 'eip155:*'] };
+  const names = { 1: network.v1Name ? [network.v1Name] : [], 2: [network.id, 'eip155:*'] };
   return ([1, 2] as const).filter((version) =>
     kinds.some(
       (kind) => kind.x402Version === version && kind.scheme === 'exact' && names[version].includes(kind.network),
@@ -41,7 +53,7 @@ export async function checkFacilitator(facilitator: Facilitator, network: Networ
     const offered = offeredVersions(await facilitator.supported(), network);
     if (!offered.includes(2))
       log.error({ network: network.id }, "the facilitator doesn't settle payments on this network");
-    else if (!offered.includes(1)) {
+    else if (network.v1Name && !offered.includes(1)) {
       log.warn({ network: network.id }, "the facilitator doesn't settle x402 version 1 payments on this network");
     }
   } catch (error) {

@@ -3,8 +3,8 @@ import type { Payment } from '../../generated/prisma/client.ts';
 import type { Chain } from '../chain/chain.ts';
 
 /**
- * How long a balance counts. The payer may move the money elsewhere in the meantime, just as between a payment's
- * verification and its settlement.
+ * How long a balance is cached. The payer may move the money in the meantime, but that can also happen between a
+ * payment's verification and its settlement.
  */
 const LIFETIME_MILLISECONDS = 1_000;
 const MAX_REMEMBERED = 10_000;
@@ -13,10 +13,10 @@ type Look = { startedAt: number; funds: Promise<KnownFunds> };
 type Seen = { startedAt: number; funds: KnownFunds };
 
 /**
- * Reads the balances of payers' wallets. Payments that wait at the same time share one look at the wallet, and the
- * balance is remembered for a moment.
+ * Reads the balances of payers' wallets. Payments that wait at the same time share one lookup of the wallet, and the
+ * balance is cached briefly.
  *
- * @param now milliseconds of a monotonic clock
+ * @param now returns the time of a monotonic clock, in milliseconds
  */
 export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number = () => performance.now()) {
   const looks = new Map<string, Look>();
@@ -34,7 +34,7 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
   }
 
   function remember(key: string, seen: Seen): void {
-    // A look that started later may have ended earlier.
+    // A lookup that started later may have ended earlier.
     if ((remembered.get(key)?.startedAt ?? 0) > seen.startedAt) return;
     remembered.delete(key);
     remembered.set(key, seen);
@@ -47,7 +47,7 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
     const key = `${claimed.assetAddress} ${claimed.payer}`;
     const claimedAt = now();
     return {
-      /** What the wallet contained a moment ago, perhaps before the claim. */
+      /** The wallet's balance a moment ago, perhaps before the claim. */
       lastSeen(): KnownFunds | undefined {
         const seen = remembered.get(key);
         return seen && now() - seen.startedAt < LIFETIME_MILLISECONDS ? seen.funds : undefined;
@@ -57,7 +57,7 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
       async balance(): Promise<bigint> {
         const current = looks.get(key);
         const isShared = current !== undefined && current.startedAt >= claimedAt;
-        // One failed request to a node must not fail every payment from the wallet.
+        // A single failed request to a node must not fail every payment from the wallet.
         const shared = isShared ? await current.funds.catch(() => undefined) : undefined;
         const { balanceAtomic } = shared ?? (await look(key, claimed).funds);
         return balanceAtomic;

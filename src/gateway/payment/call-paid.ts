@@ -1,19 +1,26 @@
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
-import { getAddress } from 'viem';
 import type { AppError } from '../../errors.ts';
 import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import { traceHeaders } from '../../tracing/tracer.ts';
-import type { Network } from '../chain/networks.ts';
+import type { PaidRoute } from '../routing/load-routes.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
-import { BUYER_GONE, callUpstream, GATEWAY_BUSY, UpstreamError, type UpstreamResponse } from '../upstream/upstream.ts';
+import { callUpstream, type UpstreamResponse } from '../upstream/upstream.ts';
+import {
+  BUYER_GONE,
+  BUYER_SLOW,
+  GATEWAY_BUSY,
+  gatewayBusy,
+  UPSTREAM_ANSWER_TOO_LARGE,
+  UpstreamError,
+} from '../upstream/upstream-error.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders } from './payment-response.ts';
 import { busyRefusal } from './refusals.ts';
 import { SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
+import { upstreamRequestFor } from './upstream-request.ts';
 
 /**
  * `served`: the response can be charged for and isn't recorded yet. `unpaid`: the payment has failed, and the buyer
@@ -21,50 +28,45 @@ import { SETTLEMENT_SECONDS, UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
  */
 type PaidCallResult = { kind: 'served'; response: UpstreamResponse } | { kind: 'unpaid'; response: GatewayResponse };
 
+/** Failures that buyers can cause after the upstream has started to work. */
+const BUYERS_REASONS: ReadonlySet<string> = new Set([BUYER_GONE, BUYER_SLOW]);
+
 export type CallPaid = ReturnType<typeof createCallPaid>;
 
 /** Calls the upstream for a verified payment. If the call fails, the payment fails too, and the buyer isn't charged. */
 export function createCallPaid(options: {
   ledger: Ledger;
-  dispatcher: Dispatcher;
+  /** How a project's upstreams are called. */
+  dispatcherOf: (route: PaidRoute) => Dispatcher;
   signer: UpstreamSigner;
-  network: Network;
   log: Logger;
   now?: () => Date;
 }) {
-  const { ledger, dispatcher, signer, network, log, now = () => new Date() } = options;
+  const { ledger, dispatcherOf, signer, log, now = () => new Date() } = options;
 
   /** @throws AppError if there is no response to pass on. */
   return async function callPaid(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<PaidCallResult> {
     const response = await call(payment, request, lost).catch(async (error) => {
-      if (error instanceof UpstreamError && error.reason === BUYER_GONE) request.onUnpaid();
+      if (isOfBuyer(error)) request.onUnpaid();
+      else if (isUnclear(error, request)) request.onUnclear();
       throw await recordFailure(payment, error);
     });
     if (response.statusCode < 400) return { kind: 'served', response };
     return { kind: 'unpaid', response: await passOnUnpaid(payment, response) };
   };
 
-  function call(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<UpstreamResponse> {
-    const { method, target, route } = request;
+  async function call(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<UpstreamResponse> {
+    const limitSeconds = request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS;
     const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000 - SETTLEMENT_SECONDS;
-    const proof = signer.headersOf({
-      projectId: route.projectId,
-      paymentId: payment.id,
-      payer: getAddress(payment.payer),
-      method,
-      target: target.path,
-      timestampSeconds: Math.floor(now().getTime() / 1000),
-    });
-    return callUpstream(dispatcher, {
-      ...target,
-      method,
-      headers: { ...request.headers, ...proof, ...traceHeaders() },
-      body: request.body,
-      timeoutMilliseconds: Math.max(0, Math.min(UPSTREAM_TIMEOUT_SECONDS, remainingSeconds)) * 1000,
+    const response = await callUpstream(dispatcherOf(request.route), {
+      ...upstreamRequestFor(payment, request, { signer, now: now() }),
+      timeoutMilliseconds: Math.max(0, Math.min(limitSeconds, remainingSeconds)) * 1000,
       lost,
-      gone: request.gone,
-      hold: request.hold,
+      memory: request.memory,
     });
+    // From here on, the buyer may be charged.
+    if (response.statusCode < 400 && !request.memory.keep()) throw gatewayBusy();
+    return response;
   }
 
   async function recordFailure(payment: Payment, error: unknown): Promise<AppError> {
@@ -73,7 +75,7 @@ export function createCallPaid(options: {
     log.info({ err: error, paymentId: payment.id }, 'an upstream call failed');
     await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
     if (!(error instanceof UpstreamError)) return error as AppError;
-    const headers = paymentFailureHeaders(network, payment, reason);
+    const headers = paymentFailureHeaders(payment, reason);
     if (reason === GATEWAY_BUSY) return busyRefusal(headers);
     return refusal(error.isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', headers, {
       detail: `${message} You weren't charged. Sign a new payment to try again.`,
@@ -91,7 +93,7 @@ export function createCallPaid(options: {
       message: `The upstream responded with status ${statusCode}.`,
       upstream: { statusCode, durationMs },
     });
-    const failure = paymentFailureHeaders(network, payment, reason);
+    const failure = paymentFailureHeaders(payment, reason);
     // Passing on the upstream's own 402 would tell clients that this payment was rejected and make them pay someone
     // else.
     if (statusCode === 402) {
@@ -101,4 +103,18 @@ export function createCallPaid(options: {
     }
     return { statusCode, headers: { ...headers, ...failure }, body };
   }
+}
+
+/** Whether the buyer caused a failure. */
+function isOfBuyer(error: unknown): boolean {
+  // The gateway didn't pass on the whole request, because its body is too large.
+  if (!(error instanceof UpstreamError)) return true;
+  return BUYERS_REASONS.has(error.reason);
+}
+
+/** Buyers can choose requests with slow or large responses, but a seller's API can also respond like that to all requests. */
+function isUnclear(error: unknown, { memory }: PaidRequest): boolean {
+  if (!(error instanceof UpstreamError)) return false;
+  if (error.reason === GATEWAY_BUSY) return memory.isOverShare;
+  return error.isTimeout || error.reason === UPSTREAM_ANSWER_TOO_LARGE;
 }

@@ -1,7 +1,7 @@
 import { LeaseLost, type PaymentLease } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 
-/** How long it takes for another process to take over a dead process's payments. */
+/** The duration of a lease. If a process dies, another one takes over its payments after this time. */
 export const LEASE_SECONDS = 15;
 const RENEW_MILLISECONDS = 5_000;
 
@@ -14,7 +14,7 @@ export async function holdingLease<T>(
   const lost = new AbortController();
   const timer = setInterval(() => {
     ledger.extend(lease, LEASE_SECONDS).catch((error) => {
-      // After any other error, the next renewal still comes before the lease ends.
+      // After any other error, the next renewal still comes before the lease expires.
       if (error instanceof LeaseLost) lost.abort(error);
     });
   }, RENEW_MILLISECONDS).unref();

@@ -1,11 +1,12 @@
 import type { FacilitatorRequest } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
-import type { PaidRoute } from '../routing/route-table.ts';
+import { type Declarations, fittingDeclaration } from '../discovery/declaration.ts';
+import type { PaidRoute } from '../routing/load-routes.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import {
   acceptedPrices,
   MAX_LIFE_SECONDS,
-  MIN_LIFE_SECONDS,
+  minLifeSeconds,
   type Resource,
   requirementsV1,
   requirementsV2,
@@ -15,8 +16,8 @@ import {
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Checks a payment against a route's current terms, and against earlier prices for a short time after a change.
- * Only what was signed counts, and what the client says it accepted must not contradict that.
+ * Checks a payment, made for this network, against a route's current terms, and against earlier prices for a short
+ * time after a change. Only what was signed counts, and what the client says it accepted must not contradict that.
  *
  * @returns an error code for the client (from x402 where it defines one), or undefined if the terms are met.
  */
@@ -26,10 +27,9 @@ export function unmetTerm(
   payment: PresentedPayment,
   now: Date,
 ): string | undefined {
-  const { authorization, accepted, x402Version } = payment;
+  const { authorization, accepted } = payment;
   const seconds = Math.floor(now.getTime() / 1000);
-  const expectedNetwork = x402Version === 2 ? network.id : network.v1Name;
-  if (payment.network !== expectedNetwork) return 'invalid_network';
+  if (!route.networks.includes(network)) return 'invalid_network';
   if (accepted && !same(accepted.asset, network.asset.address)) return 'invalid_asset';
   if (!same(authorization.to, route.payTo) || (accepted && !same(accepted.payTo, route.payTo))) {
     return 'invalid_exact_evm_payload_recipient_mismatch';
@@ -41,22 +41,30 @@ export function unmetTerm(
     return 'invalid_exact_evm_payload_authorization_value_mismatch';
   }
   if (authorization.validAfter > seconds) return 'invalid_exact_evm_payload_authorization_valid_after';
-  if (authorization.validBefore < seconds + MIN_LIFE_SECONDS) return EXPIRED;
-  // If an authorization lived longer than requested, an unresolved payment would stay open just as long.
+  if (authorization.validBefore < seconds + minLifeSeconds(route)) return EXPIRED;
+  // An unresolved payment stays open until its authorization expires, so the authorization must not last longer than
+  // requested.
   if (authorization.validBefore > seconds + MAX_LIFE_SECONDS) return 'authorization_lives_too_long';
   return undefined;
 }
 
+/** A larger declaration could make a facilitator reject the payment. */
+const MAX_DECLARATION_BYTES = 16_384;
+
 /**
  * Builds the facilitator's request from the fields that we understood, so nothing else the client sent can affect the
  * facilitator.
+ *
+ * @param declarations how to call the endpoint, for the facilitator's catalog. Optional.
  */
 export function facilitatorRequest(
   network: Network,
   route: PaidRoute,
   resource: Resource,
   payment: PresentedPayment,
+  declarations?: Declarations,
 ): FacilitatorRequest {
+  const declaration = declarations && fittingDeclaration(declarations, MAX_DECLARATION_BYTES);
   const { from, to, value, validAfter, validBefore, nonce } = payment.authorization;
   const payload = {
     signature: payment.signature,
@@ -70,12 +78,13 @@ export function facilitatorRequest(
     },
   };
   if (payment.x402Version === 1) {
-    const paymentPayload = { x402Version: 1, scheme: SCHEME, network: network.v1Name, payload };
-    const paymentRequirements = requirementsV1(network, route, value, resource);
+    const paymentPayload = { x402Version: 1, scheme: SCHEME, network: payment.network, payload };
+    const paymentRequirements = requirementsV1(network, route, value, resource, declaration?.outputSchema);
     return { x402Version: 1, paymentPayload, paymentRequirements };
   }
   const paymentRequirements = requirementsV2(network, route, value);
-  const paymentPayload = { x402Version: 2, resource, accepted: paymentRequirements, payload };
+  const extensions = declaration && { extensions: { bazaar: declaration.bazaar } };
+  const paymentPayload = { x402Version: 2, resource, accepted: paymentRequirements, payload, ...extensions };
   return { x402Version: 2, paymentPayload, paymentRequirements };
 }
 

@@ -1,29 +1,39 @@
-import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Attempt } from '../../limits/failed-credentials.ts';
-import type { PaidRoute } from '../routing/route-table.ts';
-import type { GatewayResponse } from '../upstream/gateway-response.ts';
+import type { Network } from '../chain/networks.ts';
+import type { Declarations } from '../discovery/declaration.ts';
+import type { PaidRoute } from '../routing/load-routes.ts';
+import type { PaidResponse } from '../upstream/gateway-response.ts';
 import type { Headers } from '../upstream/headers.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import type { PresentedPayment } from './payment-header.ts';
+import type { HeldResponse } from './response-memory.ts';
 import type { Resource } from './terms.ts';
 
 /** A request with a payment. */
 export type PaidRequest = {
   route: PaidRoute;
   resource: Resource;
+  /** How to call the endpoint, for the facilitator's catalog. */
+  declarations: Declarations;
   method: string;
   /** The target at the upstream. */
-  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicLocation'>;
-  /** Headers for the upstream. */
-  headers: Headers;
-  /** The incoming request, to read the body from; null if it has no body. */
-  body: IncomingMessage | null;
+  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicLocation' | 'withhold'>;
+  /** Headers for the upstream. @throws AppError `UNAVAILABLE` if the seller's headers can't be decrypted. */
+  headers(): Headers;
+  /** The request's body, or null if it has none. */
+  body: Readable | null;
   payment: PresentedPayment;
+  /** The network that the payment was made for. The project may no longer accept that network. */
+  network: Network;
   /** Why the payment doesn't meet the route's current terms. It may have met earlier terms. */
   unmet: string | undefined;
   fingerprint(bodyDigest: string | null): string;
-  /** A 402 response with the terms and the reason this payment isn't accepted. */
-  demand(error: string): GatewayResponse;
+  /**
+   * A 402 response with the terms and the reason this payment isn't accepted. If the route has become free, this is the
+   * upstream's response instead.
+   */
+  demand(error: string): PaidResponse | Promise<PaidResponse>;
   /**
    * Counts a payment against its client address before verification. @throws AppError `RATE_LIMITED` after too many
    * bad payments.
@@ -31,11 +41,12 @@ export type PaidRequest = {
   reserve(): Promise<Attempt>;
   /** Called if the payment was verified but couldn't be charged because of the buyer. */
   onUnpaid(): void;
+  /** Called if the payment was verified but couldn't be charged, and it's unclear whether the buyer or the seller caused it. */
+  onUnclear(): void;
   /** Aborted when the buyer disconnects. */
   gone: AbortSignal;
-  /**
-   * Reserves memory for bytes of the response, or of an earlier payment's response. Returns false if there isn't enough
-   * left.
-   */
-  hold(bytes: number, paymentId?: string): boolean;
+  /** Resolves when the response is sent, or the connection is closed. */
+  closed: Promise<void>;
+  /** Holds the response, or an earlier payment's response. */
+  memory: HeldResponse;
 };

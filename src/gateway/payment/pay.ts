@@ -6,16 +6,17 @@ import type { Payment } from '../../generated/prisma/client.ts';
 import type { Attempt } from '../../limits/failed-credentials.ts';
 import { describeSpan, inSpan, type SpanOptions } from '../../tracing/tracer.ts';
 import { FACILITATOR_REJECTED } from '../chain/facilitator.ts';
-import type { Network } from '../chain/networks.ts';
-import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
+import { type PaidResponse, refusal } from '../upstream/gateway-response.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { BUYER_GONE, GATEWAY_BUSY } from '../upstream/upstream-error.ts';
 import type { CallPaid } from './call-paid.ts';
 import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders, paymentResponseHeaders } from './payment-response.ts';
-import { unresolvedRefusal } from './refusals.ts';
+import { busyRefusal, unresolvedRefusal } from './refusals.ts';
 import type { SettleResult, Settler } from './settle.ts';
+import { STREAM_BYTES, type StreamPaid } from './stream-paid.ts';
 import type { Verify } from './verify.ts';
 
 export type PaymentStep = 'claim' | 'verify' | 'upstream' | 'settle';
@@ -28,13 +29,21 @@ export type PayOptions = {
   verify: Verify;
   callPaid: CallPaid;
   settler: Settler;
-  network: Network;
+  streamPaid: StreamPaid;
   /** Responds to a request with a payment that was presented before. */
-  repeat(payment: Payment, request: PaidRequest): Promise<GatewayResponse>;
+  repeat(payment: Payment, request: PaidRequest): Promise<PaidResponse>;
+  /**
+   * Whether the gateway may call a project's upstream, judging by its URL. The operator can block addresses that used
+   * to be allowed.
+   */
+  isOpen(projectId: string, upstreamUrl: string): boolean;
   log: Logger;
   onStep?: OnPaymentStep;
   now?: () => Date;
 };
+
+/** A settled payment. */
+type Charged = { payment: Payment; transactionHash: string };
 
 const KEEP_SECONDS = 24 * 3600;
 /** Larger responses are kept for only an hour, because storing them is costly and buyers retry soon. */
@@ -44,18 +53,24 @@ const KEEP_LARGE_SECONDS = 3600;
 /**
  * Takes a payment through its lifecycle: claim → verify → upstream → settle → respond. The upstream's response is
  * withheld until the settlement succeeds, and kept in case the buyer retries the request with the same payment.
+ *
+ * If the endpoint settles first: claim → verify → settle → upstream. Then the upstream's response is streamed.
  */
 export function createPay(options: PayOptions) {
-  const { ledger, verify, callPaid, settler, network, log, onStep, now = () => new Date() } = options;
+  const { ledger, verify, callPaid, settler, streamPaid, isOpen, log, onStep, now = () => new Date() } = options;
 
   /** @throws AppError if there is no response to return. The payment's record says what happened. */
-  async function pay(request: PaidRequest): Promise<GatewayResponse> {
+  async function pay(request: PaidRequest): Promise<PaidResponse> {
+    if (request.payment.identifier !== undefined) {
+      const known = await ledger.findIdentified(identifierOf(request));
+      if (known) return options.repeat(known, request);
+    }
     if (request.unmet !== undefined) {
       const known = await ledger.find(authorizationOf(request));
       return known ? options.repeat(known, request) : request.demand(request.unmet);
     }
     const attempt = await request.reserve().catch(async (error) => {
-      // Don't withhold a paid response because of other buyers behind the same address.
+      // Other buyers behind the same address must not keep this buyer from getting the response they paid for.
       const known = await ledger.find(authorizationOf(request));
       if (!known) throw error;
       return known;
@@ -64,7 +79,7 @@ export function createPay(options: PayOptions) {
     return carry(request, attempt).finally(attempt.giveBack);
   }
 
-  async function carry(request: PaidRequest, attempt: Attempt): Promise<GatewayResponse> {
+  async function carry(request: PaidRequest, attempt: Attempt): Promise<PaidResponse> {
     const claim = await inStep('claim', {}, () => ledger.claim(newPayment(request)));
     describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
     if (claim.kind === 'existing') {
@@ -72,19 +87,17 @@ export function createPay(options: PayOptions) {
       return options.repeat(claim.payment, request);
     }
     const lease = leaseOf(claim.payment);
-    return holdingLease(ledger, lease, async (lost) => {
+    const result = await holdingLease(ledger, lease, async (lost): Promise<PaidResponse | Charged> => {
       const verified = await inStep('verify', {}, () => verify(claim.payment, request));
       if (verified.kind === 'refused') {
         attempt.fail();
+        if (verified.response instanceof AppError) throw verified.response;
         return verified.response;
       }
       attempt.giveBack();
       const { payment } = verified;
-      const attributes = {
-        'http.request.method': request.method,
-        'server.address': new URL(request.target.origin).hostname,
-      };
-      const result = await inStep('upstream', { kind: 'client', attributes }, () => callPaid(payment, request, lost));
+      if (payment.settlement === 'BEFORE_REQUEST') return chargeFirst(payment, request);
+      const result = await inStep('upstream', spanOf(request), () => callPaid(payment, request, lost));
       if (result.kind === 'unpaid') return result.response;
       const { statusCode, headers, body, durationMs, requestBodyDigest } = result.response;
       await ledger.served(lease, {
@@ -104,6 +117,29 @@ export function createPay(options: PayOptions) {
         log.error({ err: error, paymentId: claim.payment.id }, 'a payment was interrupted');
       throw unresolved(claim.payment);
     });
+    if (!('transactionHash' in result)) return result;
+    const { payment, transactionHash } = result;
+    return inStep('upstream', spanOf(request), () => streamPaid(payment, transactionHash, request));
+  }
+
+  /** Settles a payment before calling the upstream, unless nobody would receive the response. */
+  async function chargeFirst(payment: Payment, request: PaidRequest): Promise<PaidResponse | Charged> {
+    const { projectId, upstreamUrl } = request.route;
+    if (!isOpen(projectId, upstreamUrl)) {
+      const [reason, message] = ['upstream_unreachable', "The upstream can't be reached from here."] as const;
+      await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
+      throw refusal('UPSTREAM_FAILED', paymentFailureHeaders(payment, reason), {
+        detail: `${message} You weren't charged.`,
+      });
+    }
+    const isGone = request.gone.aborted;
+    if (!isGone && request.memory.take(STREAM_BYTES)) return inStep('settle', {}, () => charge(payment, request));
+    const [reason, message] = isGone
+      ? [BUYER_GONE, 'The buyer closed the connection.']
+      : [GATEWAY_BUSY, 'The gateway is holding too many responses right now.'];
+    if (isGone) request.onUnpaid();
+    await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
+    throw busyRefusal(paymentFailureHeaders(payment, reason));
   }
 
   async function inStep<T>(step: PaymentStep, span: SpanOptions, run: () => Promise<T>): Promise<T> {
@@ -115,17 +151,22 @@ export function createPay(options: PayOptions) {
     }
   }
 
-  function authorizationOf({ payment: { authorization } }: PaidRequest) {
+  function authorizationOf({ network, payment: { authorization } }: PaidRequest) {
     const { from: payer, nonce } = authorization;
     return { network: network.id, assetAddress: network.asset.address, payer, nonce };
   }
 
+  function identifierOf({ route, payment: { identifier, authorization } }: PaidRequest) {
+    return { projectId: route.projectId, payer: authorization.from, paymentIdentifier: identifier };
+  }
+
   function newPayment(request: PaidRequest) {
-    const { route, resource, method, payment, fingerprint } = request;
+    const { route, resource, network, method, payment, fingerprint } = request;
     const { authorization, x402Version } = payment;
     return {
       ...authorizationOf(request),
-      projectId: route.projectId,
+      ...identifierOf(request),
+      settlement: route.settlement,
       endpointId: route.endpointId,
       endpointPath: route.path,
       method,
@@ -135,39 +176,55 @@ export function createPay(options: PayOptions) {
       amountAtomic: authorization.value,
       validAfter: new Date(authorization.validAfter * 1000),
       validBefore: new Date(authorization.validBefore * 1000),
+      // This is stored without the declarations, which are only for catalogs.
       authorization: facilitatorRequest(network, route, resource, payment),
       requestFingerprint: fingerprint(null),
       leaseSeconds: LEASE_SECONDS,
     };
   }
 
-  async function settle(payment: Payment, request: PaidRequest, response: UpstreamResponse): Promise<GatewayResponse> {
-    const result = await settler.settle(payment).catch((error): SettleResult => {
+  async function settle(payment: Payment, request: PaidRequest, response: UpstreamResponse): Promise<PaidResponse> {
+    const charged = await charge(payment, request);
+    if (!('transactionHash' in charged)) return charged;
+    const { statusCode, headers, body } = response;
+    const { transactionHash } = charged;
+    const receipt = paymentResponseHeaders(payment, { success: true, transactionHash });
+    return { statusCode, headers: { ...headers, ...receipt }, body };
+  }
+
+  /** Settles a payment. Returns a 402 if that failed. @throws AppError if the outcome is unknown. */
+  async function charge(payment: Payment, request: PaidRequest): Promise<PaidResponse | Charged> {
+    const { route, resource, network, declarations } = request;
+    const authorization = facilitatorRequest(network, route, resource, request.payment, declarations);
+    const advertised = { ...payment, authorization: authorization as Payment['authorization'] };
+    const result = await settler.settle(advertised).catch((error): SettleResult => {
       if (error instanceof PaymentGone) throw error;
       if (!(error instanceof LeaseLost))
         log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');
       return { kind: 'unresolved', isDenied: false };
     });
-    // The upstream did the work, but won't be paid for it.
+    // Unless payments are settled first, the upstream has done the work and won't be paid for it.
     if (result.kind === 'failed' || (result.kind === 'unresolved' && result.isDenied)) request.onUnpaid();
     if (result.kind === 'unresolved') throw unresolved(payment, result.transactionHash);
     if (result.kind === 'failed') {
-      const failure = paymentFailureHeaders(network, payment, result.reason);
+      const failure = paymentFailureHeaders(payment, result.reason);
       if (result.reason === FACILITATOR_REJECTED) throw refusal('FACILITATOR_REJECTED', failure);
-      const demand = request.demand(result.reason);
+      const demand = await request.demand(result.reason);
       return { ...demand, headers: { ...demand.headers, ...failure } };
     }
-    const { statusCode, headers, body } = response;
-    const { transactionHash } = result;
-    const receipt = paymentResponseHeaders(network, payment, { success: true, transactionHash });
-    return { statusCode, headers: { ...headers, ...receipt }, body };
+    return { payment, transactionHash: result.transactionHash };
   }
 
   function unresolved(payment: Payment, transactionHash?: string): AppError {
-    return unresolvedRefusal(network, payment, transactionHash);
+    return unresolvedRefusal(payment, transactionHash);
   }
 
   return pay;
+}
+
+function spanOf({ method, target }: PaidRequest): SpanOptions {
+  const attributes = { 'http.request.method': method, 'server.address': new URL(target.origin).hostname };
+  return { kind: 'client', attributes };
 }
 
 function keepSeconds(body: Buffer): number {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sentenceOf } from '../../validation.ts';
+import { identifierIn } from './payment-identifier.ts';
 import { SCHEME } from './terms.ts';
 
 /** A signed transfer authorization (EIP-3009), in lowercase hex. */
@@ -22,6 +23,8 @@ export type PresentedPayment = {
   network: string;
   /** Version 2 only. */
   accepted?: { amount: string; asset: string; payTo: string };
+  /** The client's own identifier for the payment. Version 2 only. */
+  identifier?: string | undefined;
   signature: `0x${string}`;
   authorization: Authorization;
 };
@@ -80,6 +83,7 @@ const v2 = z.object({
     payTo: z.string().max(80),
   }),
   payload: z.unknown(),
+  extensions: z.unknown().optional(),
 });
 
 const v1 = z.object({
@@ -110,11 +114,14 @@ export function readPaymentHeader(headers: Record<string, string | string[] | un
 function readV2(value: unknown): PaymentHeader {
   const envelope = v2.safeParse(value, { error: sentenceOf });
   if (!envelope.success) return malformed(problemOf(envelope.error));
-  const { accepted, payload } = envelope.data;
+  const { accepted, payload, extensions } = envelope.data;
+  const identified = identifierIn(extensions);
+  if (!identified.ok) return malformed(identified.message);
   return withProof(accepted.scheme, payload, ({ signature, authorization }) => ({
     x402Version: 2,
     network: accepted.network,
     accepted: { amount: accepted.amount, asset: accepted.asset, payTo: accepted.payTo },
+    ...(identified.identifier !== undefined && { identifier: identified.identifier }),
     signature,
     authorization,
   }));

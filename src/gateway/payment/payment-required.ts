@@ -1,15 +1,18 @@
-import type { Network } from '../chain/networks.ts';
-import type { PaidRoute } from '../routing/route-table.ts';
-import {
-  priceText,
-  type RequirementsV1,
-  type RequirementsV2,
-  type Resource,
-  requirementsV1,
-  requirementsV2,
-} from './terms.ts';
+import { type Declarations, fittingDeclaration, outputSchemaText } from '../discovery/declaration.ts';
+import type { PaidRoute } from '../routing/load-routes.ts';
+import { PAYMENT_IDENTIFIER } from './payment-identifier.ts';
+import { priceText, type RequirementsV2, type Resource, requirementsV1, requirementsV2 } from './terms.ts';
 
 export type PaymentRequired = { headers: Record<string, string>; body: string };
+
+/**
+ * Together with the response's other headers, this header must fit in the 4 KB that nginx reads by default. Clients
+ * also send most of it back in a request header.
+ * https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffer_size
+ */
+const MAX_HEADER_CHARACTERS = 3_000;
+/** Anyone can request any number of these responses. */
+const MAX_DECLARATION_BYTES = 16_384;
 
 /** An x402 header's value: base64 of JSON (https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md). */
 export function encodeHeader(value: unknown): string {
@@ -21,19 +24,19 @@ export function encodeHeader(value: unknown): string {
  * browsers get a page. `error` says why the payment was rejected, if the request had one.
  */
 export function paymentRequired(options: {
-  network: Network;
   route: PaidRoute;
   resource: Resource;
+  declarations: Declarations;
   error: string;
   isForBrowser: boolean;
 }): PaymentRequired {
-  const { network, route, resource, error, isForBrowser } = options;
-  const v2: RequirementsV2 = requirementsV2(network, route, route.priceAtomic);
-  const v1: RequirementsV1 = requirementsV1(network, route, route.priceAtomic, resource);
-  const required = { x402Version: 2, error, resource, accepts: [v2] };
+  const { route, resource, declarations, error, isForBrowser } = options;
+  const { networks, priceAtomic } = route;
+  const v2: RequirementsV2[] = networks.map((network) => requirementsV2(network, route, priceAtomic));
+  const required = { x402Version: 2, error, resource, accepts: v2, extensions: PAYMENT_IDENTIFIER };
   return {
     headers: {
-      'payment-required': encodeHeader(required),
+      'payment-required': headerWith(required, declarations),
       // The price can change at any time.
       'cache-control': 'no-store',
       vary: 'accept, payment-signature, x-payment',
@@ -41,8 +44,42 @@ export function paymentRequired(options: {
         ? { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY }
         : { 'content-type': 'application/json; charset=utf-8' }),
     },
-    body: isForBrowser ? page(network, route, resource) : JSON.stringify({ x402Version: 1, error, accepts: [v1] }),
+    body: isForBrowser ? page(route, resource) : bodyWith(error, route, resource, declarations),
   };
+}
+
+/** The terms in version 1 as JSON. The declaration is the last field of each. */
+function bodyWith(error: string, route: PaidRoute, resource: Resource, declarations: Declarations): string {
+  const outputSchema = outputSchemaText(fittingDeclaration(declarations, MAX_DECLARATION_BYTES));
+  const accepts = route.networks
+    .filter(({ v1Name }) => v1Name !== undefined)
+    .map((network) => {
+      const { outputSchema: _, ...terms } = requirementsV1(network, route, route.priceAtomic, resource);
+      return `${JSON.stringify(terms).slice(0, -1)},"outputSchema":${outputSchema}}`;
+    });
+  return `{"x402Version":1,"error":${JSON.stringify(error)},"accepts":[${accepts.join()}]}`;
+}
+
+/** The `error` of a 402 response to a request without a payment. Clients of both versions read and keep it. */
+export function paymentNeeded({ settlement }: PaidRoute): string {
+  return settlement === 'BEFORE_REQUEST' ? `Payment is required. ${CHARGED_FIRST}` : 'Payment is required.';
+}
+
+const CHARGED_FIRST =
+  'You are charged before the API is called. If it returns an error or an incomplete response, you can retry once for free: send the same request with the same payment again.';
+
+/** The header with the most complete declaration that still fits. */
+function headerWith(required: { extensions: object }, declarations: Declarations): string {
+  let header = '';
+  const smallest = declarations.at(-1);
+  for (const declaration of declarations) {
+    const { bazaar, bazaarBytes } = declaration;
+    // Encoding a large declaration takes long, so those that can't fit aren't tried. Base64 has 4 characters for 3 bytes.
+    if (declaration !== smallest && (bazaarBytes * 4) / 3 > MAX_HEADER_CHARACTERS) continue;
+    header = encodeHeader({ ...required, extensions: { ...required.extensions, bazaar } });
+    if (header.length <= MAX_HEADER_CHARACTERS) break;
+  }
+  return header;
 }
 
 /** Whether the client is a browser: it explicitly accepts HTML, but not JSON. */
@@ -52,8 +89,8 @@ export function wantsPage(accept: string | undefined): boolean {
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
-function page(network: Network, route: PaidRoute, { url, description }: Resource): string {
-  const price = escapeHtml(priceText(network, route));
+function page(route: PaidRoute, { url, description }: Resource): string {
+  const price = escapeHtml(priceText(route));
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -75,13 +112,17 @@ function page(network: Network, route: PaidRoute, { url, description }: Resource
 <p>per request${description ? `: ${escapeHtml(description)}` : '.'}</p>
 <dl>
   <dt>URL</dt><dd><code>${escapeHtml(url)}</code></dd>
-  <dt>Network</dt><dd>${escapeHtml(network.title)}${network.isTestnet ? ' (test network)' : ''}</dd>
+  <dt>${route.networks.length === 1 ? 'Network' : 'Networks'}</dt><dd>${escapeHtml(networkTitles(route))}</dd>
   <dt>Recipient</dt><dd><code>${escapeHtml(route.payTo)}</code></dd>
 </dl>
 <p>Call it from a program that pays per request using the <a href="https://www.x402.org">x402</a> protocol, for example,
 with <code>@x402/fetch</code>. The payment terms are in the <code>PAYMENT-REQUIRED</code> header of this response.</p>
 </html>
 `;
+}
+
+function networkTitles({ networks }: PaidRoute): string {
+  return networks.map(({ title, isTestnet }) => `${title}${isTestnet ? ' (test network)' : ''}`).join(', ');
 }
 
 function escapeHtml(text: string): string {

@@ -1,4 +1,4 @@
-import type { Network } from '../chain/networks.ts';
+import { findNetwork } from '../chain/networks.ts';
 import { encodeHeader } from './payment-required.ts';
 
 /** A payment's outcome, as sent to the client in a header. */
@@ -6,21 +6,18 @@ export type PaymentResult =
   | { success: true; transactionHash: string }
   | { success: false; reason: string; transactionHash?: string | undefined };
 
-type IdentifiedPayment = { id: string; x402Version: number; payer: string };
+/** `network`: the CAIP-2 ID. */
+type IdentifiedPayment = { id: string; x402Version: number; network: string; payer: string };
 
 const HEADER_NAMES = { 2: 'payment-response', 1: 'x-payment-response' } as const;
 
 /** `PAYMENT-RESPONSE` (x402 version 2) or `X-PAYMENT-RESPONSE` (version 1), and our ID for the payment. */
-export function paymentResponseHeaders(
-  network: Network,
-  payment: IdentifiedPayment,
-  result: PaymentResult,
-): Record<string, string> {
+export function paymentResponseHeaders(payment: IdentifiedPayment, result: PaymentResult): Record<string, string> {
   const version = payment.x402Version === 1 ? 1 : 2;
   const value = {
     success: result.success,
     transaction: result.transactionHash ?? '',
-    network: version === 1 ? network.v1Name : network.id,
+    network: (version === 1 && findNetwork(payment.network)?.v1Name) || payment.network,
     payer: payment.payer,
     ...(!result.success && { errorReason: result.reason }),
   };
@@ -28,10 +25,6 @@ export function paymentResponseHeaders(
 }
 
 /** The same headers for a payment that failed. */
-export function paymentFailureHeaders(
-  network: Network,
-  payment: IdentifiedPayment,
-  reason: string,
-): Record<string, string> {
-  return paymentResponseHeaders(network, payment, { success: false, reason });
+export function paymentFailureHeaders(payment: IdentifiedPayment, reason: string): Record<string, string> {
+  return paymentResponseHeaders(payment, { success: false, reason });
 }

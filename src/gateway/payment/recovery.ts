@@ -6,14 +6,17 @@ import { holdingLease } from './hold-lease.ts';
 import type { Settler } from './settle.ts';
 
 export type Recovery = {
-  /** Looks for abandoned payments at once, and then every few seconds: their authorizations expire soon. */
+  /** Looks for abandoned payments immediately and then every few seconds, because their authorizations expire soon. */
   start(): void;
   /** Waits for recoveries in progress. */
   stop(): Promise<void>;
 };
 
 const POLL_MILLISECONDS = 2_000;
-const AT_ONCE = 20;
+/** An account gets at most half of these. */
+const AT_ONCE = 40;
+/** Looking for payments takes the longer the more of them are abandoned, so it is done for several at a time. */
+const REFILL = 5;
 
 /**
  * Resumes payments after their process has died, and looks up settlements with an unknown outcome. Every process does
@@ -30,9 +33,12 @@ export function createRecovery(options: {
 }): Recovery {
   const { ledger, settler, log, pollMilliseconds = POLL_MILLISECONDS } = options;
   let isRunning = false;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
-  const running = new Set<Promise<void>>();
+  let loop: Promise<void> = Promise.resolve();
+  /** Ends the wait for the next look. */
+  let wake = () => {};
+  let missing = 0;
+  /** The recoveries in progress, with the project of each. */
+  const running = new Map<Promise<void>, string>();
 
   const steps: Partial<Record<Payment['status'], (payment: Payment) => Promise<unknown>>> = {
     CLAIMED: (payment) => abandon(payment, 'VERIFY'),
@@ -55,39 +61,50 @@ export function createRecovery(options: {
     });
   }
 
-  /** Keeps up to `AT_ONCE` recoveries running, so that one that waits for the facilitator doesn't hold up the others. */
-  async function recoverAll(): Promise<void> {
-    while (isRunning) {
-      const free = AT_ONCE - running.size;
-      const payments = await ledger.takeAbandoned(free);
-      for (const payment of payments) {
-        const recovery = recover(payment).finally(() => running.delete(recovery));
-        running.add(recovery);
-      }
-      if (payments.length < free) return;
-      await Promise.race(running);
+  async function recoverAbandoned(): Promise<void> {
+    const payments = await ledger.takeAbandoned(AT_ONCE - running.size, [...running.values()]);
+    for (const payment of payments) {
+      const recovery = recover(payment).finally(() => {
+        running.delete(recovery);
+        missing -= 1;
+        if (missing <= 0) wake();
+      });
+      running.set(recovery, payment.projectId);
     }
   }
 
-  /** The time between rounds is randomized so that processes don't all poll at once. */
-  function nextRound(): void {
-    round = recoverAll()
-      .catch((error) => log.warn({ err: error }, "couldn't look for abandoned payments; will retry"))
-      .then(() => {
-        if (isRunning) timer = setTimeout(nextRound, pollMilliseconds * (0.75 + Math.random() / 2));
-      });
+  /**
+   * Waits until a few recoveries have finished, so that one that waits for the facilitator doesn't hold up the others, or
+   * until some time has passed. The time is randomized so that processes don't all poll at once.
+   */
+  async function nextLook(): Promise<void> {
+    missing = Math.min(REFILL, running.size);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, pollMilliseconds * (0.75 + Math.random() / 2));
+    wake = resolve;
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async function repeat(): Promise<void> {
+    while (isRunning) {
+      await recoverAbandoned().catch((error) =>
+        log.warn({ err: error }, "couldn't look for abandoned payments; will retry"),
+      );
+      if (isRunning) await nextLook();
+    }
   }
 
   return {
     start() {
       isRunning = true;
-      nextRound();
+      loop = repeat();
     },
     async stop() {
       isRunning = false;
-      clearTimeout(timer);
-      await round;
-      await Promise.all(running);
+      wake();
+      await loop;
+      await Promise.all(running.keys());
     },
   };
 }

@@ -4,13 +4,10 @@ import { LeaseLost, leaseOf, type PaymentLease, type Reconciled, reconciledOf } 
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import type { Chain, ChainOutcome } from '../chain/chain.ts';
-import {
-  FACILITATOR_REJECTED,
-  type Facilitator,
-  type FacilitatorRequest,
-  type FacilitatorSettlement,
-} from '../chain/facilitator.ts';
+import type { ChainOutcome } from '../chain/chain.ts';
+import { FACILITATOR_REJECTED, type FacilitatorRequest, type FacilitatorSettlement } from '../chain/facilitator.ts';
+import { createResends } from './resends.ts';
+import type { Settlements } from './settlements.ts';
 import { SETTLEMENT_SECONDS } from './terms.ts';
 
 export type SettleResult =
@@ -25,22 +22,29 @@ export type Settler = ReturnType<typeof createSettler>;
 const RETRY_MILLISECONDS = 15_000;
 const FIRST_PAUSE_MILLISECONDS = 250;
 
+const NETWORK_NOT_SERVED = 'network_not_served';
+/** How long to wait before another process may take over a payment on a network that this one doesn't serve. */
+const NETWORK_CHECK_SECONDS = 60;
+
+/** How long buyers who retry get the result of the last lookup. They are asked to wait longer. */
+const REUSED_MILLISECONDS = 2_000;
+const MAX_REMEMBERED = 10_000;
+
 type Unsettled = Exclude<FacilitatorSettlement, { kind: 'settled' }>;
 
 /** Settles served payments, and looks up payments whose settlement outcome is unclear. */
-export function createSettler(options: {
-  ledger: Ledger;
-  facilitator: Facilitator;
-  chain: Chain;
-  log: Logger;
-  now?: () => Date;
-}) {
-  const { ledger, facilitator, chain, log, now = () => new Date() } = options;
+export function createSettler(options: { ledger: Ledger; settlements: Settlements; log: Logger; now?: () => Date }) {
+  const { ledger, settlements, log, now = () => new Date() } = options;
   const running = new Map<string, Promise<SettleResult>>();
+  /** When payments were last looked up and stayed unresolved, the oldest lookup first. */
+  const unresolved = new Map<string, { result: SettleResult; at: number }>();
+  const resends = createResends({ now });
 
   async function send(payment: Payment): Promise<FacilitatorSettlement> {
+    const { facilitator } = settlements.get(payment.network)!;
     const settlement = await facilitator.settle(payment.authorization as FacilitatorRequest);
     if (settlement.kind === 'settled') return settlement;
+    if (settlement.kind === 'ambiguous' || settlement.kind === 'refused') resends.count(payment.id);
     const level = settlement.reason === FACILITATOR_REJECTED ? 'error' : 'warn';
     log[level]({ paymentId: payment.id, ...settlement }, "a settlement didn't succeed");
     return settlement;
@@ -77,7 +81,7 @@ export function createSettler(options: {
 
   async function look(payment: Payment): Promise<ChainOutcome | undefined> {
     try {
-      return await chain.outcomeOf({
+      return await settlements.get(payment.network)!.chain.outcomeOf({
         assetAddress: payment.assetAddress as `0x${string}`,
         payer: payment.payer as `0x${string}`,
         payTo: payment.payTo as `0x${string}`,
@@ -93,7 +97,7 @@ export function createSettler(options: {
   }
 
   /**
-   * Records a settlement that has happened, no matter which process owns the payment. If that fails, the buyer has
+   * Records a settlement that has happened, even if another process owns the payment. If recording fails, the buyer has
    * still paid: the payment keeps its status, and the settlement is recorded once a process takes over the payment.
    */
   async function book(payment: Payment, transactionHash: string, settledAt: Date): Promise<SettleResult> {
@@ -111,7 +115,7 @@ export function createSettler(options: {
     return { kind: 'failed', reason };
   }
 
-  /** Asks the chain, then decides a payment's outcome. */
+  /** Asks the chain, then determines a payment's outcome. */
   async function conclude(
     payment: Payment,
     lease: PaymentLease | undefined,
@@ -121,7 +125,7 @@ export function createSettler(options: {
   }
 
   /**
-   * Decides a payment's outcome from the chain, or from the facilitator's response if the chain has no result.
+   * Determines a payment's outcome from the chain, or from the facilitator's response if the chain has no result.
    *
    * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
    */
@@ -151,6 +155,22 @@ export function createSettler(options: {
     return { kind: 'unresolved', isDenied, ...(hash && { transactionHash: hash }) };
   }
 
+  /**
+   * Leaves a payment UNKNOWN until a process that serves its network takes it over, because only a lookup on that
+   * network shows whether the buyer has paid.
+   */
+  async function shelve(payment: Payment, lease: PaymentLease | undefined): Promise<SettleResult> {
+    log.error(
+      { paymentId: payment.id, network: payment.network },
+      "a payment can't be resolved because this server no longer serves its network; add the network to NETWORKS",
+    );
+    if (lease) {
+      const why = { reason: NETWORK_NOT_SERVED, nextCheckSeconds: NETWORK_CHECK_SECONDS };
+      await ledger.unknown(lease, why);
+    }
+    return { kind: 'unresolved', isDenied: false };
+  }
+
   /** Runs one operation per payment at a time, because buyers retry requests. */
   function once(payment: Payment, run: () => Promise<SettleResult>): Promise<SettleResult> {
     const known = running.get(payment.id);
@@ -160,39 +180,53 @@ export function createSettler(options: {
     return result;
   }
 
+  function remember({ id }: Payment, result: SettleResult): SettleResult {
+    unresolved.delete(id);
+    if (result.kind === 'unresolved') unresolved.set(id, { result, at: now().getTime() });
+    if (unresolved.size > MAX_REMEMBERED) unresolved.delete(unresolved.keys().next().value!);
+    return result;
+  }
+
   return {
     /**
-     * Sends a settlement for the first time: SERVED or SETTLING → SETTLED, FAILED, or UNKNOWN. The lease must be held.
+     * Sends a settlement for the first time: SETTLING → SETTLED, FAILED, or UNKNOWN. Payments that are settled before
+     * the upstream is called arrive here as VERIFIED. The lease must be held.
      *
      * @throws LeaseLost if another process owns the payment, either before anything is sent or by the time the
-     *   facilitator rejects it.
+     * facilitator rejects it.
      */
     settle(payment: Payment): Promise<SettleResult> {
       return once(payment, async () => {
         const lease = leaseOf(payment);
-        if (payment.status === 'SERVED') await ledger.settling(lease);
+        if (payment.status === 'VERIFIED' || payment.status === 'SERVED') await ledger.settling(lease, payment.status);
+        if (!settlements.has(payment.network)) return shelve(payment, lease);
         return sendUntilClear(payment, lease, { isFirstAttempt: true });
       });
     },
 
     /**
-     * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet, but there is enough time, the
-     * settlement is sent again, or for the first time if a process died before it could. The chain accepts an
-     * authorization only once.
+     * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet, but there is enough time,
+     * the settlement is sent again, with longer and longer pauses, or for the first time if a process died before it
+     * could. The chain accepts an authorization only once.
      *
-     * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
+     * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged, and
+     * isn't looked up again right after the last lookup, because buyers can retry at any rate.
      */
-    resolve(payment: Payment, lease?: PaymentLease): Promise<SettleResult> {
-      return once(payment, async () => {
+    async resolve(payment: Payment, lease?: PaymentLease): Promise<SettleResult> {
+      const recent = lease ? undefined : unresolved.get(payment.id);
+      if (recent && now().getTime() - recent.at < REUSED_MILLISECONDS) return recent.result;
+      const result = await once(payment, async () => {
+        if (!settlements.has(payment.network)) return shelve(payment, lease);
         const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000;
-        const isLate = remainingSeconds < SETTLEMENT_SECONDS;
-        const first = await conclude(payment, isLate ? lease : undefined);
-        if (first.kind !== 'unresolved' || isLate) return first;
+        const isResent = remainingSeconds >= SETTLEMENT_SECONDS && resends.mayResend(payment.id);
+        const first = await conclude(payment, isResent ? undefined : lease);
+        if (first.kind !== 'unresolved' || !isResent) return first;
         if (lease) return sendUntilClear(payment, lease, { isFirstAttempt: false });
         const reply = await send(payment);
         if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
         return conclude(payment, undefined, { ...reply, isFirstAttempt: false });
       });
+      return remember(payment, result);
     },
   };
 }

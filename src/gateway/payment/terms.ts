@@ -1,19 +1,25 @@
 import { PRICE_GRACE_SECONDS } from '../../features/endpoints/price-grace.ts';
+import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
 import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
-import type { PaidRoute } from '../routing/route-table.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { type ServiceFacts, serviceFacts } from '../discovery/service-facts.ts';
+import type { PaidRoute } from '../routing/load-routes.ts';
 
 /** The requested lifetime of an authorization. An old price stays valid for just as long. */
 export const MAX_TIMEOUT_SECONDS = PRICE_GRACE_SECONDS;
-/** How long an upstream may take to send its whole response. */
-export const UPSTREAM_TIMEOUT_SECONDS = 60;
-/** The lifetime that must be left after the upstream's response, because settling takes time too. */
+/**
+ * How long an upstream may take to send its whole response, and the default limit for each wait for a streamed
+ * response.
+ */
+export const UPSTREAM_TIMEOUT_SECONDS = MAX_UPSTREAM_SECONDS.AFTER_RESPONSE;
+/** How long an authorization must still be valid after the upstream's response, so there is time to settle. */
 export const SETTLEMENT_SECONDS = 10;
-/** How much longer than requested an authorization may live, to allow for clock skew. */
+/** How much longer than requested an authorization may be valid, to allow for clock skew. */
 const CLOCK_SKEW_SECONDS = 600;
 export const MAX_LIFE_SECONDS = MAX_TIMEOUT_SECONDS + CLOCK_SKEW_SECONDS;
-/** The lifetime that must be left when a payment starts, because the upstream needs time too. */
-export const MIN_LIFE_SECONDS = SETTLEMENT_SECONDS + 5;
+/** How long the verification of a payment may take. */
+const VERIFICATION_SECONDS = 5;
 
 export const SCHEME = 'exact';
 
@@ -34,20 +40,21 @@ export type RequirementsV1 = Omit<RequirementsV2, 'amount'> & {
   resource: string;
   description: string;
   mimeType: string;
-  outputSchema: Record<string, never>;
+  outputSchema: Declaration['outputSchema'] | Record<string, never>;
 };
 
 /** What the buyer pays for. `description` may be shortened. */
-export type Resource = { url: string; description: string; mimeType: string };
+export type Resource = { url: string; description: string; mimeType: string } & ServiceFacts;
 
 /** Coinbase's facilitator rejects payments with longer descriptions. */
 const MAX_DESCRIPTION_CHARACTERS = 500;
 
 export function resourceOf(route: PaidRoute, url: string): Resource {
-  return { url, description: shortened(route.description ?? ''), mimeType: '' };
+  const { description, offer } = route;
+  return { url, description: shortened(description ?? ''), mimeType: offer.mimeType ?? '', ...serviceFacts(offer) };
 }
 
-/** Cuts by code points, because half a surrogate pair can't be encoded. */
+/** Truncates at a code point boundary, because half a surrogate pair can't be encoded. */
 function shortened(text: string): string {
   const characters = [...text];
   if (characters.length <= MAX_DESCRIPTION_CHARACTERS) return text;
@@ -74,17 +81,19 @@ export function requirementsV1(
   route: PaidRoute,
   priceAtomic: bigint,
   resource: Resource,
+  outputSchema: RequirementsV1['outputSchema'] = {},
 ): RequirementsV1 {
   const { amount, ...common } = requirementsV2(network, route, priceAtomic);
   const { url, description, mimeType } = resource;
   return {
     ...common,
-    network: network.v1Name,
+    network: network.v1Name ?? network.id,
     maxAmountRequired: amount,
     resource: url,
-    description,
+    // Some version 1 clients don't accept an empty description.
+    description: description || route.path,
     mimeType,
-    outputSchema: {},
+    outputSchema,
   };
 }
 
@@ -94,7 +103,16 @@ export function acceptedPrices({ priceAtomic, previousPrices }: PaidRoute, now: 
   return [priceAtomic, ...stillValid.map((previous) => previous.priceAtomic)];
 }
 
+/**
+ * How long an authorization must still be valid when a payment starts: long enough to use the upstream's whole time
+ * limit and then settle. Otherwise, upstreams would do work for payments that are about to expire.
+ */
+export function minLifeSeconds({ settlement, timeoutSeconds }: PaidRoute): number {
+  const upstreamSeconds = settlement === 'BEFORE_REQUEST' ? 0 : (timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS);
+  return VERIFICATION_SECONDS + upstreamSeconds + SETTLEMENT_SECONDS;
+}
+
 /** The price, formatted for display. */
-export function priceText(network: Network, route: PaidRoute): string {
-  return `${formatUsd(route.priceAtomic)} ${network.asset.symbol}`;
+export function priceText({ priceAtomic, networks }: PaidRoute): string {
+  return `${formatUsd(priceAtomic)} ${networks[0]!.asset.symbol}`;
 }

@@ -4,12 +4,12 @@ import { AppError } from '../../errors.ts';
 export const PREFIX = '/gateway/';
 const HOST = /^[\w.:[\]-]+$/;
 
-/** Where buyers reach a project. */
+/** The address where buyers reach a project. */
 export type PublicAddress = {
   protocol: string;
-  /** With the port, if it isn't the protocol's default. */
+  /** The host, with its port if it isn't the protocol's default. */
   host: string;
-  /** The URL that comes before the paths of the project's endpoints. */
+  /** The base URL for the project's endpoint paths. */
   base: string;
 };
 

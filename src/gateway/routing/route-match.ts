@@ -1,47 +1,149 @@
-/** Anything with an endpoint path. */
-export type Routed = { pattern: readonly string[] };
+import { AppError, notFound } from '../../errors.ts';
+import { METHODS, methodsOf } from '../../features/endpoints/methods.ts';
+import { isPlaceholder } from '../upstream/target.ts';
+import { isPlain, loosen, readingsOf, type Spelled } from './spelling.ts';
 
-type Node<R> = { fixed: Map<string, Node<R>>; parameter?: Node<R>; route?: R; rest?: R };
+/** Anything with an endpoint's path, methods, and prices. An empty list of methods means every method. */
+export type Routed = {
+  pattern: readonly string[];
+  methods: readonly string[];
+  priceAtomic: bigint;
+  previousPrices: readonly { priceAtomic: bigint }[];
+};
+
+/**
+ * The route for a request. If the path has no route for the method, `allow` has the methods that it has routes for. If
+ * the path is another spelling of a more expensive route's path, it has no route except `moreExpensive`.
+ */
+export type Found<R> =
+  | { route: R; allow?: undefined; moreExpensive?: undefined }
+  | { route?: undefined; allow: readonly string[]; moreExpensive?: undefined }
+  | { route?: undefined; allow?: undefined; moreExpensive: R };
+
+/** A search for routes, limited to `MAX_VISITS`. */
+type Search<R> = { method: string; possible: Set<R>; visits: number };
+
+/** The routes of one path, by method. */
+type Served<R> = Map<string, R>;
+/** How many nodes to visit for one request. Only a project with hundreds of spellings of one path has more. */
+const MAX_VISITS = 1_000;
+
+type Node<R> = {
+  fixed: Map<string, Node<R>>;
+  /** The nodes in `fixed`, by their loosened segments. */
+  loose: Map<string, Node<R>[]>;
+  parameter?: Node<R>;
+  served?: Served<R>;
+  rest?: Served<R>;
+};
 
 /**
  * Builds a matcher for endpoint paths. In each segment, fixed text wins over `:name`, and `:name` wins over a trailing
- * `*`, which matches whatever is left, even if there is nothing after the slash. Of two paths with the same shape, the
- * first wins.
+ * `*`, which matches whatever is left, even if there is nothing after the slash. The path decides first, and then the
+ * method: if the best path doesn't have the method, a less specific path doesn't serve the request. Of two routes with
+ * the same shape and method, the first wins.
  *
- * @returns a function that finds the route for a request's canonical segments.
+ * Many servers ignore case, a trailing slash, or path parameters, so the upstream could treat a request for `/PREMIUM`,
+ * which matches `/*`, like one for `/premium`. For this reason, no route is found for a path that a server could read
+ * as the path of a more expensive route, unless the paths of the two routes themselves differ only in their spelling.
+ *
+ * @returns a function that finds the route for a request's canonical segments and method. It returns undefined if no
+ *   path matches.
  */
-export function createMatcher<R extends Routed>(routes: readonly R[]): (segments: readonly string[]) => R | undefined {
-  const root: Node<R> = { fixed: new Map() };
+export function createMatcher<R extends Routed>(
+  routes: readonly R[],
+): (segments: readonly string[], method: string) => Found<R> | undefined {
+  const root = newNode<R>();
   for (const route of routes) insert(root, route);
-  return (segments) => find(root, segments, 0);
+  const highestAtomic = routes.reduce(
+    (highest, { priceAtomic }) => (priceAtomic > highest ? priceAtomic : highest),
+    0n,
+  );
+  const arePlain = routes.every(({ pattern }) => pattern.every((part) => isPlaceholder(part) || loosen(part) === part));
+
+  const shapes = new Map<R, string>();
+  function knownShapeOf(route: R): string {
+    const shape = shapes.get(route) ?? shapeOf(route);
+    shapes.set(route, shape);
+    return shape;
+  }
+
+  function findMoreExpensive(route: R, segments: readonly string[], method: string): R | undefined {
+    const lowestAtomic = lowestPriceOf(route);
+    if (lowestAtomic >= highestAtomic || (arePlain && segments.every(isPlain))) return undefined;
+    const search = { method, possible: new Set<R>(), visits: 0 };
+    for (const reading of readingsOf(segments)) collect(root, reading, 0, search);
+    // With too many spellings to check, the path might be one of the most expensive route's.
+    if (search.visits > MAX_VISITS) return routes.find(({ priceAtomic }) => priceAtomic === highestAtomic);
+    const others = [...search.possible].filter(({ priceAtomic }) => priceAtomic > lowestAtomic);
+    return others.find((other) => knownShapeOf(other) !== knownShapeOf(route));
+  }
+
+  return (segments, method) => {
+    const served = find(root, segments, 0);
+    if (!served) return undefined;
+    const route = served.get(method);
+    if (!route) return { allow: METHODS.filter((name) => served.has(name)) };
+    const moreExpensive = findMoreExpensive(route, segments, method);
+    return moreExpensive ? { moreExpensive } : { route };
+  };
+}
+
+/** @throws AppError `NOT_FOUND`, or `METHOD_NOT_ALLOWED` with the path's methods in `Allow` (RFC 9110 §10.2.1) */
+export function requireRoute<R extends Routed>(found: Found<R> | undefined): R {
+  if (!found) throw notFound();
+  if (found.route) return found.route;
+  if (found.moreExpensive) {
+    const path = `/${found.moreExpensive.pattern.join('/')}`;
+    throw new AppError('NOT_FOUND', {
+      detail: `This path is another spelling of "${path}", which has a higher price. Spell it exactly like that.`,
+    });
+  }
+  // The gateway handles OPTIONS for every path.
+  throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow: [...found.allow!, 'OPTIONS'].join(', ') } });
 }
 
 function insert<R extends Routed>(root: Node<R>, route: R): void {
   let node = root;
   for (const segment of route.pattern) {
     if (segment === '*') {
-      node.rest ??= route;
+      node.rest = withRoute(node.rest, route);
       return;
     }
     node = segment.startsWith(':') ? parameterChild(node) : fixedChild(node, segment);
   }
-  node.route ??= route;
+  node.served = withRoute(node.served, route);
+}
+
+function withRoute<R extends Routed>(served: Served<R> = new Map(), route: R): Served<R> {
+  for (const method of methodsOf(route)) if (!served.has(method)) served.set(method, route);
+  return served;
 }
 
 function fixedChild<R>(node: Node<R>, segment: string): Node<R> {
-  const child = node.fixed.get(segment) ?? { fixed: new Map() };
+  const known = node.fixed.get(segment);
+  if (known) return known;
+  const child = newNode<R>();
   node.fixed.set(segment, child);
+  const loose = loosen(segment);
+  const others = node.loose.get(loose);
+  if (others) others.push(child);
+  else node.loose.set(loose, [child]);
   return child;
 }
 
 function parameterChild<R>(node: Node<R>): Node<R> {
-  node.parameter ??= { fixed: new Map() };
+  node.parameter ??= newNode();
   return node.parameter;
 }
 
-function find<R>(node: Node<R>, segments: readonly string[], index: number): R | undefined {
+function newNode<R>(): Node<R> {
+  return { fixed: new Map(), loose: new Map() };
+}
+
+function find<R>(node: Node<R>, segments: readonly string[], index: number): Served<R> | undefined {
   const segment = segments[index];
-  if (segment === undefined) return node.route;
+  if (segment === undefined) return node.served;
   const fixed = node.fixed.get(segment);
   return (
     (fixed && find(fixed, segments, index + 1)) ??
@@ -49,4 +151,39 @@ function find<R>(node: Node<R>, segments: readonly string[], index: number): R |
     (segment !== '' && node.parameter ? find(node.parameter, segments, index + 1) : undefined) ??
     node.rest
   );
+}
+
+/**
+ * Adds to `search.possible` every route that a server could find for the method, where a fixed segment may or may not equal
+ * one with another spelling. The order of precedence is that of `find`.
+ *
+ * @returns whether a server could find no match here and fall back to a less specific path.
+ */
+function collect<R>(node: Node<R>, reading: readonly Spelled[], index: number, search: Search<R>): boolean {
+  search.visits += 1;
+  if (search.visits > MAX_VISITS) return false;
+  const add = (served: Served<R> | undefined) => {
+    const route = served?.get(search.method);
+    return route !== undefined && search.possible.add(route);
+  };
+  const segment = reading[index];
+  if (segment === undefined) return !add(node.served);
+  let goesOn = !node.fixed.has(segment.text);
+  for (const child of node.loose.get(segment.loose) ?? []) {
+    goesOn = collect(child, reading, index + 1, search) || goesOn;
+  }
+  if (goesOn && segment.text !== '' && node.parameter) goesOn = collect(node.parameter, reading, index + 1, search);
+  return goesOn && !add(node.rest);
+}
+
+/** The lowest price at which the route may still be sold, in case it has just been raised. */
+function lowestPriceOf({ priceAtomic, previousPrices }: Routed): bigint {
+  return previousPrices.reduce((lowest, previous) => {
+    return previous.priceAtomic < lowest ? previous.priceAtomic : lowest;
+  }, priceAtomic);
+}
+
+/** The same for all paths that differ only in their spelling. Loosened segments never contain a semicolon. */
+function shapeOf({ pattern }: Routed): string {
+  return pattern.map((segment) => (isPlaceholder(segment) ? `;${segment[0]}` : loosen(segment))).join('/');
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../../errors.ts';
 
 export type Headers = Record<string, string | string[]>;
 
@@ -40,6 +41,9 @@ const REQUEST_HEADERS = new Set([
   'x-requested-with',
 ]);
 
+/** About half of what a response's headers may take. */
+const MAX_PASSED_BYTES = 8 * 1024;
+
 /** Response headers that are forwarded in addition to `x-…`. */
 const RESPONSE_HEADERS = new Set([
   'accept-ranges',
@@ -69,8 +73,8 @@ const RESPONSE_HEADERS = new Set([
 ]);
 
 /**
- * These `x-…` response headers aren't forwarded: payments and credentials, headers that proxies act on, and headers that
- * browsers apply to the whole host.
+ * These `x-…` response headers aren't forwarded: payments and credentials, headers that proxies act on, and headers
+ * that browsers apply to the whole host.
  */
 const WITHHELD_X_HEADERS =
   /^x-(?:payment|api-?key|auth|access-token|csrf|xsrf|amz|forwarded|real-ip|client-ip|cluster-client|originating|remote|true-client|original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|litespeed|lighttpd|reproxy|middleware|nextjs|vercel|request-id|powered-by|frame-options|content-type-options|xss-protection|robots-tag|permitted-cross|dns-prefetch|webkit-csp|content-security-policy|tollgate)/;
@@ -96,12 +100,35 @@ function isPassedResponseHeader(name: string): boolean {
   return RESPONSE_HEADERS.has(name) || isPassedX;
 }
 
+/** The size of headers as clients count it: names and values. */
+export function bytesOf(headers: Headers): number {
+  const lines = Object.entries(headers).flatMap(([name, values]) => [values].flat().map((value) => name + value));
+  return lines.join('').length;
+}
+
+/** The request headers that come from the caller. */
+function passedRequestHeaders(headers: IncomingHttpHeaders, listed: readonly string[]): Headers {
+  return pick(headers, (name) => REQUEST_HEADERS.has(name) || listed.includes(name));
+}
+
+/**
+ * Some APIs repeat request headers. Without this limit, a buyer could make their response headers too large to be
+ * passed on, and get the work done without paying for it.
+ *
+ * @throws AppError `HEADERS_TOO_LARGE` if the upstream would get too many bytes of the caller's headers.
+ */
+export function checkHeaderSize(headers: IncomingHttpHeaders, listed: readonly string[]): void {
+  if (bytesOf(passedRequestHeaders(headers, listed)) <= MAX_PASSED_BYTES) return;
+  const detail = `The headers that the API would get total more than ${MAX_PASSED_BYTES / 1024} KiB. Shorten them. You weren't charged.`;
+  throw new AppError('HEADERS_TOO_LARGE', { detail });
+}
+
 /** Where a request came from, as reported to upstreams. */
 type RequestOrigin = { clientAddress: string; host: string; protocol: string };
 
 /**
- * The request headers that the upstream gets: those that every upstream gets, and those that the endpoint lists. All
- * others are removed, because upstreams may trust headers that only their own proxy should set, such as
+ * The request headers that the upstream gets: the ones that every upstream gets, and the ones that the endpoint lists.
+ * All others are removed, because upstreams may trust headers that only their own proxy should set, such as
  * `X-Webauth-User`. `X-Forwarded-*` contains what this gateway knows instead of what the caller sent.
  *
  * @param listed the endpoint's `forwardedHeaders`.
@@ -114,7 +141,7 @@ export function requestHeaders(
   return {
     // Otherwise, an upstream might choose an encoding that the caller can't read.
     'accept-encoding': 'identity',
-    ...pick(headers, (name) => REQUEST_HEADERS.has(name) || listed.includes(name)),
+    ...passedRequestHeaders(headers, listed),
     'x-forwarded-for': origin.clientAddress,
     'x-forwarded-host': origin.host,
     'x-forwarded-proto': origin.protocol,

@@ -1,5 +1,8 @@
 import { isPlaceholder, type Upstream, withoutReserved } from './target.ts';
 
+/** The longest `Location` that is rewritten. */
+const MAX_LOCATION_CHARACTERS = 8 * 1024;
+
 /** A call to an upstream, and where buyers reach its endpoint. */
 type LocatedCall = {
   route: { upstream: Upstream; pattern: readonly string[] };
@@ -8,14 +11,16 @@ type LocatedCall = {
 };
 
 /**
- * The value of `Location` that buyers get. A URL of the upstream itself becomes the public URL that leads to it, as
+ * The value of `Location` that buyers get. A URL on the upstream itself becomes the matching public URL, as
  * with Apache's `ProxyPassReverse`. It loses the parameters that the upstream URL sets, because they may be secret. A
  * URL on any other host stays as it is.
  *
  * @param location the upstream's value, which may be relative.
- * @returns undefined if there is no such public URL, or if the value would reveal the upstream's host.
+ * @returns undefined if there is no such public URL, if the value would reveal the upstream's host, or if it is
+ *   too long.
  */
 export function publicLocation(location: string, call: LocatedCall): string | undefined {
+  if (location.length > MAX_LOCATION_CHARACTERS) return undefined;
   const { origin, path } = call.target;
   const url = URL.parse(location, origin + path);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) return undefined;
@@ -32,11 +37,13 @@ export function publicLocation(location: string, call: LocatedCall): string | un
 /** The public URL for a URL of the upstream, if there is one. */
 function publicUrl({ pathname, search, hash }: URL, { route, address }: LocatedCall): string | undefined {
   const path = publicPath(route, pathname);
-  const query = withoutReserved(route.upstream, search.slice(1));
-  return path === undefined ? undefined : `${address.base}${path}${query && `?${query}`}${hash}`;
+  const query = path && withoutReserved(route.upstream, search.slice(1));
+  return query === undefined ? undefined : `${address.base}${path}${query && `?${query}`}${hash}`;
 }
 
-/** The public path for an upstream's path, or undefined if the upstream's path isn't under the endpoint's upstream URL. */
+/**
+ * The public path for an upstream's path, or undefined if the upstream's path isn't under the endpoint's upstream URL.
+ */
 function publicPath({ upstream, pattern }: LocatedCall['route'], path: string): string | undefined {
   const bases = basesOf(upstream.segments, pattern);
   if (!bases) return undefined;

@@ -5,6 +5,12 @@ import { AppError } from '../../errors.ts';
 
 const MAX_REQUEST_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_DRAINED_BYTES = 64 * 1024;
+/** How much of a body is read before the upstream is called. Most bodies are complete by then. */
+const READ_FIRST_BYTES = 64 * 1024;
+/** The slowest average rate at which the rest may arrive, after a grace period. */
+const MIN_BYTES_PER_SECOND = 32 * 1024;
+const GRACE_MILLISECONDS = 3_000;
+const PACE_CHECK_MILLISECONDS = 1_000;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
@@ -31,6 +37,14 @@ export class MeteredBody extends Transform {
   readonly #hash = createHash('sha256');
   #bytes = 0;
   #digest: string | null = null;
+  #endedAt: number | null = null;
+  #fullSince: number | null = null;
+  #fullMilliseconds = 0;
+  readonly #readFirst = Promise.withResolvers<void>();
+
+  constructor() {
+    super({ highWaterMark: READ_FIRST_BYTES });
+  }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#bytes += chunk.length;
@@ -40,11 +54,57 @@ export class MeteredBody extends Transform {
     }
     this.#hash.update(chunk);
     done(null, chunk);
+    if (this.#bytes >= READ_FIRST_BYTES) this.#readFirst.resolve();
+    if (this.readableLength >= this.readableHighWaterMark) this.#fullSince ??= performance.now();
+  }
+
+  override _read(size: number): void {
+    this.#fullMilliseconds = this.fullMilliseconds;
+    this.#fullSince = null;
+    super._read(size);
   }
 
   override _flush(done: TransformCallback): void {
     this.#digest = this.#hash.digest('hex');
+    this.#endedAt = performance.now();
+    this.#readFirst.resolve();
     done();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#readFirst.resolve();
+    super._destroy(error, done);
+  }
+
+  /**
+   * Waits until the first 64 KB have arrived, or the whole body if it is smaller. A call doesn't take a connection to
+   * the upstream before that. Otherwise, a slow buyer could keep others from using it.
+   *
+   * @throws the reason of the signal, or the body's error.
+   */
+  async arrive(signal: AbortSignal): Promise<void> {
+    const onAbort = () => this.destroy();
+    signal.addEventListener('abort', onAbort);
+    if (!signal.aborted) await this.#readFirst.promise;
+    signal.removeEventListener('abort', onAbort);
+    signal.throwIfAborted();
+    if (this.errored) throw this.errored;
+  }
+
+  /**
+   * Requires the rest of the body to arrive at a minimum rate. Waits for the upstream to read it don't count.
+   *
+   * @returns stops the check.
+   */
+  requirePace(onSlow: () => void): () => void {
+    const startedAt = performance.now() - this.fullMilliseconds;
+    const startBytes = this.#bytes;
+    const timer = setInterval(() => {
+      if (this.#endedAt !== null) clearInterval(timer);
+      else if (this.#bytes - startBytes < expectedBytes(performance.now() - this.fullMilliseconds - startedAt))
+        onSlow();
+    }, PACE_CHECK_MILLISECONDS);
+    return () => clearInterval(timer);
   }
 
   /**
@@ -54,6 +114,21 @@ export class MeteredBody extends Transform {
   get digest(): string | null {
     return this.#digest;
   }
+
+  /** When the whole body had passed through, on the clock of `performance.now()`. Null until then. */
+  get endedAt(): number | null {
+    return this.#endedAt;
+  }
+
+  /** For how long the body has been full in total, because the upstream didn't read what had arrived. */
+  get fullMilliseconds(): number {
+    const now = this.#endedAt ?? performance.now();
+    return this.#fullMilliseconds + (this.#fullSince === null ? 0 : now - this.#fullSince);
+  }
+}
+
+function expectedBytes(milliseconds: number): number {
+  return ((milliseconds - GRACE_MILLISECONDS) / 1000) * MIN_BYTES_PER_SECOND;
 }
 
 /**
@@ -67,7 +142,7 @@ export function meterBody(source: Readable): MeteredBody {
     if (!source.readableEnded) body.destroy(new InterruptedRequest('The request was interrupted'));
   });
   body.once('close', () => source.unpipe(body));
-  // The reader gets the error too. Without a listener here, it would be uncaught.
+  // The reader also gets the error. Without a listener here, it would be uncaught.
   body.on('error', () => {});
   return body;
 }
@@ -80,15 +155,34 @@ export function isUndrained(request: IncomingMessage): boolean {
 }
 
 /** Reads a whole body just to compute its digest. @throws AppError `PAYLOAD_TOO_LARGE` */
-export async function digestOf(request: IncomingMessage): Promise<string> {
+export async function digestOf(body: Readable): Promise<string> {
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const chunk of request) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > MAX_REQUEST_BODY_BYTES) throw tooLarge();
     hash.update(chunk);
   }
   return hash.digest('hex');
+}
+
+/**
+ * Reads a whole metered body into memory, to compare its digest and then send it.
+ *
+ * @param hold reserves memory. Returns false if there isn't enough left.
+ * @returns undefined if there isn't enough memory.
+ * @throws AppError `PAYLOAD_TOO_LARGE`
+ */
+export async function readBody(
+  body: MeteredBody,
+  hold: (bytes: number) => boolean,
+): Promise<{ bytes: Buffer; digest: string } | undefined> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) {
+    if (!hold(chunk.length)) return undefined;
+    chunks.push(chunk);
+  }
+  return { bytes: Buffer.concat(chunks), digest: body.digest! };
 }
 
 function tooLarge(): AppError {

@@ -23,3 +23,13 @@ export function paceResponse(response: ServerResponse, bytes: number, pacing: Re
   const timer = setTimeout(end, idleMilliseconds + (bytes / minBytesPerSecond) * 1000);
   response.once('close', () => clearTimeout(timer));
 }
+
+/**
+ * Like `paceResponse`, but for a streamed response, whose size isn't known. While the upstream is silent, there is
+ * nothing to read, so only the time during which bytes are waiting for the buyer counts.
+ */
+export function paceStream(response: ServerResponse, { idleMilliseconds }: ResponsePacing = DEFAULT_PACING): void {
+  response.setTimeout(idleMilliseconds, () => {
+    if (response.writableLength > 0) response.destroy();
+  });
+}

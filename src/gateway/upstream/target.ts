@@ -1,3 +1,20 @@
+import {
+  distinctNames,
+  longestOf,
+  overlap,
+  type ParameterNames,
+  parameterNames,
+  readableName,
+  splitPairs,
+} from './parameter-names.ts';
+
+/** The limit for different parameters in a query that is combined with the seller's own. */
+const MAX_NAMES = 200;
+/** The limit for the parents of all names in such a query that are compared with the seller's names. */
+const MAX_PARENTS = 2_000;
+/** Reading the names in a seller's query can take milliseconds, so the names in recently used queries are kept. */
+const MAX_KEPT_QUERIES = 500;
+
 /** An endpoint's upstream URL, split into the parts that request targets are built from. */
 export type Upstream = {
   origin: string;
@@ -6,10 +23,14 @@ export type Upstream = {
   /** The URL's own query, without the question mark. */
   query: string;
   /** Parameter names in that query. They belong to the seller, so callers can't override them. */
-  reservedNames: ReadonlySet<string>;
-  /** Those names and their parents, such as `filter` for `filter[city]`. */
-  reservedParents: ReadonlySet<string>;
+  reserved: Reserved;
 };
+
+type Reserved = ParameterNames & { longest: number };
+
+const NOTHING: Reserved = reservedIn('');
+/** By query. The one that was used least recently comes first. */
+const kept = new Map<string, Reserved>();
 
 export type UpstreamTarget = { ok: true; origin: string; path: string } | { ok: false; message: string };
 
@@ -19,9 +40,21 @@ export const isPlaceholder = (segment: string) => segment === '*' || segment.sta
 export function parseUpstream(upstreamUrl: string): Upstream {
   const { origin, pathname, search } = new URL(upstreamUrl);
   const query = search.slice(1);
-  const reservedNames = namesIn(query);
-  const reservedParents = new Set([...reservedNames].flatMap(withParents));
-  return { origin, segments: pathname.slice(1).split('/'), query, reservedNames, reservedParents };
+  return { origin, segments: pathname.slice(1).split('/'), query, reserved: reservedNames(query) };
+}
+
+function reservedNames(query: string): Reserved {
+  if (query === '') return NOTHING;
+  const reserved = kept.get(query) ?? reservedIn(query);
+  kept.delete(query);
+  kept.set(query, reserved);
+  if (kept.size > MAX_KEPT_QUERIES) kept.delete(kept.keys().next().value!);
+  return reserved;
+}
+
+function reservedIn(query: string): Reserved {
+  const names = parameterNames(query);
+  return { ...names, longest: longestOf(names) };
 }
 
 /**
@@ -43,15 +76,15 @@ export function upstreamTarget(
   segments: readonly string[],
   query: string,
 ): UpstreamTarget {
-  const repeated = [...namesIn(query.slice(1))].find((name) => isReserved(upstream, name));
-  if (repeated !== undefined) return { ok: false, message: `The query parameter "${repeated}" is set by the seller.` };
+  const problem = problemOf(upstream, query.slice(1));
+  if (problem !== undefined) return { ok: false, message: problem };
 
   const path = upstream.segments.flatMap((segment, position) => {
     const index = isPlaceholder(segment) ? pattern.indexOf(segment) : -1;
     if (index < 0) return [segment];
     if (segment !== '*') return [segments[index]!];
     const rest = segments.slice(index);
-    // The request's trailing slash only matters at the end of the upstream's path.
+    // The request's trailing slash matters only at the end of the upstream's path.
     return position === upstream.segments.length - 1 ? rest : rest.filter((part) => part !== '');
   });
   const appendedFrom = appendFrom(upstream, pattern);
@@ -67,14 +100,42 @@ export function upstreamTarget(
   };
 }
 
-/** A query without the parameters that the upstream URL sets. Neither includes the question mark. */
-export function withoutReserved(upstream: Upstream, query: string): string {
-  const pairs = query.split('&').filter((pair) => ![...namesIn(pair)].some((name) => isReserved(upstream, name)));
-  return pairs.join('&');
+/**
+ * A query without the parameters that the upstream URL sets. Neither includes the question mark. Undefined if comparing
+ * them would take too long.
+ */
+export function withoutReserved({ reserved }: Upstream, query: string): string | undefined {
+  if (reserved.names.size === 0) return query;
+  if (splitPairs(query).length > MAX_NAMES) return undefined;
+  const comparison = compareWith(reserved);
+  const pairs = query.split('&').filter((pair) => !comparison.setsReserved(pair));
+  return comparison.isTooLong() ? undefined : pairs.join('&');
 }
 
-function isReserved({ reservedNames, reservedParents }: Upstream, name: string): boolean {
-  return reservedParents.has(name) || withParents(name).some((part) => reservedNames.has(part));
+/** Says why a query can't be combined with the upstream URL's. Without limits, long queries would take 70 ms to check. */
+function problemOf({ reserved }: Upstream, query: string): string | undefined {
+  if (reserved.names.size === 0) return undefined;
+  const names = distinctNames(query);
+  if (names.size > MAX_NAMES) return `The query has more than ${MAX_NAMES} different parameters.`;
+  const comparison = compareWith(reserved);
+  const repeated = [...names].find(comparison.setsReserved);
+  if (comparison.isTooLong()) return 'The query has too many nested parameters.';
+  return repeated === undefined ? undefined : `The query parameter "${readableName(repeated)}" is set by the seller.`;
+}
+
+/** Compares parts of a query with the seller's names, until the limit for parents is reached. */
+function compareWith(reserved: Reserved) {
+  let parents = 0;
+  const isTooLong = () => parents > MAX_PARENTS;
+  return {
+    setsReserved(part: string): boolean {
+      if (isTooLong()) return false;
+      const own = parameterNames(part, reserved.longest);
+      parents += own.parents.size;
+      return overlap(own, reserved);
+    },
+    isTooLong,
+  };
 }
 
 /** The index of the first request segment that is appended to the upstream's path, or -1 if nothing is appended. */
@@ -82,30 +143,4 @@ function appendFrom({ segments }: Upstream, pattern: readonly string[]): number 
   const isNamed = pattern.some((segment) => isPlaceholder(segment) && segments.includes(segment));
   if (!isNamed) return pattern.findIndex(isPlaceholder);
   return segments.includes('*') ? -1 : pattern.indexOf('*');
-}
-
-/** Parameter names as a lenient server would read them. */
-function namesIn(query: string): Set<string> {
-  const names = query.split(/[&;]/).map((pair) => pair.split('=', 1)[0]!);
-  return new Set(names.filter(Boolean).map(decoded));
-}
-
-function decoded(name: string): string {
-  try {
-    return leniently(decodeURIComponent(name.replaceAll('+', ' ')));
-  } catch {
-    return leniently(name);
-  }
-}
-
-/** PHP ends names at a null byte, drops leading spaces, and turns other spaces and dots into underscores. */
-function leniently(name: string): string {
-  return name.split('\0', 1)[0]!.trimStart().replace(/[ .]/g, '_').toLowerCase();
-}
-
-/**
- * Where brackets create nested parameters, `key[a]` sets part of `key`, while `key[a]` and `key[b]` are independent.
- */
-function withParents(name: string): string[] {
-  return [...[...name.matchAll(/\[/g)].map(({ index }) => name.slice(0, index)), name];
 }

@@ -1,11 +1,6 @@
 import * as documents from '../../generated/rest-documents.ts';
 import { PROJECT, type RestRoute } from './route.ts';
 
-const FILTER = {
-  action: { to: ['filter', 'actions'], list: true, description: 'Only this action. Repeatable.' },
-  targetId: { to: ['filter', 'targetId'], list: false, description: 'Only changes to the resource with this ID.' },
-} as const;
-
 export const auditRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
@@ -15,7 +10,6 @@ export const auditRoutes: readonly RestRoute[] = [
     document: documents.ListProjectAuditLogDocument,
     kind: 'list',
     at: ['project', 'auditLog'],
-    query: FILTER,
   },
   {
     method: 'GET',
@@ -27,6 +21,16 @@ export const auditRoutes: readonly RestRoute[] = [
     at: ['project', 'auditEntry'],
   },
   {
+    method: 'POST',
+    path: `${PROJECT}/audit-log/tool-calls`,
+    operationId: 'recordToolCall',
+    summary: 'Record a program’s call to a tool',
+    document: documents.RecordToolCallDocument,
+    kind: 'action',
+    at: ['recordToolCall'],
+    fromPath: { projectId: 'projectId' },
+  },
+  {
     method: 'GET',
     path: '/api/audit-log',
     operationId: 'listAuditLog',
@@ -34,6 +38,14 @@ export const auditRoutes: readonly RestRoute[] = [
     document: documents.ListAuditLogDocument,
     kind: 'list',
     at: ['viewer', 'auditLog'],
-    query: FILTER,
+  },
+  {
+    method: 'GET',
+    path: '/api/audit-log/account',
+    operationId: 'listAccountLog',
+    summary: 'List audit log entries about the account itself',
+    document: documents.ListAccountLogDocument,
+    kind: 'list',
+    at: ['viewer', 'accountLog'],
   },
 ];

@@ -1,5 +1,5 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
 export const connectorRoutes: readonly RestRoute[] = [
   {
@@ -20,6 +20,8 @@ export const connectorRoutes: readonly RestRoute[] = [
     kind: 'create',
     at: ['createConnector', 'connector'],
     fromPath: { projectId: 'projectId' },
+    graphqlOnly: ['typedConfig'],
+    requires: ['config'],
   },
   {
     method: 'GET',
@@ -39,6 +41,7 @@ export const connectorRoutes: readonly RestRoute[] = [
     kind: 'update',
     at: ['updateConnector', 'connector'],
     fromPath: inProject('connectorId'),
+    graphqlOnly: ['typedConfig'],
   },
   {
     method: 'DELETE',
@@ -58,7 +61,6 @@ export const connectorRoutes: readonly RestRoute[] = [
     document: documents.ListConnectorDeliveriesDocument,
     kind: 'list',
     at: ['project', 'connector', 'deliveries'],
-    query: DELIVERY_FILTER,
   },
   {
     method: 'POST',

@@ -10,10 +10,7 @@ export const customerRoutes: readonly RestRoute[] = [
     document: documents.ListCustomersDocument,
     kind: 'list',
     at: ['project', 'customers'],
-    query: {
-      orderBy: { to: ['orderBy'], list: false, description: 'Sort order. Default: LAST_PAYMENT.' },
-      walletAddress: { to: ['walletAddress'], list: false, description: 'Only this wallet.' },
-    },
+    query: { orderBy: { to: ['orderBy'], description: 'Sort order. Default: LAST_PAYMENT.' } },
   },
   {
     method: 'GET',

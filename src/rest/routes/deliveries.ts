@@ -1,5 +1,5 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
 export const deliveryRoutes: readonly RestRoute[] = [
   {
@@ -10,7 +10,6 @@ export const deliveryRoutes: readonly RestRoute[] = [
     document: documents.ListDeliveriesDocument,
     kind: 'list',
     at: ['project', 'deliveries'],
-    query: DELIVERY_FILTER,
   },
   {
     method: 'GET',

@@ -10,6 +10,9 @@ export const endpointRoutes: readonly RestRoute[] = [
     document: documents.ListEndpointsDocument,
     kind: 'list',
     at: ['project', 'endpoints'],
+    query: {
+      orderBy: { to: ['orderBy'], description: 'Sort order. Default: NEWEST.' },
+    },
   },
   {
     method: 'POST',

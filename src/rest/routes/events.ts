@@ -10,7 +10,6 @@ export const eventRoutes: readonly RestRoute[] = [
     document: documents.ListEventsDocument,
     kind: 'list',
     at: ['project', 'events'],
-    query: { eventType: { to: ['types'], list: true, description: 'Only this event type. Repeatable.' } },
   },
   {
     method: 'GET',
@@ -20,6 +19,16 @@ export const eventRoutes: readonly RestRoute[] = [
     document: documents.GetEventDocument,
     kind: 'one',
     at: ['project', 'event'],
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/events/test`,
+    operationId: 'recordTestEvent',
+    summary: 'Record a test event without sending it to webhooks or connectors',
+    document: documents.RecordTestEventDocument,
+    kind: 'action',
+    at: ['recordTestEvent', 'event'],
+    fromPath: { projectId: 'projectId' },
   },
   {
     method: 'POST',

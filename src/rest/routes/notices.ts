@@ -6,18 +6,10 @@ export const noticeRoutes: readonly RestRoute[] = [
     method: 'GET',
     path: `${PROJECT}/notices`,
     operationId: 'listNotices',
-    summary: 'List what a project’s owner should know',
+    summary: 'List a project’s notices',
     document: documents.ListNoticesDocument,
     kind: 'list',
     at: ['project', 'notices'],
-    query: {
-      isRead: { to: ['filter', 'isRead'], list: false, description: 'Only read or only unread notices.' },
-      isOpen: {
-        to: ['filter', 'isOpen'],
-        list: false,
-        description: 'Only notices about problems that continue, or only about those that are over.',
-      },
-    },
   },
   {
     method: 'GET',
@@ -32,7 +24,7 @@ export const noticeRoutes: readonly RestRoute[] = [
     method: 'POST',
     path: `${PROJECT}/notices/read`,
     operationId: 'markNoticesRead',
-    summary: 'Mark notices as read: those listed, or all',
+    summary: 'Mark the given notices, or all of them, as read',
     document: documents.MarkNoticesReadDocument,
     kind: 'action',
     at: ['markNoticesRead'],

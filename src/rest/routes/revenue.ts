@@ -4,15 +4,14 @@ import { PROJECT, type RestRoute } from './route.ts';
 const PERIOD: RestRoute['query'] = {
   from: {
     to: ['from'],
-    list: false,
     description: 'Start of the range (inclusive). Default: 24 hours, 30 days, or 12 months before `to`.',
   },
   to: {
     to: ['to'],
-    list: false,
-    description: 'End of the range (exclusive). Default: now. Both times are rounded outward to whole intervals.',
+    description:
+      'End of the range (exclusive). Default: now. The start and the end are rounded outward to whole intervals.',
   },
-  interval: { to: ['interval'], list: false, description: 'Interval, in UTC. Default: DAY.' },
+  interval: { to: ['interval'], description: 'Interval, in UTC. Default: DAY.' },
 };
 
 /** Revenue and delivery statistics by interval. */

@@ -1,4 +1,5 @@
 import type { DocumentNode } from 'graphql';
+import type { Deprecation } from '../deprecation.ts';
 
 /** A row in the REST table. */
 export type RestRoute = {
@@ -9,29 +10,35 @@ export type RestRoute = {
   operationId: string;
   summary: string;
   document: DocumentNode;
-  kind: 'one' | 'list' | 'all' | 'create' | 'update' | 'delete' | 'action';
-  /** Field names that lead to the response in the document's result. */
+  /** Set this if the operation will be removed; see docs/versioning.md. */
+  deprecated?: Deprecation;
+  kind: 'one' | 'list' | 'all' | 'create' | 'update' | 'delete' | 'action' | 'export';
+  /** The path to the response in the document's result, as field names. */
   at: readonly string[];
+  /** The name of the response's schema, if the response is only a part of the type. */
+  component?: string;
   /** Fields in the mutation's input that come from the path: parameter → field. */
   fromPath?: Readonly<Record<string, string>>;
-  /** Other fields in the payload that are shown only once, together with the resource. */
+  /** Fields in the mutation's input that REST leaves out because another field has the same meaning. */
+  graphqlOnly?: readonly string[];
+  /** Fields that the body must have, although the mutation's input doesn't require them. */
+  requires?: readonly string[];
+  /** Other fields in the payload that are returned with the resource but can't be read later. */
   once?: readonly string[];
-  /** Query parameters (for lists, other than `limit` and `after`): name → its place in the variables. */
-  query?: Readonly<Record<string, { to: readonly string[]; list: boolean; description: string }>>;
+  /**
+   * Query parameters in addition to the ones for paging and the fields of the document's `$filter`: name → its
+   * variable.
+   */
+  query?: Readonly<Record<string, { to: readonly string[]; description: string }>>;
+  /** For exports: whether the rows are read in pages, with the variables of `exportDocument`. */
+  isPaged?: boolean;
+  /** For exports: variables that the request doesn't set. */
+  fixed?: Readonly<Record<string, unknown>>;
+  /** Whether the body may contain a file in `document`. The file doesn't count toward the usual limit. */
+  takesFile?: boolean;
 };
 
 export const PROJECT = '/api/projects/:projectId';
 
-/** For changes in a project. `id` is the resource to change, and `projectId` the project it must belong to. */
+/** For changes in a project. `id` is the resource to change, and `projectId` is the project that contains it. */
 export const inProject = (parameter: string) => ({ projectId: 'projectId', [parameter]: 'id' });
-
-/** Query parameters for every list of deliveries. */
-export const DELIVERY_FILTER = {
-  status: { to: ['filter', 'status'], list: true, description: 'Only deliveries with this status. Repeatable.' },
-  eventType: {
-    to: ['filter', 'eventTypes'],
-    list: true,
-    description: 'Only deliveries of this event type. Repeatable.',
-  },
-  since: { to: ['filter', 'since'], list: false, description: 'Only deliveries created at or after this time.' },
-} as const;

@@ -1,5 +1,5 @@
 import * as documents from '../../generated/rest-documents.ts';
-import { DELIVERY_FILTER, inProject, PROJECT, type RestRoute } from './route.ts';
+import { inProject, PROJECT, type RestRoute } from './route.ts';
 
 export const webhookRoutes: readonly RestRoute[] = [
   {
@@ -59,7 +59,6 @@ export const webhookRoutes: readonly RestRoute[] = [
     document: documents.ListWebhookDeliveriesDocument,
     kind: 'list',
     at: ['project', 'webhook', 'deliveries'],
-    query: DELIVERY_FILTER,
   },
   {
     method: 'POST',

@@ -4,7 +4,7 @@ import { describeFields } from '../../../src/connectors/describe.ts';
 import { getConnector } from '../../../src/connectors/types/registry.ts';
 import { caller, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { createKey } from '../../support/resources.ts';
+import { createKey, EVERY_SCOPE } from '../../support/resources.ts';
 import { OTHER_ADDRESSES, sampleConfig } from '../support/configs.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
     {},
     { hostOverrides: Object.fromEntries(urls.map((url) => [new URL(url).host, elsewhere.url])) },
   );
-  const { key } = await createKey(stage.user, stage.base);
+  const { key } = await createKey(stage.user, stage.base, EVERY_SCOPE);
   keyHolder = caller(stage.app.url, 'key', key);
 });
 afterAll(async () => {
@@ -61,7 +61,7 @@ describe('a new address without its secrets', () => {
     async (type, more, secrets) => {
       const connector = await stage.connect(type, { config: more });
       expectAskedFor(await change(connector.id, OTHER_ADDRESSES[type]!), secrets);
-      // A masked secret counts as left out.
+      // A masked secret counts as omitted.
       expectAskedFor(await change(connector.id, { ...connector.config, ...OTHER_ADDRESSES[type] }), secrets);
       expect((await stage.connector(connector.id)).config).toEqual(connector.config);
 

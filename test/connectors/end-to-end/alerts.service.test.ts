@@ -60,7 +60,7 @@ describe.each(TYPES)('an alert in %s', (type) => {
   test('is opened once by repeated upstream failures and closed by the next settlement', async () => {
     const endpoint = newEndpoint();
     const connector = await stage.connect(type, { eventTypes: KINDS });
-    // Delivered at once, so no delivery can see the others in the connector's memory.
+    // Delivered at the same time, so no delivery can see the others in the connector's memory.
     const failures = [answered(500), TIMEOUT, answered(503), answered(502), TIMEOUT];
     for (const failure of failures.slice(0, 4)) {
       await stage.record('payment.failed', { ...endpoint, ...failure }, { isHeldBack: true });

@@ -20,7 +20,7 @@ const withProbe = listConnectors()
   .map(({ type }) => type);
 const withoutProbe = CONNECTOR_TYPES.filter((type) => !withProbe.includes(type));
 
-describe('creating a connector', () => {
+describe('a new connector', () => {
   test.each([
     ['hubspot', ['payment.settled', 'endpoint.created']],
     ['opsgenie', ['payment.settled']],
@@ -29,7 +29,7 @@ describe('creating a connector', () => {
     ['linear', ['payment.settled']],
     ['quickbooks', ['payment.verified', 'payment.failed']],
     ['xero', ['endpoint.created']],
-  ] as const)('of type %s is rejected if it could never send any of its event types', async (type, eventTypes) => {
+  ] as const)('is rejected if its type (%s) could never send any of its event types', async (type, eventTypes) => {
     const answer = await create({ type, config: sampleConfig(type), eventTypes });
     expect(answer.status).toBe(422);
     expect(answer.body).toMatchObject({ code: 'VALIDATION_FAILED', errors: [{ pointer: '/eventTypes' }] });
@@ -47,7 +47,7 @@ describe('creating a connector', () => {
     'https://n8n.example:22/webhook/abc',
     `https://${N8N_HOST}/webhook-test/abc`,
     `http://${N8N_HOST}/webhook/abc`,
-  ])('of type n8n is rejected with the URL %s', async (webhookUrl) => {
+  ])('is rejected if it has the type n8n and the URL %s', async (webhookUrl) => {
     const answer = await create({ type: 'n8n', config: { webhookUrl }, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toMatchObject([{ pointer: '/config/webhookUrl' }]);
@@ -58,13 +58,13 @@ describe('creating a connector', () => {
     'https://10.0.0.1:8443',
     'https://supabase.example:22',
     'http://supabase.example',
-  ])('of type supabase is rejected with the URL %s', async (url) => {
+  ])('is rejected if it has the type supabase and the URL %s', async (url) => {
     const answer = await create({ type: 'supabase', config: { url, apiKey: 'sb_secret_1' }, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toMatchObject([{ pointer: '/config/url' }]);
   });
 
-  test('of type supabase sends rows to a server of its own', async () => {
+  test('can send rows to a self-hosted Supabase server', async () => {
     const connector = await stage.connect('supabase', { config: { url: `https://${SUPABASE_HOST}/data/` } });
     await stage.record('payment.settled');
     await stage.deliveriesAre(connector.id, 'SUCCEEDED');
@@ -73,7 +73,7 @@ describe('creating a connector', () => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  test('of type telegram accepts a chat ID that is a number', async () => {
+  test('can have a Telegram chat ID that is a number', async () => {
     const connector = await stage.connect('telegram', { config: { chatId: -1001234567890 } });
     expect(connector.config.chatId).toBe('-1001234567890');
     await stage.record('payment.settled');
@@ -82,7 +82,7 @@ describe('creating a connector', () => {
     await stage.patch(connector.id, { isActive: false });
   });
 
-  test('reports what is wrong with each field', async () => {
+  test('is rejected with what is wrong with each field', async () => {
     const config = { accountSid: 'x', from: 1, to: '', color: 'red' };
     const answer = await create({ type: 'twilio', config, eventTypes: ['*'] });
     expect(answer.status).toBe(422);
@@ -143,8 +143,8 @@ describe("changing a connector's config", () => {
   });
 });
 
-describe('testing a connector', () => {
-  test.each(withProbe)('of type %s checks the credentials without sending anything', async (type) => {
+describe('the connection test', () => {
+  test.each(withProbe)('checks the credentials of the type %s without sending anything', async (type) => {
     const connector = await stage.connect(type);
     const test = () => stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {});
     const good = await test();
@@ -158,7 +158,7 @@ describe('testing a connector', () => {
     expect(await stage.deliveries(connector.id)).toEqual([]);
   });
 
-  test.each(withoutProbe)('of type %s sends an event marked as a test', async (type) => {
+  test.each(withoutProbe)('sends an event marked as a test for the type %s', async (type) => {
     const connector = await stage.connect(type);
     const query =
       'mutation ($id: ID!) { testConnector(input: { id: $id }) { probe { ok } delivery { id status event { test } } } }';
@@ -168,7 +168,7 @@ describe('testing a connector', () => {
     expect(stage.vendors.callsTo(type).at(-1)!.body).toMatch(/\[Test\]|connector\.test/);
   });
 
-  test('of a type with a probe sends an event on request', async () => {
+  test('sends an event on request even if the type has a probe', async () => {
     const connector = await stage.connect('slack');
     const test = await stage.user.rest<TestResult>('POST', `${stage.base}/connectors/${connector.id}/test`, {
       eventType: 'customer.milestone',

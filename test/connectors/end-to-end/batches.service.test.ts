@@ -117,11 +117,11 @@ describe.each(['google-sheets', 'bigquery', 'dune'] as const)('%s', (type) => {
   });
 });
 
-describe('an event that waits for a batch', () => {
+describe('an event that is waiting for a batch', () => {
   test('is sent immediately if it is resent manually or is a test', async () => {
     const connector = await stage.connect('dune', { eventTypes: ['payment.settled'] });
     await stage.record('payment.settled');
-    const [waiting] = await stage.deliveriesAre(connector.id, 'PENDING');
+    const [waiting] = await stage.deliveries(connector.id);
     const resend = () => stage.user.rest('POST', `${stage.base}/deliveries/${waiting!.id}/resend`);
     await expect.poll(async () => (await resend()).status).toBe(200);
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
@@ -166,7 +166,7 @@ describe('what a connector remembers', () => {
     },
   );
 
-  test("lets the next settled payment close an endpoint's alert once", async () => {
+  test("is used once by the next settled payment, to close an endpoint's alert", async () => {
     for (const type of ['pagerduty', 'opsgenie'] as const) {
       const connector = await stage.connect(type, { eventTypes: ['payment.failed', 'payment.settled'] });
       await stage.record('payment.failed');

@@ -13,13 +13,13 @@ beforeAll(async () => {
 
 afterAll(() => stage.close());
 
-/** Types whose vendors reject credentials in different ways. */
+/** Types with vendors that reject credentials in different ways. */
 const CASES: [ConnectorType, EventKind, RegExp][] = [
   ['supabase', 'payment.settled', /^Supabase rejected the API key\./],
   ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
-  // With a 400 instead of a 401.
+  // This vendor responds with 400 instead of 401.
   ['amplitude', 'payment.settled', /^Amplitude rejected the API key/],
-  // Both regions reject it.
+  // Both regions reject the key.
   ['opsgenie', 'payment.failed', /^Opsgenie rejected the credentials/],
   // In the middle of a delivery with several steps.
   ['quickbooks', 'payment.settled', /^QuickBooks rejected the access token\./],
@@ -87,7 +87,7 @@ describe('credentials that expire in the middle of a backlog', () => {
     },
   );
 
-  test('still let the seller send a test event to find out whether the credentials work again', async () => {
+  test('don’t stop the seller from sending a test event to find out whether the credentials work again', async () => {
     const mark = 'k1123456789abcdef0123456789abcde';
     const connector = await stage.connect('slack', { eventTypes: ['payment.settled'], mark });
     await stage.record('payment.settled');

@@ -148,7 +148,7 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   'google-sheets'(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
     const calls = stage.vendors.callsTo('google-sheets');
-    // It found the sheet, wrote the heading, appended the row, and formatted its time.
+    // The connector found the sheet, wrote the heading, appended the row, and formatted its time.
     expect(calls.map(({ url }) => url.pathname.split(':').at(-1))).toEqual([
       expect.stringContaining('/spreadsheets/'),
       'batchUpdate',
@@ -227,8 +227,8 @@ function expectEnvelope(call: VendorCall, mark: string, eventId: string): void {
   });
 }
 
-describe('an event reaches its vendor', () => {
-  test.each(CONNECTOR_TYPES)('in the format of %s', async (type) => {
+describe('an event', () => {
+  test.each(CONNECTOR_TYPES)('reaches its vendor in the format of %s', async (type) => {
     const { id, mark } = connectors.get(type)!;
     const [delivery] = await stage.deliveriesAre(id, 'SUCCEEDED');
     const calls = stage.vendors.callsTo(type);
@@ -240,7 +240,7 @@ describe('an event reaches its vendor', () => {
     expect(await stage.connector(id)).toMatchObject({ isActive: true, pausedReason: null, failingSince: null });
   });
 
-  test('once, and its history is the same over GraphQL and REST', async () => {
+  test('reaches its vendor once, and its history is the same over GraphQL and REST', async () => {
     const { id } = connectors.get('slack')!;
     const query = `query ($project: ID!, $connector: ID!) {
       project(id: $project) { connector(id: $connector) { deliveries(first: 10) {

@@ -25,7 +25,7 @@ async function makeDueNow(id: string): Promise<void> {
 }
 
 test.each(['n8n', 'make'] as const)(
-  'a workflow in %s that fails runs again only after 5 seconds, 5 minutes, and 30 minutes',
+  'a failed workflow in %s is run again only after 5 seconds, 5 minutes, and 30 minutes',
   async (type) => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     stage.vendors.interfere(type, () => text(500, 'Error in workflow'));
@@ -36,7 +36,7 @@ test.each(['n8n', 'make'] as const)(
       await expect.poll(() => stage.delivery(id)).toMatchObject({ status: 'PENDING', attemptCount: index + 1 });
       expect(stage.vendors.callsTo(type)).toHaveLength(index + 1);
       const wait = await waitOf(id);
-      // Up to 20% of jitter.
+      // The delay has up to 20% of jitter.
       expect(wait).toBeGreaterThanOrEqual(seconds * 0.79);
       expect(wait).toBeLessThanOrEqual(seconds * 1.21);
       if (index === 0) {

@@ -57,7 +57,7 @@ const resetAfterDoing: Interference = (_call, response, usual) => {
   return undefined;
 };
 
-/** Keeps sending bytes and never ends. */
+/** The vendor keeps sending bytes and never ends its response. */
 const drip: Interference = (_call, response: ServerResponse) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const timer = setInterval(() => response.write(' '), 20);
@@ -74,7 +74,7 @@ describe('a vendor with a rate limit', () => {
   });
 
   test("isn't called again before the date in Retry-After", async () => {
-    // A date has no milliseconds, so it lies one to two seconds ahead.
+    // A date has no milliseconds, so it is one to two seconds ahead.
     const until = Math.floor(Date.now() / 1000 + 2) * 1000;
     const busy = { statusCode: 503, headers: { 'retry-after': new Date(until).toUTCString() } };
     const { delivery, times } = await deliver('discord', 'payment.settled', 'SUCCEEDED', busy);
@@ -83,7 +83,7 @@ describe('a vendor with a rate limit', () => {
   });
 });
 
-describe('a vendor in trouble', () => {
+describe('a failing vendor', () => {
   test('receives the event again after each 5xx until it accepts it', async () => {
     const { delivery, calls, connector } = await deliver(
       'linear',
@@ -197,7 +197,7 @@ describe('a rejection with a success status', () => {
     (call, _response, usual) =>
       call.method === 'GET' ? usual() : answer;
 
-  test.each(REFUSALS)("from %s doesn't count as a delivery: %s", async (type, kind, answer, reason) => {
+  test.each(REFUSALS)("doesn't count as a delivery to %s: %s", async (type, kind, answer, reason) => {
     // HubSpot's properties are created with the first contact.
     if (type === 'hubspot') await deliver(type, kind, 'SUCCEEDED');
     stage.vendors.interfere(type, onWrite(answer));

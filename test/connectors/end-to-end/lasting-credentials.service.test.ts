@@ -17,7 +17,7 @@ const KEY_FILE = JSON.stringify(
     private_key_id: 'key-1',
     private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     client_email: 'tollgate@shop.iam.gserviceaccount.com',
-    // Another host, which must not get the assertion.
+    // This is another host, and it must not get the assertion.
     token_uri: 'https://evil.example/token',
   },
   null,
@@ -146,7 +146,7 @@ function endTokens(): void {
   server.expireAll();
 }
 
-// A connector left active would also ask for tokens.
+// A connector that stayed active would also request tokens.
 afterEach(() => stage.db.prisma.connector.updateMany({ data: { isActive: false } }));
 
 describe.each(CASES)('a connector of type $type with $what', ({ type, credential, renewed, host, check }) => {
@@ -212,7 +212,7 @@ test('rows that Google Sheets has stored are not written again if it then reject
   expect(calls.filter(({ url }) => url.pathname.endsWith(':append'))).toHaveLength(1);
 });
 
-test('a connector shows when Intuit ends its credential, until another one is saved', async () => {
+test('a connector shows when its Intuit credential expires, until another one is saved', async () => {
   const days = 45;
   const shown = async (id: string) =>
     (await stage.user.rest<{ credentialExpiresAt: string | null }>('GET', `${stage.base}/connectors/${id}`)).body
@@ -252,13 +252,13 @@ describe('a config', () => {
     ['salesforce', '`clientId` and `clientSecret`'],
     ['xero', '`clientId` and `clientSecret`'],
     ['quickbooks', '`clientId` and `clientSecret` and `refreshToken`'],
-  ] as const)('of type %s needs an access token or another credential', async (type, fields) => {
+  ] as const)('needs an access token or another credential for the type %s', async (type, fields) => {
     const { status, body } = await create(type, configWith(type, {}));
     expect(status).toBe(422);
     expect(body.errors).toEqual([{ pointer: '/config/accessToken', message: `Required unless you send ${fields}.` }]);
   });
 
-  test('with half a credential is rejected, even with an access token', async () => {
+  test('is rejected if its credential is incomplete, even if it has an access token', async () => {
     const { status, body } = await create('xero', { ...sampleConfig('xero', 'required'), clientId: 'client' });
     expect(status).toBe(422);
     expect(body.errors).toEqual([{ pointer: '/config/clientSecret', message: 'Required together with `clientId`.' }]);
@@ -268,13 +268,13 @@ describe('a config', () => {
     ['text', 'not a key'],
     ['another kind of key', JSON.stringify({ type: 'authorized_user', client_id: 'x', refresh_token: 'y' })],
     ['a broken private key', KEY_FILE.replace('BEGIN PRIVATE KEY', 'BEGIN PUBLIC KEY')],
-  ])('with %s as the service account key is rejected', async (_what, serviceAccountKey) => {
+  ])('is rejected with %s as the service account key', async (_what, serviceAccountKey) => {
     const { status, body } = await create('bigquery', configWith('bigquery', { serviceAccountKey }));
     expect(status).toBe(422);
     expect(body.errors).toEqual([{ pointer: '/config/serviceAccountKey', message: expect.any(String) }]);
   });
 
-  test('can change from an access token to another credential, and the mask keeps what is stored', async () => {
+  test('can change from an access token to another credential, and masked values keep the stored ones', async () => {
     const connector = await stage.connect('google-sheets', { eventTypes: ['payment.failed'] });
     const changed = await stage.patch(connector.id, { config: { accessToken: null, serviceAccountKey: KEY_FILE } });
     expect(changed.body.config).toEqual({

@@ -10,7 +10,7 @@ const TRANSACTION_URL = `https://sepolia.basescan.org/tx/${transactionHash}`;
 
 const json = (call: VendorCall) => JSON.parse(call.body);
 
-/** What a reader of the message sees: its text, with the targets of its links. */
+/** What a reader of the message sees: its text and its link targets. */
 const TEXTS: Partial<Record<ConnectorType, (call: VendorCall) => string>> = {
   slack: (call) => JSON.stringify(json(call).blocks),
   discord: (call) => JSON.stringify(json(call).embeds),

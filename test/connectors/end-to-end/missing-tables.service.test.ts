@@ -36,7 +36,7 @@ const CASES: [ConnectorType, string, ReturnType<typeof json>, RegExp][] = [
 ];
 
 test.each(CASES)(
-  'a %s connector without its %s pauses and holds every event, and sends them once it is back',
+  'a %s connector pauses if its %s is missing, and sends the held events once it is back',
   async (type, _what, missing, reason) => {
     const connector = await stage.connect(type, { eventTypes: ['payment.settled'] });
     stage.vendors.interfere(type, () => missing);

@@ -63,7 +63,7 @@ const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
 
 describe('a connector whose vendor rejects every event', () => {
   test.each(CASES)(
-    'of type %s pauses after five rejections in a row for the same reason, and sends held deliveries once resumed',
+    'pauses after five rejections in a row for the same reason, and sends held deliveries once resumed: %s',
     async (type, kind, respond, reason) => {
       const connector = await stage.connect(type, { eventTypes: [kind] });
       stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : respond()));
@@ -132,13 +132,13 @@ const HOLDING: [ConnectorType, EventKind, Respond, RegExp][] = [
       const message = `Unable to perform update/upsert by non-unique 0-1 property x402_wallet in portal ID 2193`;
       return json(400, { status: 'error', category: 'VALIDATION_ERROR', message });
     },
-    /x402_wallet isn't unique\. Archive it/,
+    /x402_wallet doesn't require unique values/,
   ],
 ];
 
 describe('a connector that would lose every event', () => {
   test.each(HOLDING)(
-    'of type %s pauses at the first one, loses none, and sends them once resumed',
+    'pauses at the first event, loses none, and sends them once resumed: %s',
     async (type, kind, respond, reason) => {
       const connector = await stage.connect(type, { eventTypes: [kind] });
       stage.vendors.interfere(type, (call, _response, usual) => respond(call, usual));

@@ -118,7 +118,7 @@ async function keepBusy(isDone: () => boolean) {
   return { statuses, secrets, events };
 }
 
-test(`${ROWS} rows get a new key under load even if the command is killed halfway`, async () => {
+test(`${ROWS} rows get a new key under load even if the command is killed halfway through`, async () => {
   let isDone = false;
   const traffic = keepBusy(() => isDone);
 
@@ -161,7 +161,7 @@ test(`${ROWS} rows get a new key under load even if the command is killed halfwa
     expect(JSON.parse(after.open(row.secretConfig, cell))).toEqual(sampleConfig('zapier', 'required', mark));
   }
 
-  // The service wasn't affected.
+  // The rotation didn't affect the service.
   expect(statuses.filter((status) => status >= 300)).toEqual([]);
   const delivered = () =>
     stage.db.prisma.delivery.count({ where: { eventType: 'payment.settled', status: 'SUCCEEDED' } });

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { type Bus, openBus } from '../../../src/bus/bus.ts';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
 import type { EventKind, EventPayload } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
@@ -59,7 +60,7 @@ export async function openStage(
   const app = await startTestApp({ ...options, hostOverrides, delivery: { ...SETTINGS, ...delivery } });
   const db: Database = await openDatabase({ url: app.databaseUrl, poolSize: 3, log: silent });
   const bus: Bus = await openBus({ url: app.databaseUrl, pool: db.pool, log: silent });
-  const events = createEventService({ db, bus });
+  const events = createEventService({ db: behindWall(db), bus });
   const user: TestUser = await app.user('alice', 'ENTERPRISE');
   const wallet = { name: 'Shop', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' };
   const project = await user.rest<{ id: string }>('POST', '/api/projects', wallet);
@@ -133,13 +134,17 @@ export async function openStage(
 
     /** Waits until the connector has `count` deliveries with that status, and returns them. */
     async deliveriesAre(connectorId: string, status: string, count = 1, timeout = 60_000): Promise<Delivery[]> {
-      const inState = async () => (await stage.deliveries(connectorId)).filter((each) => each.status === status);
+      let found: Delivery[] = [];
+      const inState = async () => {
+        found = (await stage.deliveries(connectorId)).filter((each) => each.status === status);
+        return found;
+      };
       const describe = async () => JSON.stringify(await stage.deliveries(connectorId));
       await expect.poll(inState, { timeout, interval: 25, message: await describe() }).toHaveLength(count);
-      return inState();
+      return found;
     },
 
-    /** What the connector remembers between deliveries, which no response shows. */
+    /** What the connector remembers between deliveries, which isn't part of any response. */
     async memory(connectorId: string): Promise<unknown> {
       return (await db.prisma.connector.findUniqueOrThrow({ where: { id: connectorId } })).memory;
     },

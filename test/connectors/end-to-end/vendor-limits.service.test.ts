@@ -29,8 +29,8 @@ function createStrictVendor() {
 }
 
 test.each([
-  ['without a limit of its own', null],
-  ['with a higher limit of its own', 50],
+  ['without its own limit', null],
+  ['with its own higher limit', 50],
 ])("a burst for a connector %s stays within its vendor's limit", async (_what, maxPerSecond) => {
   const vendor = createStrictVendor();
   stage.vendors.interfere('slack', vendor.interference);
@@ -56,7 +56,7 @@ test.each<Case>([
   // Within the documented limits, not a single request is rejected.
   ['slack', 'its documented limit', limitedSlack, { events: 12, maxRejected: 0 }],
   ['discord', 'its documented limit', limitedDiscord, { events: 20, maxRejected: 0 }],
-  // If the limit is lower, because others use the webhook too, each event is rejected once at most, on average.
+  // If the limit is lower, because others use the webhook too, each event is rejected at most once on average.
   [
     'slack',
     'half of it',
@@ -70,7 +70,7 @@ test.each<Case>([
     { events: 2 * STRICTER_EVENTS, maxRejected: 2 * STRICTER_EVENTS },
   ],
 ])(
-  'messages that are due at once all reach %s, which enforces %s, and few are rejected',
+  'messages that are due at the same time all reach %s, which enforces %s, and few are rejected',
   async (type, _limit, createVendor, { events, maxRejected }) => {
     const vendor = createVendor();
     stage.vendors.interfere(type, vendor.interference);

@@ -12,7 +12,7 @@ test('the Mixpanel connector imports the same payment as Mixpanel’s library', 
   const [{ event, properties }] = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: '1' }));
   using _redirection = redirectHttps(receiver.port);
-  // The library only supports Basic authentication with the older secret. The project token goes in the same place.
+  // The library supports Basic authentication only with the older secret. We send the project token in the same place.
   const logger = { ...console, warn: () => {} };
   const client = Mixpanel.init(config.projectToken, { host: 'api.mixpanel.com', secret: config.projectToken, logger });
   const record = { event, properties: { ...properties } };
@@ -24,7 +24,8 @@ test('the Mixpanel connector imports the same payment as Mixpanel’s library', 
   expect(theirs?.headers.host).toBe(new URL(ours.url).host);
   expect(theirs?.path.split('?')[0]).toBe(new URL(ours.url).pathname);
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
-  // The library still wraps the records in a form and repeats the token in each. The JSON inside is what we send.
+  // The library still wraps the records in a form and repeats the token in each record. We send the JSON inside the
+  // form.
   const form = new URLSearchParams(String(theirs?.body).replaceAll('+', '%2B'));
   const [sent] = JSON.parse(Buffer.from(form.get('data') ?? '', 'base64').toString());
   const { token, ...sentProperties } = sent.properties;

@@ -4,7 +4,7 @@ import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
-/** The part of the package that is used here. The package itself has no types. */
+/** The part of the package used here. The package itself has no types. */
 type OpsgenieSdk = {
   configure(options: { host: string; api_key: string }): void;
   alertV2: {
@@ -30,7 +30,7 @@ test('the Opsgenie connector creates the same alert as Opsgenie’s library', as
 
   const [theirs] = await receiver.waitFor(1);
   expect(theirs?.method).toBe(ours.method);
-  // The library adds a trailing slash that the documentation doesn't have.
+  // The library adds a trailing slash that isn't in the documentation.
   expect(theirs?.path).toBe(`${new URL(ours.url).pathname}/`);
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
   expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);

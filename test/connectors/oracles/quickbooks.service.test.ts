@@ -7,7 +7,7 @@ import { drive } from '../support/drive.ts';
 import { sampleEvent, vendorResponse } from '../support/samples.ts';
 
 type Done = (error: unknown) => void;
-/** The part of the package that is used here. The package itself has no types. */
+/** The part of the package used here. The package itself has no types. */
 type QuickBooksClient = {
   endpoint: string;
   createSalesReceipt(receipt: object, done: Done): void;
@@ -28,7 +28,7 @@ async function startQuickBooks() {
   return { receiver, client };
 }
 
-/** The library requests JSON with the `format` parameter, and we use the `accept` header. */
+/** The library requests JSON with the `format` parameter; we use the `accept` header. */
 function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest) {
   const their = new URL(theirs?.path ?? '', 'https://quickbooks.api.intuit.com');
   const our = new URL(ours.url);
@@ -47,7 +47,7 @@ const ANSWERS: Record<string, object> = {
   rate: { ExchangeRate: { SourceCurrencyCode: 'USD', TargetCurrencyCode: 'GBP', Rate: 0.79 } },
 };
 
-/** Returns all calls of a connector's first delivery to a company with books in pounds, by step. */
+/** Returns all calls in a connector's first delivery to a company that keeps its books in pounds, by step. */
 function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
   const stepOf = ({ step = '' }: ConnectorRequest) => step.split(':')[0]!;
   const { requests } = drive(quickbooks, config, [sampleEvent(kind)], (request) =>

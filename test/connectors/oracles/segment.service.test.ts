@@ -22,7 +22,7 @@ test('the Segment connector sends the same order as Segment’s library', async 
 
   const [theirs] = await receiver.waitFor(1);
   expect(theirs?.method).toBe(ours.method);
-  // The library sends batches to `/v1/batch`. A single call sends the same object to its own path.
+  // The library sends batches to `/v1/batch`. We send the same object to the path for a single call.
   expect(theirs?.path).toBe('/v1/batch');
   expect(new URL(ours.url).pathname).toBe('/v1/track');
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
@@ -30,7 +30,7 @@ test('the Segment connector sends the same order as Segment’s library', async 
   const [{ type, _metadata, integrations, context, ...sent }] = JSON.parse(String(theirs?.body)).batch;
   expect(type).toBe('track');
   const { context: ourContext, ...expected } = message;
-  // The library's timestamp can have another format for the same time.
+  // The library may format the same time differently.
   expect({ ...sent, timestamp: new Date(sent.timestamp).toISOString() }).toEqual(expected);
   expect(Object.keys(context.library)).toEqual(Object.keys(ourContext.library));
 });

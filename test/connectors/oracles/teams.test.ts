@@ -5,8 +5,8 @@ import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { builtJson, HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
-// Microsoft has no library for posting to a workflow, and a workflow accepts any body and then fails without a trace.
-// That's why this test uses the official Adaptive Cards parser, which must accept the card and omit nothing.
+// Microsoft has no library for posting to a workflow, and a workflow accepts any body, then fails silently. That's why
+// this test uses the official Adaptive Cards parser, which must accept the card without dropping anything.
 
 const webhookUrl =
   'https://default0.73.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0/triggers/manual/paths/invoke?sig=x';

@@ -32,7 +32,7 @@ describe('the event types that are booked', () => {
 });
 
 describe('an accounting entry', () => {
-  test('for a day has its total in cents', () => {
+  test("has a day's total in cents", () => {
     expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
       date: '2026-01-02',
       amountUsd: 12.34,
@@ -49,14 +49,14 @@ describe('an accounting entry', () => {
     expect(description).toContain('1 payment from 1 customer,');
   });
 
-  test('for a payment belongs to the UTC day it settled on', () => {
+  test('belongs to the UTC day on which the payment settled', () => {
     const booking = booked(sampleEvent('payment.settled', {}, { timestamp: '2026-01-02T23:59:59.999Z' }));
     expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });
     expect(booking.number).toMatch(/^X402260102[0-9A-Z]{3}-[0-9A-Z]{7}$/);
     expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
   });
 
-  test('has the same number every time, and a different one for another project, day, or payment', () => {
+  test('has the same number every time, and a different number for another project, day, or payment', () => {
     const number = (...args: Parameters<typeof sampleEvent>) => booked(sampleEvent(...args)).number;
     const numbers = [
       number('payment.settled'),

@@ -42,7 +42,7 @@ describe('classifying by status', () => {
   test('includes the status and the detail in a reason of at most 200 characters', () => {
     expect(classifyByStatus('Vendor', vendorResponse(403), { detail: 'not yours' })).toEqual({
       kind: 'pause',
-      reason: 'Vendor denied access; check what the credentials allow (HTTP 403): not yours',
+      reason: 'Vendor denied access; check the permissions of the credentials (HTTP 403): not yours',
     });
     for (const detail of HOSTILE_TEXTS) {
       const outcome = classifyByStatus('Vendor', vendorResponse(400), { detail });

@@ -93,8 +93,9 @@ describe("the link to a payment's transaction", () => {
   test.each([
     ['eip155:8453', `https://basescan.org/tx/${TRANSACTION_HASH}`],
     ['eip155:84532', `https://sepolia.basescan.org/tx/${TRANSACTION_HASH}`],
+    ['eip155:137', `https://polygonscan.com/tx/${TRANSACTION_HASH}`],
     ['eip155:1', undefined],
-  ])('leads to the block explorer of the network %s', (network, url) => {
+  ])('opens the block explorer for the network %s', (network, url) => {
     expect(linkOf(sampleEvent('payment.settled', { network }))).toBe(url);
     expect(linkOf(sampleEvent('customer.first_payment', { network }))).toBe(url);
   });
@@ -106,7 +107,7 @@ describe("the link to a payment's transaction", () => {
     expect(linkOf(sampleEvent('payment.settled'), { isLocalChain: true })).toBeUndefined();
   });
 
-  test.each(HOSTILE_TEXTS)('is left out if the hash is not one: %j', (transactionHash) => {
+  test.each(HOSTILE_TEXTS)('is left out if the transaction is not a hash: %j', (transactionHash) => {
     expect(linkOf(sampleEvent('payment.settled', { transactionHash }))).toBeUndefined();
   });
 });

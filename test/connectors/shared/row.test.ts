@@ -45,7 +45,7 @@ const rows: Record<EventKind, object> = {
 };
 
 describe('a row', () => {
-  test.each(EVENT_KINDS)('of %s has the documented columns and the whole payload', (kind) => {
+  test.each(EVENT_KINDS)('has the documented columns and the whole payload of %s', (kind) => {
     expect(eventRow(sampleEvent(kind))).toEqual({
       event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
       kind,
@@ -61,7 +61,7 @@ describe('a row', () => {
     expect(withAmount).toEqual(['payment.verified', 'payment.settled', 'payment.failed']);
   });
 
-  test('of a test event has its own kind and no amount', () => {
+  test('has its own kind and no amount if the event is a test', () => {
     expect(eventRow(testEvent('payment.settled'))).toMatchObject({
       kind: 'test.payment.settled',
       amount_usd: null,

@@ -2,19 +2,19 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
 
 type SampleConfig = {
-  /** The fields a config must have. */
+  /** The required config fields. */
   required: Record<string, unknown>;
-  /** Every other field, set to a value other than its default. */
+  /** All other fields, each set to a value other than its default. */
   optional: Record<string, unknown>;
 };
 
 /** Text that every secret of every type can contain: 32 lowercase letters and digits. */
 export const MARK = 'k3y0abcdefghijklmnopqrstuvwx4321';
 
-/** Where n8n runs in these tests. It is self-hosted, so the vendor has no fixed host. */
+/** The n8n host in these tests. n8n is self-hosted, so it has no fixed host. */
 export const N8N_HOST = 'n8n.customer.example';
 
-/** A Supabase server that a customer hosts. */
+/** A Supabase server hosted by a customer. */
 export const SUPABASE_HOST = 'supabase.customer.example';
 
 /** Adds characters that URLs, JSON, HTML, and base64 each escape differently. */
@@ -156,13 +156,13 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
 };
 
-/** Returns the config of a type with only its required fields, or with all fields. */
+/** Returns a type's config with only its required fields, or with all fields. */
 export function sampleConfig(type: ConnectorType, fields: 'required' | 'all' = 'required', mark = MARK) {
   const { required, optional } = SAMPLE_CONFIGS[type](mark);
   return fields === 'all' ? { ...required, ...optional } : required;
 }
 
-/** Another value of each field that decides where a connector sends. */
+/** A different value for each field that determines where a connector sends events. */
 export const OTHER_ADDRESSES: Readonly<Partial<Record<ConnectorType, Record<string, string>>>> = {
   slack: { webhookUrl: 'https://hooks.slack.com/services/T999/B999/0therabcdefghijklmnopqrs' },
   discord: { webhookUrl: 'https://canary.discord.com/api/webhooks/999/0therabcdefghijklmnopqrs' },

@@ -6,8 +6,8 @@ type Code = { redirectUri: string; challenge: string; clientId: string };
 export type Consent = ReturnType<typeof createConsent>;
 
 /**
- * A vendor's authorization server (RFC 6749 §4.1 with RFC 7636): a person agrees, and the app exchanges the code. It accepts
- * one app, with Basic authentication or with the client in the body.
+ * A vendor's authorization server (RFC 6749 §4.1 with RFC 7636): a person gives consent, and the app exchanges the
+ * code. Only one app is accepted. It can send its credentials with Basic authentication or in the body.
  */
 export function createConsent(options: {
   app: { clientId: string; clientSecret: string };
@@ -56,7 +56,7 @@ export function createConsent(options: {
   return {
     /** Every token that was issued. */
     issued,
-    /** What a person's browser does at this URL if the person agrees. Returns what the app is told. */
+    /** Gives consent at this URL, as a person would in a browser. Returns what the app receives. */
     agree(url: string): { code: string; state: string } {
       const parameters = new URL(url).searchParams;
       const get = (name: string) => parameters.get(name) ?? '';
@@ -68,11 +68,11 @@ export function createConsent(options: {
       codes.set(code, { redirectUri: get('redirect_uri'), challenge: get('code_challenge'), clientId: app.clientId });
       return { code, state: get('state') };
     },
-    /** Responds to the next request for a token with this instead. */
+    /** Sends this response to the next token request instead. */
     answerNext(answer: Answer): void {
       nextAnswer = answer;
     },
-    /** Ends all refresh tokens. */
+    /** Revokes all refresh tokens. */
     revoke: (): void => refreshTokens.clear(),
     /** The token endpoint. */
     answer(request: Pick<ReceivedRequest, 'headers' | 'body'>): Answer {

@@ -16,7 +16,7 @@ export type Drive = {
   memory: Record<string, string>;
 };
 
-/** Delivers events as the engine does: builds, responds, classifies, follows `next`, and merges `remember`. */
+/** Delivers events the way the engine does: builds, responds, classifies, follows `next`, and merges `remember`. */
 export function drive<Config>(
   definition: ConnectorDefinition<Config>,
   config: Config,

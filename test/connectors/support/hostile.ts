@@ -2,7 +2,7 @@ import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import type { EventKind } from '../../../src/events/kinds.ts';
 import { sampleEvent } from './samples.ts';
 
-/** The sample event of a type, with all text replaced except amounts. */
+/** A type's sample event, with all text replaced except amounts. */
 export function hostileEvent(kind: EventKind, text: string): ConnectorEvent {
   const event = sampleEvent(kind);
   const data = Object.fromEntries(

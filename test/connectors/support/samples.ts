@@ -83,12 +83,12 @@ export function builtJson<Config>(
   return JSON.parse(requestOf(definition.build([event], config, context)).body ?? 'null');
 }
 
-/** Whether the definition's config accepts a value. */
+/** Returns whether the definition's config accepts a value. */
 export function accepts<Config>(definition: ConnectorDefinition<Config>, value: unknown): boolean {
   return definition.config.safeParse(value).success;
 }
 
-/** Text that a buyer or a seller could enter in any text field, and that must do no harm at the vendor. */
+/** Text that a buyer or a seller could enter in any text field, and that must cause no harm at the vendor. */
 export const HOSTILE_TEXTS = [
   '<!channel> <!here> <@U012AB3CD> @everyone @here @all @channel',
   '<script>alert(1)</script><b onmouseover="x">&amp;',

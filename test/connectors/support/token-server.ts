@@ -8,8 +8,8 @@ export type TokenServer = Awaited<ReturnType<typeof startTokenServer>>;
 export type Grant = { host: string; parameters: URLSearchParams; authorization: string | undefined };
 
 /**
- * An OAuth 2.0 token endpoint that replaces refresh tokens, as Intuit and Xero do: the previous one works until the new
- * one is used, and then never again.
+ * An OAuth 2.0 token endpoint that replaces refresh tokens, as Intuit and Xero do: the previous token works only until
+ * the new one is used.
  */
 export async function startTokenServer(options: { lifetimeSeconds?: number; onIssued?: (token: string) => void } = {}) {
   const { lifetimeSeconds = 3_600, onIssued } = options;
@@ -46,7 +46,7 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
     url: receiver.url,
     receiver,
     grants,
-    /** For token endpoints on a vendor's own host. */
+    /** Responds to requests to token endpoints on a vendor's own host. */
     answer,
     /** Starts with this refresh token, as if someone had just connected the app. */
     connect(refreshToken: string): void {
@@ -57,11 +57,11 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
     revoke(): void {
       isRevoked = true;
     },
-    /** Whether an access token works. */
+    /** Returns whether an access token works. */
     accepts: (token: string) => valid.has(token),
     /** Invalidates all access tokens. */
     expireAll: () => valid.clear(),
-    /** The access tokens that work, oldest first. */
+    /** Returns the access tokens that work, oldest first. */
     tokens: () => [...valid],
     close: () => receiver.close(),
   };

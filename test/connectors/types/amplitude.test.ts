@@ -176,7 +176,7 @@ describe('the Amplitude config', () => {
     [{ apiKey: '' }, false],
     [{ ...config, secretKey: 'x' }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, accepted) => {
+  ])('accepts %j: %s', (value, accepted) => {
     expect(accepts(amplitude, value)).toBe(accepted);
   });
 });

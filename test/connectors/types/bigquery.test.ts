@@ -165,7 +165,7 @@ describe('the BigQuery config', () => {
     [{ accessToken: 'a\r\nb' }, false],
     [{ tableId: undefined }, false],
     [{ region: 'eu' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(bigquery, { ...config, ...change })).toBe(isGood);
   });
 });

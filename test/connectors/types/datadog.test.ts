@@ -166,7 +166,7 @@ describe('the Datadog config', () => {
     [{ apiKey: 'has space 0123456789abcdef' }, false],
     [{ ...config, appKey: 'x' }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, accepted) => {
+  ])('accepts %j: %s', (value, accepted) => {
     expect(accepts(datadog, value)).toBe(accepted);
   });
 });
@@ -185,7 +185,7 @@ describe('the Datadog probe', () => {
     [vendorResponse(200, { valid: false }), false, "isn't valid at"],
     [vendorResponse(403, { errors: ['Forbidden'] }), false, "isn't valid at"],
     [vendorResponse(500), false, "couldn't check"],
-  ])('for %j, ok is %s', (response, ok, words) => {
+  ])('turns %j into ok: %s', (response, ok, words) => {
     expect(datadog.probe?.classify(response, config, 'send')).toEqual({ ok, message: expect.stringContaining(words) });
   });
 });

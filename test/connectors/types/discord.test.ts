@@ -130,7 +130,7 @@ describe('reading Discord responses', () => {
     expect(outcomeOf(statusCode, body).kind).toBe(kind);
   });
 
-  test("waits as long as the body says, or the header if the body doesn't say", () => {
+  test('waits as long as the body says, or else as long as the header says', () => {
     const headers = { 'retry-after': '65' };
     expect(outcomeOf(429, { retry_after: 64.57, global: false }, headers)).toMatchObject({ afterSeconds: 65 });
     expect(outcomeOf(429, { retry_after: 0.3 })).toMatchObject({ afterSeconds: 1 });
@@ -168,7 +168,7 @@ describe('the Discord config', () => {
     ['https://evildiscord.com/api/webhooks/1/a', false],
     ['http://discord.com/api/webhooks/1/a', false],
     ['https://discord.com:8443/api/webhooks/1/a', false],
-  ])('%s is accepted: %s', (url, isAccepted) => {
+  ])('accepts %s: %s', (url, isAccepted) => {
     expect(accepts(discord, { webhookUrl: url })).toBe(isAccepted);
   });
 });
@@ -187,7 +187,7 @@ describe('the Discord probe', () => {
     [401, { code: 50027 }, false],
     [404, { code: 10015 }, false],
     [429, {}, false],
-  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
+  ])('turns %i %j into ok: %s', (statusCode, body, ok) => {
     expect(discord.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -30,7 +30,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, step = 'insert') 
   dune.classify(response, classifyContext(config, settled, { step, memory: known }));
 
 describe('a Dune request', () => {
-  test('inserts newline-delimited rows with exactly the columns of the schema', () => {
+  test('inserts newline-delimited rows with exactly the columns in the schema', () => {
     const request = requestOf(dune.build([settled], config, sampleContext({ memory: known })));
     expect(request).toMatchObject({
       method: 'POST',
@@ -196,7 +196,7 @@ describe('the Dune config', () => {
     [{ apiKey: '' }, false],
     [{ apiKey: undefined }, false],
     [{ schema: [] }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(dune, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -41,7 +41,7 @@ describe('a SendGrid request', () => {
     });
   });
 
-  test('is retried after 5 s, 5 min, and 30 min, and never within moments, because SendGrid has no idempotency key', () => {
+  test('is retried after 5 s, 5 min, and 30 min, but never right away, because SendGrid has no idempotency key', () => {
     expect(email.retryDelaysSeconds!.slice(0, 3)).toEqual([5, 300, 1_800]);
     expect(describeDelays(getConnector('email'))).toBe('5 s, 5 min, 30 min, 2 h, 5 h, 10 h, and 24 h');
   });
@@ -131,7 +131,7 @@ describe('the SendGrid config', () => {
     [{ apiKey: '' }, false],
     [{ region: 'us' }, false],
     [{ subject: 'x' }, false],
-  ])('with %j is accepted: %s', (change, isAccepted) => {
+  ])('accepts %j: %s', (change, isAccepted) => {
     expect(accepts(email, { ...config, ...change })).toBe(isAccepted);
   });
 
@@ -156,7 +156,7 @@ describe('the SendGrid probe', () => {
     [200, '<html>', false],
     [401, { errors: [{ message: 'authorization required' }] }, false],
     [403, {}, false],
-  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
+  ])('turns %i %j into ok: %s', (statusCode, body, ok) => {
     expect(email.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

@@ -181,7 +181,7 @@ describe('the GA4 config', () => {
     [{ ...config, apiSecret: 'abc&measurement_id=G-OTHER' }, false],
     [{ measurementId: config.measurementId }, false],
     [{ ...config, more: true }, false],
-  ])('%j is accepted: %s', (value, accepted) => {
+  ])('accepts %j: %s', (value, accepted) => {
     expect(accepts(ga4, value)).toBe(accepted);
   });
 });

@@ -20,7 +20,7 @@ const sheetUrl = 'https://sheets.googleapis.com/v4/spreadsheets/1BxiMVs0XRA5nFMd
 const appendUrl = `${sheetUrl}/values/'Tabelle1'!A1:append?valueInputOption=RAW&insertDataOption=INSERT_ROWS`;
 const TAB_KEY = `tab:${config.spreadsheetId}:`;
 const ROW_KEY = `lastRow:${config.spreadsheetId}:Tabelle1`;
-/** What the connector remembers once it has found the sheet. */
+/** The connector's memory once it has found the sheet. */
 const known = { [TAB_KEY]: '7:Tabelle1' };
 const first = sampleEvent('payment.settled', {}, { id: 'evt_1' });
 const second = sampleEvent('payment.settled', {}, { id: 'evt_2' });
@@ -44,7 +44,7 @@ const filled = sheet('Tabelle1', {}, [{ effectiveValue: { stringValue: 'Event ID
 const changed = vendorResponse(200, { spreadsheetId: config.spreadsheetId, replies: [{}] });
 const unknownRange = failure(400, 'INVALID_ARGUMENT', "Unable to parse range: 'Tabelle1'!A1");
 
-/** Responds with these responses, in order. */
+/** Sends these responses, in order. */
 const inOrder =
   (...responses: ReturnType<typeof vendorResponse>[]): Parameters<typeof drive>[3] =>
   (_request, index) =>
@@ -165,7 +165,7 @@ describe('the first delivery to Google Sheets', () => {
     expect(memory).toEqual({ [TAB_KEY]: '7:Tabelle1', [ROW_KEY]: '2' });
   });
 
-  test("doesn't change the first row if it has anything in it", () => {
+  test("doesn't change the first row unless it is empty", () => {
     const { steps } = deliver(inOrder(spreadsheet(filled), appended(1), changed));
     expect(steps).toEqual(['tab', 'append', 'format']);
   });
@@ -213,7 +213,7 @@ describe('a later delivery to Google Sheets', () => {
   const deliver = (vendor: Parameters<typeof drive>[3]) =>
     drive(googleSheets, config, [first], vendor, { memory: known });
 
-  test('formats the column with the time, wherever the table starts', () => {
+  test('formats the time column, wherever the table starts', () => {
     const { requests } = deliver(inOrder(appended(1, 'Tabelle1!C10:L10'), changed));
     expect(JSON.parse(requests[1]!.body!).requests[0].repeatCell.range).toEqual({
       ...{ sheetId: 7, startRowIndex: 9, endRowIndex: 10, startColumnIndex: 4, endColumnIndex: 5 },
@@ -229,7 +229,7 @@ describe('a later delivery to Google Sheets', () => {
     expect(memory).toEqual({ ...known, [ROW_KEY]: '12' });
   });
 
-  test("forgets a sheet's ID that no longer exists", () => {
+  test('forgets a sheet ID that no longer exists', () => {
     const gone = failure(400, 'INVALID_ARGUMENT', 'Invalid requests[0].repeatCell: No grid with id: 7');
     const { outcome, memory } = deliver(inOrder(appended(1), gone));
     expect(outcome.kind).toBe('delivered');
@@ -357,7 +357,7 @@ describe('the Google Sheets config', () => {
     [{ accessToken: undefined }, false],
     [{ accessToken: 'two words' }, false],
     [{ range: 'A1' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(googleSheets, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -27,7 +27,7 @@ const notUnique = vendorResponse(400, {
   message: 'Unable to perform update/upsert by non-unique 0-1 property x402_wallet in portal ID 21939747',
   category: 'VALIDATION_ERROR',
 });
-/** Responds by step, and with 500 in all others. */
+/** Responds according to the step, and with 500 to all other steps. */
 const portal =
   (answers: Record<string, ReturnType<typeof vendorResponse>>) =>
   ({ step = '' }: { step?: string }) =>
@@ -49,7 +49,7 @@ const classify = (response: ReturnType<typeof vendorResponse>, overrides = {}) =
   hubspot.classify(response, classifyContext(config, milestone, { step: 'upsert', ...overrides }));
 
 describe('a HubSpot request', () => {
-  test('upserts the contact of a first payment by its wallet, without a total', () => {
+  test('upserts the contact for a first payment by its wallet, without a total', () => {
     const request = requestOf(hubspot.build([first], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
@@ -94,7 +94,7 @@ describe('a HubSpot request', () => {
 });
 
 describe('a HubSpot account without the properties', () => {
-  test('first gets the properties and then the contact', () => {
+  test('gets the missing properties before the contact', () => {
     const { outcome, steps, requests } = drive(
       hubspot,
       config,
@@ -139,13 +139,13 @@ describe('a HubSpot account without the properties', () => {
   });
 });
 
-describe("a HubSpot property that isn't unique", () => {
+describe("a HubSpot property that doesn't require unique values", () => {
   test('pauses the connector at the first contact, and says exactly what to do', () => {
     const { outcome, steps } = drive(hubspot, config, [first], portal({ upsert: notUnique, check: property(false) }));
     expect(steps).toEqual(['upsert', 'check']);
     expect(outcome).toEqual({
       kind: 'pause',
-      reason: expect.stringMatching(/x402_wallet isn't unique\. Archive it .* and save this connector/),
+      reason: expect.stringMatching(/x402_wallet doesn't require unique values\. .* save this connector/),
     });
   });
 
@@ -153,7 +153,7 @@ describe("a HubSpot property that isn't unique", () => {
     const answers = { upsert: unknownProperty, 'create-properties': vendorResponse(207), 'upsert-again': notUnique };
     const { outcome, steps } = drive(hubspot, config, [first], portal({ ...answers, 'check-again': property(false) }));
     expect(steps).toEqual(['upsert', 'create-properties', 'upsert-again', 'check-again']);
-    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining("isn't unique") });
+    expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining("doesn't require unique values") });
   });
 
   test("isn't blamed for a value that HubSpot rejects", () => {
@@ -289,7 +289,7 @@ describe('the HubSpot config', () => {
     [{ accessToken: undefined }, false],
     [{ accessToken: 7 }, false],
     [{ portalId: '1' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(hubspot, { ...config, ...change })).toBe(isGood);
   });
 });
@@ -306,7 +306,10 @@ describe('the HubSpot probe', () => {
 
   test('accepts a token if the property is missing, but not after a 401', () => {
     expect(probe(property(true))).toMatchObject({ ok: true });
-    expect(probe(property(false))).toMatchObject({ ok: false, message: expect.stringContaining("isn't unique") });
+    expect(probe(property(false))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining("doesn't require unique values"),
+    });
     expect(probe(vendorResponse(404, { message: 'Property does not exist' }))).toMatchObject({ ok: true });
     expect(probe(vendorResponse(401, { message: 'expired' }))).toMatchObject({ ok: false });
     expect(probe(vendorResponse(403, { category: 'MISSING_SCOPES' }))).toMatchObject({ ok: false });

@@ -61,7 +61,7 @@ describe('a Linear request', () => {
       '- **Time:** `2026-01-02 03:04:05 UTC`',
       '- **Event:** `evt_01jc9x2v5qe3w8k4m6n7p9r0st`',
       '',
-      "This is the day's first failure for this reason at this endpoint. Later ones on the same UTC day won't open another issue.",
+      "This is the day's first failure for this reason at this endpoint. Later failures on the same UTC day won't open another issue.",
       '',
       '[Open the event](<https://console.example/e/1>)',
     ]);
@@ -130,7 +130,7 @@ describe('a Linear request', () => {
     expect(id({}, { timestamp: '2026-01-03T00:00:00.000Z' })).not.toBe(id({}));
   });
 
-  test('creates a separate issue for another connector', () => {
+  test('creates a separate issue for each connector', () => {
     const other = sampleContext({ connectorId: 'con_2' });
     expect(builtJson(linear, config, failed, other).variables.input.id).not.toBe(input('payment.failed').id);
   });
@@ -223,7 +223,7 @@ describe('the Linear config', () => {
     [{ apiKey: 'two words' }, false],
     [{ apiKey: undefined }, false],
     [{ projectId: 'x' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(linear, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -134,7 +134,7 @@ describe('the Make config', () => {
     ['https://hook.eu1.make.com/short', false],
     ['https://hook.eu1.make.com/', false],
     ['', false],
-  ])('%s is accepted: %s', (webhookUrl, accepted) => {
+  ])('accepts %s: %s', (webhookUrl, accepted) => {
     expect(accepts(make, { webhookUrl })).toBe(accepted);
   });
 

@@ -153,7 +153,7 @@ describe('the Mixpanel config', () => {
     [{ projectToken: '' }, false],
     [{ ...config, extra: 1 }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, accepted) => {
+  ])('accepts %j: %s', (value, accepted) => {
     expect(accepts(mixpanel, value)).toBe(accepted);
   });
 });
@@ -174,7 +174,7 @@ describe('the Mixpanel probe', () => {
     [401, false, "isn't valid"],
     [429, false, "couldn't check"],
     [500, false, "couldn't check"],
-  ])('for HTTP %i, ok is %s', (statusCode, ok, words) => {
+  ])('turns HTTP %i into ok: %s', (statusCode, ok, words) => {
     expect(mixpanel.probe?.classify(vendorResponse(statusCode), config, 'send')).toEqual({
       ok,
       message: expect.stringContaining(words),

@@ -149,7 +149,7 @@ describe('the n8n config', () => {
     ['https://n8n.example.com/webhook/orders#x', false],
     ['ftp://n8n.example.com/webhook/orders', false],
     ['', false],
-  ])('%s is accepted: %s', (webhookUrl, accepted) => {
+  ])('accepts %s: %s', (webhookUrl, accepted) => {
     expect(accepts(n8n, { webhookUrl })).toBe(accepted);
   });
 
@@ -170,7 +170,7 @@ describe('the n8n config', () => {
     [{ authHeaderValue: ' padded ' }, false],
     [{ authHeaderValue: '' }, false],
     [{ user: 'x' }, false],
-  ])('%j is accepted: %s', (settings, accepted) => {
+  ])('accepts %j: %s', (settings, accepted) => {
     expect(accepts(n8n, { ...config, ...settings })).toBe(accepted);
   });
 });

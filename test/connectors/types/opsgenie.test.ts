@@ -120,7 +120,7 @@ describe('an Opsgenie request', () => {
     [undefined, {}, 'api.opsgenie.com/v2/alerts'],
     [undefined, { region: 'eu' }, 'api.eu.opsgenie.com/v2/alerts'],
     ['us', { region: 'eu' }, 'api.opsgenie.com/v2/alerts'],
-  ] as const)('with region %s and memory %j goes to %s', (region, memory, address) => {
+  ] as const)('in the region %s with the memory %j goes to %s', (region, memory, address) => {
     const settings = region ? { ...config, region } : config;
     expect(requestOf(opsgenie.build([failed], settings, sampleContext({ memory }))).url).toBe(`https://${address}`);
   });
@@ -219,7 +219,7 @@ describe('reading Opsgenie responses', () => {
   test.each([
     ['2027-04-04T23:59:59Z', 'https://api.opsgenie.com/v2/alerts'],
     ['2027-04-05T00:00:00Z', 'https://api.atlassian.com/jsm/ops/integration/v2/alerts'],
-  ])('starts with the region that Opsgenie has at %s', (now, url) => {
+  ])('starts with the API that works at the time %s', (now, url) => {
     const memory = { region: 'us' };
     expect(requestOf(opsgenie.build([failed], config, sampleContext({ now: new Date(now), memory }))).url).toBe(url);
   });
@@ -279,7 +279,7 @@ describe('the Opsgenie config', () => {
     [{ apiKey: '' }, false],
     [{ ...config, url: 'https://evil.example' }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, isAccepted) => {
+  ])('accepts %j: %s', (value, isAccepted) => {
     expect(accepts(opsgenie, value)).toBe(isAccepted);
   });
 });
@@ -308,7 +308,7 @@ describe('the Opsgenie probe', () => {
     expect(opsgenie.probe?.classify(vendorResponse(403), config, 'probe:eu')).toMatchObject({ ok: false });
   });
 
-  test('knows when Opsgenie shuts down, and what to do before then', () => {
+  test('includes the date when Opsgenie shuts down, and what to do before then', () => {
     expect(opsgenie.shutdown).toEqual({ on: '2027-04-05', advice: expect.stringContaining('Jira Service Management') });
   });
 

@@ -253,7 +253,7 @@ describe('the PagerDuty config', () => {
     [{ routingKey: '' }, false],
     [{ ...config, url: 'https://evil.example' }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, isAccepted) => {
+  ])('accepts %j: %s', (value, isAccepted) => {
     expect(accepts(pagerduty, value)).toBe(isAccepted);
   });
 });

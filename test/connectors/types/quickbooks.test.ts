@@ -110,7 +110,7 @@ describe('a QuickBooks request', () => {
     expect(quickbooks.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
   });
 
-  test('books nothing for a day with less than a cent', () => {
+  test('books nothing if a day’s total is less than a cent', () => {
     const built = quickbooks.build(
       [sampleEvent('revenue.daily_summary', { totalUsd: '0.004' })],
       config,
@@ -198,7 +198,7 @@ describe('the QuickBooks company', () => {
     expect(steps).toEqual(['check', 'preferences']);
   });
 
-  test('with books in another currency gets entries in dollars at its own exchange rate for the day', () => {
+  test('gets entries in dollars at its own exchange rate for the day if its books are in another currency', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
@@ -227,7 +227,7 @@ describe('the QuickBooks company', () => {
     ['a rate into another currency', rate('EUR', 0.9)],
     ['a fault', fault(400, 'ValidationFault', '2500', 'Invalid Reference Id')],
     ['404', vendorResponse(404)],
-  ])('with books in another currency gets no entry if QuickBooks responds with %s', (_case, response) => {
+  ])('gets no entry if its books are in another currency and QuickBooks responds with %s', (_case, response) => {
     const british = company({ preferences: preferences('GBP', true), rate: response });
     const { outcome, steps } = drive(quickbooks, config, [day], british);
     expect(steps.at(-1)).toBe('rate:GBP');
@@ -285,7 +285,7 @@ describe('the accounts and the tax of a QuickBooks receipt', () => {
   ) => drive(quickbooks, settings, [day], company(answers), { memory, ...overrides });
   const sent = (settings: typeof config) => JSON.parse(receiptOf(settings).requests.at(-1)?.body ?? '');
 
-  test('are those in the config, and the item is not looked up by its name', () => {
+  test('come from the config, and the item is not looked up by its name', () => {
     const { steps } = drive(quickbooks, settings, [day], company());
     expect(steps).toEqual(['check', 'preferences', 'send']);
     expect(sent(settings)).toMatchObject({
@@ -301,7 +301,7 @@ describe('the accounts and the tax of a QuickBooks receipt', () => {
     expect(JSON.stringify(receipt)).not.toMatch(/GlobalTaxCalculation|TaxInclusiveAmt|DepositToAccountRef/);
   });
 
-  test('are part of the request ID, because QuickBooks repeats its response to an ID', () => {
+  test('are part of the request ID, because QuickBooks returns the same response to the same ID', () => {
     const ids = [config, settings, { ...settings, taxCodeId: '5' }, { ...settings, depositAccountId: '36' }].map(
       (each) => new URL(receiptOf(each).requests.at(-1)?.url ?? '').searchParams.get('requestid'),
     );
@@ -313,7 +313,7 @@ describe('the accounts and the tax of a QuickBooks receipt', () => {
     ['6100', 'Valid line TaxCodes for US should be TAX or NON.', /tax code ID/],
     ['6430', 'Invalid account type used', /deposit account ID/],
     ['5020', 'Permission Denied Error', /plan or the user's role/],
-  ])('that every receipt would be rejected for pause the connector: code %s', (code, detail, advice) => {
+  ])('pause the connector if every receipt would be rejected because of them: code %s', (code, detail, advice) => {
     const { outcome } = receiptOf(config, { send: fault(400, 'ValidationFault', code, detail) });
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringMatching(advice) });
     expect(outcome).toMatchObject({ reason: expect.stringContaining(detail) });
@@ -353,7 +353,7 @@ describe('reading QuickBooks responses', () => {
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['a rejected value', fault(400, 'ValidationFault', '2010'), 'drop'],
     ['a closed period', fault(400, 'ValidationFault', '6210'), 'drop'],
-    ['an ended subscription', fault(400, 'ValidationFault', '6190'), 'pause'],
+    ['a subscription that has ended', fault(400, 'ValidationFault', '6190'), 'pause'],
     ['an expired token', fault(401, 'AUTHENTICATION', '3200'), 'pause'],
     [
       "an expired token in the gateway's format",
@@ -421,7 +421,7 @@ describe('the QuickBooks config', () => {
     [{ itemId: "1' or '" }, false],
     [{ depositAccountId: 'Bank' }, false],
     [{ customerId: '1' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(quickbooks, { ...config, ...change })).toBe(isGood);
   });
 });

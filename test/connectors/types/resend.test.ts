@@ -115,7 +115,7 @@ describe('reading Resend responses', () => {
     [
       403,
       'You can only send testing emails to your own email address (a@b.example).',
-      /^Resend sends only test emails/,
+      /^Resend allows only test emails from this sender/,
     ],
   ])('pauses after %i "%s" and says what to do', (status, message, reason) => {
     expect(outcomeOf(status, error(status, 'validation_error', message))).toEqual({
@@ -148,7 +148,7 @@ describe('the Resend config', () => {
     [{ apiKey: 'SG.x.y' }, false],
     [{ apiKey: '' }, false],
     [{ cc: 'a@x.example' }, false],
-  ])('with %j is accepted: %s', (change, isAccepted) => {
+  ])('accepts %j: %s', (change, isAccepted) => {
     expect(accepts(resend, { ...config, ...change })).toBe(isAccepted);
   });
 });
@@ -168,7 +168,7 @@ describe('the Resend probe', () => {
     [401, { name: 'missing_api_key' }, false],
     [403, { name: 'invalid_api_key' }, false],
     [500, '', false],
-  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
+  ])('turns %i %j into ok: %s', (statusCode, body, ok) => {
     expect(resend.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

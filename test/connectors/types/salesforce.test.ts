@@ -87,7 +87,7 @@ describe('reading Salesforce responses', () => {
     ['a validation rule', errors(400, 'FIELD_CUSTOM_VALIDATION_EXCEPTION'), 'drop'],
     ['a locked row', errors(400, 'UNABLE_TO_LOCK_ROW'), 'retry'],
     ['two concurrent writes with one id', errors(400, 'DUPLICATE_VALUE'), 'retry'],
-    ['an ended session', errors(401, 'INVALID_SESSION_ID'), 'pause'],
+    ['a session that has ended', errors(401, 'INVALID_SESSION_ID'), 'pause'],
     ['the daily limit', errors(403, 'REQUEST_LIMIT_EXCEEDED'), 'retry'],
     ['a missing permission', errors(403, 'INSUFFICIENT_ACCESS_OR_READONLY'), 'pause'],
     ['an API that is turned off', errors(403, 'API_DISABLED_FOR_ORG'), 'pause'],
@@ -131,7 +131,7 @@ describe('the Salesforce config', () => {
     [{ accessToken: 'a b' }, false],
     [{ accessToken: undefined }, false],
     [{ object: 'Task' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(salesforce, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -121,7 +121,7 @@ describe('a Segment request', () => {
     expect(request.url).toBe('https://events.eu1.segmentapis.com/v1/track');
   });
 
-  test('sends the same bytes on a retry, but another ID for another connector', () => {
+  test('sends the same bytes on a retry, but a different ID for a different connector', () => {
     const event = sampleEvent('payment.settled');
     const first = segment.build([event], config, sampleContext());
     const later = sampleContext({ attemptNumber: 5, previousAttemptAmbiguous: true, now: new Date('2026-01-05') });
@@ -183,7 +183,7 @@ describe('reading Segment responses', () => {
     expect(segment.classify(vendorResponse(429), context)).toMatchObject({ afterSeconds: 60 });
   });
 
-  test("warns that a confirmation doesn't prove that the write key is known", () => {
+  test("warns that a success response doesn't prove that the write key is known", () => {
     expect(segment.classify(vendorResponse(200, { success: true }), context)).toMatchObject({
       note: expect.stringContaining('unknown write key'),
     });
@@ -209,7 +209,7 @@ describe('the Segment config', () => {
     [{ writeKey: 42 }, false],
     [{ ...config, url: 'https://evil.example' }, false],
     [{}, false],
-  ])('%j is accepted: %s', (value, accepted) => {
+  ])('accepts %j: %s', (value, accepted) => {
     expect(accepts(segment, value)).toBe(accepted);
   });
 });
@@ -228,7 +228,7 @@ describe('the Segment probe', () => {
     [404, false],
     [400, false],
     [503, false],
-  ])('for HTTP %i, ok is %s', (statusCode, ok) => {
+  ])('turns HTTP %i into ok: %s', (statusCode, ok) => {
     expect(segment.probe?.classify(vendorResponse(statusCode, {}), config, 'send')).toMatchObject({ ok });
   });
 });

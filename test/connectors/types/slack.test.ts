@@ -166,7 +166,7 @@ describe('the Slack config', () => {
     ['https://hooks.slack.com/triggers/T1/123/abc', false],
     ['https://hooks.slack.com/workflows/T1/A1/123/abc', false],
     ['', false],
-  ])('%s is accepted: %s', (url, isAccepted) => {
+  ])('accepts %s: %s', (url, isAccepted) => {
     expect(accepts(slack, { webhookUrl: url })).toBe(isAccepted);
   });
 
@@ -191,7 +191,7 @@ describe('the Slack probe', () => {
     [404, 'no_service', false],
     [200, 'ok', false],
     [500, '', false],
-  ])('for %i %s, ok is %s', (statusCode, body, ok) => {
+  ])('turns %i %s into ok: %s', (statusCode, body, ok) => {
     expect(slack.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

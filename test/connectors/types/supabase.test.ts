@@ -165,7 +165,7 @@ describe('the Supabase config', () => {
     [{ apiKey: 'a b' }, false],
     [{ apiKey: undefined }, false],
     [{ schema: 'public' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(supabase, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -175,7 +175,7 @@ describe('the Teams config', () => {
     [`${host}/elsewhere${query}`, false],
     ['https://contoso.webhook.office.com/webhookb2/1@2/IncomingWebhook/3/4', false],
     ['https://outlook.office.com/webhook/1@2/IncomingWebhook/3/4', false],
-  ])('%s is accepted: %s', (url, isAccepted) => {
+  ])('accepts %s: %s', (url, isAccepted) => {
     expect(accepts(teams, { webhookUrl: url })).toBe(isAccepted);
   });
 

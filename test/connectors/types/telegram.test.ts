@@ -158,7 +158,7 @@ describe('the Telegram config', () => {
     [{ botToken }, false],
     [{ chatId: '1' }, false],
     [{ botToken, chatId: '1', extra: 1 }, false],
-  ])('%j is accepted: %s', (value, isAccepted) => {
+  ])('accepts %j: %s', (value, isAccepted) => {
     expect(accepts(telegram, value)).toBe(isAccepted);
   });
 });

@@ -77,7 +77,7 @@ describe('a Twilio request', () => {
     expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
   });
 
-  test.each(EVENT_KINDS)('fits %s into one 7-bit SMS segment, whatever text it contains', (kind) => {
+  test.each(EVENT_KINDS)('fits %s into one 7-bit SMS segment, no matter what text it contains', (kind) => {
     for (const text of HOSTILE_TEXTS) {
       const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
       expect(gsmLength(Body!)).toBeLessThanOrEqual(160);
@@ -189,7 +189,7 @@ describe('the Twilio config', () => {
     [{ authToken: 'a b' }, false],
     [{ region: 'mars' }, false],
     [{ body: 'x' }, false],
-  ])('with %j is accepted: %s', (change, isAccepted) => {
+  ])('accepts %j: %s', (change, isAccepted) => {
     expect(accepts(twilio, { ...config, ...change })).toBe(isAccepted);
   });
 });
@@ -209,7 +209,7 @@ describe('the Twilio probe', () => {
     [200, '<html>', false],
     [401, { code: 20003 }, false],
     [403, { code: 20008 }, false],
-  ])('for %i %j, ok is %s', (statusCode, body, ok) => {
+  ])('turns %i %j into ok: %s', (statusCode, body, ok) => {
     expect(twilio.probe!.classify(vendorResponse(statusCode, body), config, 'send')).toMatchObject({ ok });
   });
 });

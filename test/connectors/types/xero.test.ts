@@ -37,7 +37,7 @@ const vendor = (answers: Record<string, ConnectorResponse>) => (request: Connect
   ({ check: nothing, send: drafted, ...answers })[request.step ?? ''] ?? vendorResponse(500);
 
 describe('a Xero request', () => {
-  test('drafts one invoice for a day, without a tax or an account', () => {
+  test('drafts one invoice for a day, without tax or an account', () => {
     const { outcome, requests, steps } = drive(xero, config, [day], vendor({}));
     expect(steps).toEqual(['check', 'send']);
     expect(requests[1]).toMatchObject({
@@ -122,7 +122,7 @@ describe('Xero bank transactions', () => {
     });
   const known = { [`bank:${config.tenantId}:090`]: 'USD' };
 
-  test('book a day as money received, after the bank account was checked once', () => {
+  test('book a day as money received, after checking the bank account once', () => {
     const { outcome, requests, steps, memory } = drive(xero, banked, [day], bank());
     expect(steps).toEqual(['bank-check', 'bank-account', 'bank-send']);
     expect(requests[2]).toMatchObject({
@@ -195,7 +195,7 @@ describe('Xero bank transactions', () => {
     });
   });
 
-  test('are part of the probe', () => {
+  test('are checked by the probe', () => {
     const connections = vendorResponse(200, [{ tenantId: config.tenantId, tenantName: 'Shop' }]);
     expect(xero.probe?.classify(connections, banked, 'send')).toMatchObject({ next: { step: 'bank-account' } });
     expect(xero.probe?.classify(account(), banked, 'bank-account')).toMatchObject({ ok: true });
@@ -207,11 +207,11 @@ describe('Xero bank transactions', () => {
     [list({}), 'retry'],
     [vendorResponse(503), 'retry'],
     [vendorResponse(401), 'pause'],
-  ])('that Xero rejects lead to the right outcome: %j', (response, kind) => {
+  ])('lead to the right outcome if Xero rejects them: %j', (response, kind) => {
     expect(drive(xero, banked, [day], bank({ 'bank-send': response }), { memory: known }).outcome.kind).toBe(kind);
   });
 
-  test('need both accounts', () => {
+  test('require both accounts', () => {
     expect(accepts(xero, banked)).toBe(true);
     expect(accepts(xero, { ...config, bankAccountCode: '090' })).toBe(false);
     expect(accepts(xero, { ...config, revenueAccountCode: '200' })).toBe(false);
@@ -340,7 +340,7 @@ describe('the Xero config', () => {
     [{ accessToken: 'two words' }, false],
     [{ accessToken: undefined }, false],
     [{ accountCode: '200' }, false],
-  ])('with %j is accepted: %s', (change, isGood) => {
+  ])('accepts %j: %s', (change, isGood) => {
     expect(accepts(xero, { ...config, ...change })).toBe(isGood);
   });
 });

@@ -74,7 +74,7 @@ describe('reading Zapier responses', () => {
     expect(zapier.classify(response, context).kind).toBe(kind);
   });
 
-  test('warns that Zapier confirms everything', () => {
+  test('warns that Zapier accepts every request', () => {
     expect(zapier.classify(vendorResponse(200), context)).toMatchObject({ note: expect.stringContaining('no Zap') });
   });
 
@@ -105,7 +105,7 @@ describe('the Zapier config', () => {
     ['https://hooks.zapier.com/hooks/catch/../standard/abc123/', false],
     ['not a url', false],
     ['', false],
-  ])('%s is accepted: %s', (webhookUrl, accepted) => {
+  ])('accepts %s: %s', (webhookUrl, accepted) => {
     expect(accepts(zapier, { webhookUrl })).toBe(accepted);
   });
 

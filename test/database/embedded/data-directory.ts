@@ -13,12 +13,12 @@ import { type NodeProcess, startNode } from '../../support/node-process.ts';
 
 const run = promisify(execFile);
 
-/** What a process started by `startUser` prints first. */
+/** The first output from a process started by `startUser`. */
 export type Ready = { url: string; dataDir: string };
 
 export type DataDirectory = {
   path: string;
-  /** Adds a database, so that the first server needn't create one. */
+  /** Adds a database, so that the first server doesn't have to create one. */
   fill(): Promise<void>;
   /** Starts or shares the server in this process. */
   start(options?: { settings?: Record<string, string>; log?: pino.Logger }): Promise<EmbeddedPostgres>;
@@ -84,7 +84,7 @@ async function newDirectory(): Promise<string> {
   return path;
 }
 
-/** Creates a data directory with a new database, which no server uses anymore. */
+/** Creates a data directory with a new database and a stopped server. */
 async function createFilledDirectory(): Promise<string> {
   const dataDir = await newDirectory();
   const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
@@ -92,7 +92,7 @@ async function createFilledDirectory(): Promise<string> {
   return dataDir;
 }
 
-/** PostgreSQL's data directory within the directory of a database. */
+/** Returns PostgreSQL's own data directory within a data directory. */
 export function clusterOf(home: string): string {
   return join(home, 'database/cluster');
 }

@@ -12,7 +12,7 @@ const data = useDataDirectory();
 describe('processes that share a data directory', () => {
   beforeEach(() => data.fill());
 
-  test('use one server, which the last of them stops', async () => {
+  test('use one server, which the last process to exit stops', async () => {
     const [first, second] = [data.startUser(), data.startUser()];
     const [{ url }, other] = await Promise.all([first.nextMessage<Ready>(), second.nextMessage<Ready>()]);
     expect(other.url).toBe(url);
@@ -51,10 +51,10 @@ describe('processes that share a data directory', () => {
   });
 });
 
-describe('after a crash', () => {
+describe('recovery from a crash', () => {
   beforeEach(() => data.fill());
 
-  test("of the server's only user, the server stops by itself, and the next start finds the committed data", async () => {
+  test("if the server's only user crashes, the server stops on its own, and the next start finds the committed data", async () => {
     const user = data.startUser();
     const { url, dataDir: home } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -67,7 +67,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test("of the server's only user, the next start succeeds immediately", async () => {
+  test("if the server's only user crashes, the next start succeeds immediately", async () => {
     const user = data.startUser();
     const { url } = await user.nextMessage<Ready>();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
@@ -76,7 +76,7 @@ describe('after a crash', () => {
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('of the server, the server restarts on the same port while it has users', async () => {
+  test('if the server crashes, it restarts on the same port while it has users', async () => {
     const { url } = await data.start();
     await query(url, 'CREATE TABLE note AS SELECT 7 AS number');
     const pid = await data.serverPid();
@@ -88,7 +88,7 @@ describe('after a crash', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'of everything but the server, the next start stops and replaces the server',
+    'if everything except the server crashes, the next start stops and replaces the server',
     async () => {
       const user = data.startUser();
       const { url } = await user.nextMessage<Ready>();
@@ -112,7 +112,7 @@ describe('after a crash', () => {
     const { dataDir: home, stop } = await data.start();
     await stop();
     const { uid, gid } = await stat(home);
-    // PostgreSQL takes any live process of its own account for a server.
+    // PostgreSQL mistakes any live process that runs under its own account for a server.
     const stranger = spawn('sleep', ['60'], { ...(isRoot() && { uid, gid }), stdio: 'ignore' });
     data.cleanUp(async () => stranger.kill());
     const lockFile = join(clusterOf(home), 'postmaster.pid');

@@ -28,7 +28,7 @@ describe('a server', () => {
     expect(await query(second.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('is durable, checks its pages, uses UTF-8, and listens only on the loopback interface', async () => {
+  test('uses fsync, page checksums, and UTF-8, and listens only on the loopback interface', async () => {
     const { url, dataDir: home } = await data.start();
     const [settings] = await query(
       url,
@@ -82,7 +82,7 @@ describe('a server', () => {
     expect(await query(second.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });
 
-  test('that cannot start reports why', async () => {
+  test('reports why it cannot start', async () => {
     await data.fill();
     await expect(data.start({ settings: { shared_buffers: 'plenty' } })).rejects.toThrow(
       /did not start.*"shared_buffers": "plenty"/s,
@@ -129,7 +129,7 @@ describe('accounts and directories', () => {
     await user.end('SIGTERM');
     if (!account) return;
 
-    // If root starts it later, it uses the account that owns the files.
+    // If root starts the server later, the server runs under the account that owns the files.
     const { url: laterUrl } = await data.start();
     expect(await query(laterUrl, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
   });

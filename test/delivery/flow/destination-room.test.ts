@@ -32,7 +32,7 @@ describe("a destination's available room", () => {
     expect(destinations.room().get('a')).toBe(0);
   });
 
-  test('is the lowest of its restrictions', () => {
+  test('is the lowest of all limits', () => {
     const slots = (entries: [string, number][]) => ({ slots: () => new Map(entries) });
     const restrictions = [
       slots([['a', 5]]),
@@ -65,7 +65,7 @@ describe("a destination's available room", () => {
     expect(Object.fromEntries(destinations.room())).toEqual({ a: 5, b: 2, c: -4 });
   });
 
-  test('is enough to fill a request, even beyond the usual share, but not beyond other restrictions', () => {
+  test('is large enough to fill a request, even beyond the usual share, but not beyond other limits', () => {
     const paced = { requests: 1, deliveriesPerRequest: 500 };
     const ids = ['a', 'b', 'c'];
     const paces = { slots: () => new Map(ids.map((id) => [id, id === 'b' ? { ...paced, requests: 0 } : paced])) };

@@ -45,7 +45,7 @@ describe('a destination that never responds', () => {
     stage.bus.publish(topics.deliveriesDue);
     await until(async () => (await stage.countBy('SUCCEEDED')) === 200);
     expect(blackHole.requests).toHaveLength(12);
-    // Twelve are in flight, and six more are claimed and wait for them.
+    // Twelve deliveries are in flight, and six more are claimed and waiting.
     expect(await stage.countBy('RUNNING')).toBe(18);
   });
 });
@@ -82,7 +82,7 @@ describe('maxPerSecond', () => {
     for (let count = 0; count < 2; count++) start();
     await until(async () => (await stage.countBy('SUCCEEDED')) === 40);
     expect(receiver.requests).toHaveLength(40);
-    // 39 slots of 25 ms each lie between the first and the last.
+    // There are 39 intervals of 25 ms between the first slot and the last.
     expect(times.at(-1)! - times[0]!).toBeGreaterThan(800);
     for (const id of ids) expect(await stage.delivery(id)).toMatchObject({ attemptCount: 1, reason: null });
   });
@@ -92,11 +92,11 @@ describe('maxPerSecond', () => {
     const webhook = await stage.addWebhook(receiver.url, { maxPerSecond: 20 });
     await stage.addDeliveries(webhook.id, 20);
     start(STUCK);
-    // Slots for a quarter of a second are reserved at once.
+    // Each reservation covers a quarter of a second's worth of slots.
     await receiver.waitFor(20);
   });
 
-  test('for one destination does not delay other destinations', async () => {
+  test('does not delay other destinations', async () => {
     const receiver = await receive();
     const limited = await stage.addWebhook(`${receiver.url}/limited`, { maxPerSecond: 1 });
     await stage.addDeliveries(limited.id, 30);

@@ -29,7 +29,7 @@ function openGate(most: number) {
   };
 }
 
-test('a destination gets a limited number of requests at once, and the rest follow one by one in order', async () => {
+test('a destination gets a limited number of concurrent requests, and the rest follow one by one in order', async () => {
   const gate = openGate(2);
   const [one, two, three] = ['1', '2', '3', '4'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job, Job, Job];
   const other = gate.enter(jobOf('wh_2', 'other'));
@@ -59,7 +59,7 @@ test('jobs that are waiting can be cleared, and are not sent', async () => {
   expect(gate.clear('closed')).toEqual([]);
 });
 
-test('jobs that are waiting for one destination can be cleared, and the others continue', async () => {
+test('jobs that are waiting for one destination can be cleared without affecting other jobs', async () => {
   const gate = openGate(1);
   const [one] = ['1', '2'].map((id) => gate.enter(jobOf('wh_1', id))) as [Job, Job];
   const [three] = ['3', '4'].map((id) => gate.enter(jobOf('wh_2', id))) as [Job, Job];
@@ -71,7 +71,7 @@ test('jobs that are waiting for one destination can be cleared, and the others c
   expect(gate.cleared).toEqual([['2', 'put_back']]);
 });
 
-test('a job that leaves without having entered makes no room', async () => {
+test('a job that leaves before it has entered frees no slot', async () => {
   const gate = openGate(1);
   gate.enter(jobOf('wh_1', '1'));
   const two = gate.enter(jobOf('wh_1', '2'));
@@ -80,7 +80,7 @@ test('a job that leaves without having entered makes no room', async () => {
   expect(gate.sent).toEqual(['1']);
 });
 
-test('jobs are sent once each, and never too many at once, in whatever order they start and end', async () => {
+test('each job is sent once, and never too many at the same time, no matter in what order they start and end', async () => {
   const steps = fc.array(
     fc.record({ isEnd: fc.boolean(), destination: fc.constantFrom('wh_1', 'wh_2', 'con_3'), pick: fc.nat() }),
     { maxLength: 200 },

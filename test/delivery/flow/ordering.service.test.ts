@@ -54,7 +54,7 @@ function holdAnswers() {
 
 describe('a claim', () => {
   test.each([undefined, ''])(
-    'takes only the first delivery of each key and sets the others aside (after %j)',
+    'takes only the first delivery of each key and sets the rest aside (after %j)',
     async (after) => {
       const webhookId = await addOrdered();
       const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
@@ -71,7 +71,7 @@ describe('a claim', () => {
     },
   );
 
-  test('reports more deliveries when those that it set aside took slots from others', async () => {
+  test('reports more deliveries when the ones it set aside took slots from others', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -165,7 +165,7 @@ describe('deliveries with the same ordering key', () => {
     expect(receivedIds().filter((id) => id === stuck!.eventId)).toHaveLength(1);
   });
 
-  test('that are old and resent go first, but delay later ones only until the skip limit', async () => {
+  test('go first if they are old and resent, but delay later ones only until the skip limit', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 2 });
     const [old, later] = await addKey(webhookId, 'pay_1', 2);
     await stage.pool.query(`UPDATE "Delivery" SET "status" = 'FAILED', "attemptCount" = 1 WHERE "id" = $1`, [old!.id]);

@@ -7,7 +7,7 @@ import { ARRIVAL_SPREAD_SECONDS, type Pace, paceOf } from '../../../src/delivery
 const DOCUMENTED = { documentationUrl: 'https://example.com' };
 const perSecond = (count: number): VendorLimit => ({ count, perSeconds: 1, ...DOCUMENTED });
 
-/** When deliveries start in seconds, if each is due `gaps[i]` after the one before it. */
+/** Returns the start times of deliveries, in seconds, if each is due `gaps[i]` after the one before it. */
 function startsAt({ perSecond, burst }: Pace, gaps: readonly number[]): number[] {
   let due = 0;
   let arrivesAt = 0;
@@ -69,7 +69,7 @@ describe('a pace', () => {
     expect(paceOf(2, { batch })).toMatchObject({ perSecond: 2, burst: 1, deliveriesPerRequest: 500 });
   });
 
-  test.each([null, 0.1])('of %s says how long a request may take if requests must not overlap', (maxPerSecond) => {
+  test.each([null, 0.1])('says how long a request may take if requests must not overlap: %s', (maxPerSecond) => {
     const type = { vendorLimit: { ...perSecond(4), concurrency: 1 as const }, timeoutSeconds: 30 };
     // Up to five calls, and a margin.
     expect(paceOf(maxPerSecond, type)).toMatchObject({ turnSeconds: 160 });
@@ -88,7 +88,7 @@ describe('a pace', () => {
     );
   });
 
-  test('sends a burst at once, and then as much as the limit allows', () => {
+  test('sends a burst immediately, and then as much as the limit allows', () => {
     fc.assert(
       fc.property(LIMITS, (vendorLimit) => {
         const { count, perSeconds, burst = 1, requestsPerDelivery = 1 } = vendorLimit;

@@ -11,7 +11,7 @@ import { openStage, type Stage } from '../support.ts';
 let stage: Stage;
 let receiver: Receiver;
 let cleanups: (() => unknown)[] = [];
-/** When each request arrived, in milliseconds. */
+/** The time at which each request arrived, in milliseconds. */
 let times: number[];
 
 beforeAll(async () => {
@@ -47,13 +47,13 @@ const addWebhook = (maxPerSecond: number, values: Record<string, unknown> = {}) 
   stage.addWebhook(receiver.url, { maxPerSecond, ...values }).then(({ id }) => id);
 const setRate = (id: string, maxPerSecond: number | null) =>
   stage.pool.query(`UPDATE "Webhook" SET "maxPerSecond" = $2 WHERE "id" = $1`, [id, maxPerSecond]);
-/** Half the interval of two requests a second, because a busy machine may receive a request late. */
+/** Half the interval between requests at two per second, because a busy machine may receive a request late. */
 const HALF_AN_INTERVAL = 250;
 const gaps = () => times.slice(1).map((time, index) => time - times[index]!);
 const succeeded = (count: number, timeout = 20_000) =>
   expect.poll(() => stage.countBy('SUCCEEDED'), { timeout }).toBe(count);
 
-/** Adds deliveries that fell due one second after another, and returns their IDs and their events' IDs in that order. */
+/** Adds deliveries that came due one second apart, and returns their IDs and their events' IDs in that order. */
 async function addBacklog(destinationId: string, count: number, values: Record<string, unknown> = {}) {
   const from = Date.now() - 100_000;
   const backlog: { id: string; eventId: string }[] = [];
@@ -67,7 +67,7 @@ async function addBacklog(destinationId: string, count: number, values: Record<s
 
 const config = z.strictObject({ url: textField({ title: 'URL', description: 'Where it goes.' }) });
 
-/** A type that posts the IDs of a batch's events, and drops what gets 422. */
+/** A type that posts the IDs of a batch's events, and drops events that get a 422. */
 function batchType(maxEvents: number, limit: Partial<VendorLimit>): { connectors: ConnectorDefinition[] } {
   const definition = defineConnector<z.infer<typeof config>>({
     type: 'dune',
@@ -114,17 +114,17 @@ describe('deliveries without a slot', () => {
     const backlog = await addBacklog(id, 25);
     for (let count = 0; count < 3; count++) start();
     await succeeded(25);
-    // With a margin for a busy machine.
+    // Includes a margin for a busy machine.
     expect((times.at(-1)! - times[0]!) / 1000).toBeLessThan((24 / perSecond) * 2.5);
     const order = receiver.requests.map(({ headers }) => headers['webhook-id']);
     const positions = backlog.map(({ eventId }) => order.indexOf(eventId));
-    // Each of the three processes holds at most a few that have no slot yet.
+    // Each of the three processes holds at most a few deliveries that have no slot yet.
     for (const [index, position] of positions.entries()) expect(Math.abs(position - index)).toBeLessThanOrEqual(9);
   });
 });
 
 describe('a changed rate', () => {
-  test.each([20, null])('of %s applies at once, no matter how far away the next slot is', async (rate) => {
+  test.each([20, null])('applies immediately, no matter how far away the next slot is: %s', async (rate) => {
     const id = await addWebhook(0.01);
     await stage.addDeliveries(id, 6);
     for (let count = 0; count < 2; count++) start();
@@ -135,7 +135,7 @@ describe('a changed rate', () => {
     await succeeded(6);
   });
 
-  test('applies at once if it is lower', async () => {
+  test('applies immediately if it is lower', async () => {
     const id = await addWebhook(10);
     await stage.addDeliveries(id, 200);
     start();
@@ -144,7 +144,7 @@ describe('a changed rate', () => {
     stage.bus.publish(topics.paces);
     const before = receiver.requests.length;
     await sleep(2_000);
-    // Only the deliveries that already had a slot.
+    // Only deliveries that already had a slot were sent.
     expect(receiver.requests.length - before).toBeLessThanOrEqual(5);
   });
 });
@@ -160,7 +160,7 @@ test('requests that wait for others to end are still an interval apart', async (
   for (const gap of gaps()) expect(gap).toBeGreaterThan(HALF_AN_INTERVAL);
 });
 
-/** In one transaction, so that a worker can't see a replay as anything else. */
+/** Runs in one transaction, so that a worker can't mistake a replay for a delivery that was resent manually. */
 async function resend(id: string, { isReplay }: { isReplay: boolean }): Promise<void> {
   const client = await stage.pool.connect();
   await client.query('BEGIN');
@@ -172,7 +172,7 @@ async function resend(id: string, { isReplay }: { isReplay: boolean }): Promise<
 
 describe('a test event and a resent delivery', () => {
   test.each([true, false])(
-    'go before a backlog that waits for slots, but a replay does not (replay: %s)',
+    'are sent before a backlog that is waiting for slots, but a replay is not (replay: %s)',
     async (isReplay) => {
       const id = await addWebhook(4);
       const old = await stage.addDelivery(id, { status: 'SUCCEEDED', nextAttemptAt: null, attemptCount: 1 });
@@ -191,7 +191,7 @@ describe('a test event and a resent delivery', () => {
 });
 
 describe('a batch', () => {
-  test('that is split takes a slot for each part', async () => {
+  test('takes a slot for each part if it is split', async () => {
     answer((request) => ({ statusCode: request.body.toString().includes(poison) ? 422 : 200 }));
     const connector = await addConnector();
     const poison = (await addBacklog(connector, 8))[0]!.eventId;
@@ -201,12 +201,19 @@ describe('a batch', () => {
     for (const gap of gaps()) expect(gap).toBeGreaterThan(HALF_AN_INTERVAL);
   });
 
-  test('is filled, even if it carries more than a claim usually takes', async () => {
+  test('is filled, even with more deliveries than a claim usually takes', async () => {
     await stage.addDeliveries(await addConnector(), 100);
     start({ claimBatch: 8, perDestination: 8, maxPerDestination: 8, claimedAhead: 0 }, batchType(40, { count: 3 }));
     await succeeded(100);
     // The first claim is made before the connector's type is known. Later claims fill each request.
     expect(batches().map(({ length }) => length)).toEqual([8, 40, 40, 12]);
+  });
+
+  test('is filled, even with more deliveries than one origin may have in flight', async () => {
+    await stage.addDeliveries(await addConnector(), 40);
+    start({ maxPerOrigin: 8 }, batchType(40, { count: 3 }));
+    await succeeded(40);
+    expect(batches().map(({ length }) => length)).toEqual([40]);
   });
 });
 

@@ -20,25 +20,25 @@ const at = (perSecond: number, pace: Partial<Pace> = {}): Pace => ({
 });
 const roomOf = (pacing: ReturnType<typeof open>, id: string) => pacing.slots().get(id)?.requests;
 
-/** Makes it seem as if this many seconds have passed. Processes opened before don't notice. */
+/** Simulates that this many seconds have passed. A pacing that was opened earlier doesn't notice. */
 const pass = (seconds: number) =>
   stage.pool.query(`UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - make_interval(secs => $1)`, [seconds]);
 
-/** Allows for the time that statements take. */
+/** A margin for the time that statements take. */
 const about = (seconds: number) => expect.closeTo(seconds, 0);
 
 describe('slots', () => {
   test('are handed out once, no matter how many processes ask', async () => {
     const [one, two] = [open(), open()];
-    const first = await one.reserve('wh_1', at(100), 10);
-    const second = await two.reserve('wh_1', at(100), 10);
-    expect([first.length, second.length]).toEqual([10, 10]);
+    const first = await one.reserve('wh_1', at(20), 5);
+    const second = await two.reserve('wh_1', at(20), 5);
+    expect([first.length, second.length]).toEqual([5, 5]);
     const gaps = first.slice(1).map((delay, index) => delay - first[index]!);
-    for (const gap of gaps) expect(gap).toBeCloseTo(0.01);
+    for (const gap of gaps) expect(gap).toBeCloseTo(0.05);
     expect(first[0]).toBeCloseTo(0);
     // The second reservation starts where the first ends, minus the time between the two calls.
     expect(second[0]).toBeGreaterThan(0);
-    expect(second[0]).toBeLessThanOrEqual(0.1 + 0.001);
+    expect(second[0]).toBeLessThanOrEqual(0.25 + 0.001);
   });
 
   test('are granted only a short time ahead, and the process knows when it can ask for more', async () => {
@@ -50,7 +50,7 @@ describe('slots', () => {
     expect(roomOf(pacing, 'wh_1')).toBe(0);
   });
 
-  test('at a fractional rate are as far apart as the rate says', async () => {
+  test('have the right interval at a fractional rate', async () => {
     const pacing = open();
     expect(await pacing.reserve('wh_1', at(0.5), 3)).toEqual([about(0)]);
     expect(pacing.reopensInSeconds(['wh_1'])).toBeCloseTo(1.75);
@@ -59,7 +59,7 @@ describe('slots', () => {
     expect(await open().reserve('wh_1', at(0.5), 1)).toHaveLength(1);
   });
 
-  test('taken by another process are discovered by asking once', async () => {
+  test('taken by another process are discovered with a single request', async () => {
     await open().reserve('wh_1', at(0.1), 1);
     const other = open();
     expect(await other.reserve('wh_1', at(0.1), 2)).toEqual([]);
@@ -80,8 +80,8 @@ describe('slots', () => {
   });
 });
 
-describe('what a process knows about slots', () => {
-  test('is forgotten when the rate changes', async () => {
+describe("a process's cached information about slots", () => {
+  test('is discarded when the rate changes', async () => {
     const { id } = await stage.addWebhook('http://127.0.0.1:9/', { maxPerSecond: 0.01 });
     const pacing = open();
     await pacing.reserve(id, at(0.01, { maxPerSecond: 0.01 }), 1);
@@ -150,7 +150,7 @@ describe('a burst', () => {
   });
 });
 
-test('a slot lets through as many deliveries as one request can carry', async () => {
+test('a slot admits as many deliveries as one request can carry', async () => {
   const pacing = open();
   await pacing.reserve('con_1', at(4, { deliveriesPerRequest: 500 }), 1);
   expect(pacing.slots().get('con_1')).toEqual({ requests: 1, deliveriesPerRequest: 500 });
@@ -192,7 +192,7 @@ describe('a turn', () => {
     expect(await open().reserve('con_1', slow, 1)).toHaveLength(1);
   });
 
-  test("ends by itself if its process is killed, and that process cannot end another one's turn later", async () => {
+  test("ends on its own if its process is killed, and that process cannot end another process's turn later", async () => {
     const [killed, two, three] = [open(), open(), open()];
     await killed.reserve('con_1', pace, 1);
     await pass(101);

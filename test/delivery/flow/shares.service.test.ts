@@ -52,13 +52,14 @@ const start: Stage['startWorker'] = (...options) => {
 };
 
 /** Adds a new account with webhooks at separate paths, and the same number of deliveries for each. */
-async function addAccount(url: string, webhooks: number, deliveries: number): Promise<void> {
+async function addAccount(url: string, webhooks: number, deliveries: number): Promise<string> {
   const projectId = await stage.addProject();
   for (let index = 0; index < webhooks; index++) {
     const { id } = await stage.addWebhook(`${url}/${projectId}/${index}`, { projectId });
     await stage.addDeliveries(id, deliveries, { projectId });
   }
   stage.bus.publish(topics.deliveriesDue);
+  return projectId;
 }
 
 const succeeded = (count: number) =>
@@ -70,7 +71,7 @@ const succeeded = (count: number) =>
 const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseconds: 100 };
 
 describe("an account's share", () => {
-  test('is three quarters of the slots while the account is alone, and the rest is left for other accounts', async () => {
+  test('is three-quarters of the slots while no other account is busy, and the rest is left for others', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     await addAccount(slow.url, 30, 10);
@@ -84,11 +85,11 @@ describe("an account's share", () => {
     expect(slow.mostAtOnce()).toBe(48);
   });
 
-  test('leaves room for the next account, no matter how many other accounts hang', async () => {
+  test('leaves room for the next account, no matter how many other accounts have requests that hang', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
-    // Each takes three quarters of what the others leave: 48 of 64, 12 of 16, 3 of 4.
+    // Each account takes three quarters of the slots that are left: 48 of 64, 12 of 16, 3 of 4.
     for (const total of [48, 60, 63]) {
       await addAccount(slow.url, 10, 10);
       await slow.waitFor(total);
@@ -98,7 +99,7 @@ describe("an account's share", () => {
     expect(slow.requests).toHaveLength(63);
   });
 
-  test('leaves slots free when many requests end at once and several accounts have more to send', async () => {
+  test('leaves slots free when many requests end at the same time and several accounts have more to send', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
@@ -107,7 +108,7 @@ describe("an account's share", () => {
       await slow.waitFor(total);
     }
     slow.release(40);
-    // Both take most of the freed slots again.
+    // Both accounts take most of the freed slots again.
     await slow.waitFor(60 + 30);
     await addAccount(receiver.url, 2, 20);
     await succeeded(40 + 40);
@@ -121,7 +122,8 @@ describe("an account's share", () => {
     await slow.waitFor(48);
     await addAccount(slow.url, 10, 20);
     await slow.waitFor(60);
-    // The first then has 40 but may only have 36, three times the 12 free ones. The second takes up to 18.
+    // The first account then has 40 slots but is allowed only 36, three times the 12 free ones. The second takes up to
+    // 18.
     slow.release(8);
     await slow.waitFor(66);
     const counts = [...Map.groupBy(slow.requests, ({ path }) => path.split('/')[1]).values()];
@@ -146,18 +148,37 @@ describe("an account's share", () => {
 });
 
 describe("an origin's share", () => {
-  test('applies to all accounts together, without delaying other origins', async () => {
+  test('is three-quarters for one account, shrinks as others send, and never delays other origins', async () => {
     const slow = await receiveAndHold();
     const receiver = await receive();
-    for (let count = 0; count < 2; count++) await addAccount(slow.url, 10, 10);
     start({ maxInFlight: 200, maxPerOrigin: 16, ...STUCK });
-    await slow.waitFor(16);
+    // Each account takes three quarters of what the others leave.
+    for (const total of [12, 15, 16]) {
+      await addAccount(slow.url, 10, 10);
+      await slow.waitFor(total);
+    }
     await addAccount(receiver.url, 3, 50);
     await succeeded(150);
     expect(slow.requests).toHaveLength(16);
     slow.release();
-    await succeeded(350);
+    await succeeded(450);
     expect(slow.mostAtOnce()).toBe(16);
+  });
+
+  test('goes first to other accounts while one account has many slow webhooks at the origin', async () => {
+    const slow = await receiveAndHold();
+    start({ maxInFlight: 200, maxPerOrigin: 16, ...STUCK });
+    await addAccount(slow.url, 20, 20);
+    await slow.waitFor(12);
+    const victim = await addAccount(slow.url, 1, 20);
+    await slow.waitFor(15);
+    // The first account has more than three times the free slots until it is down to 8 of 16.
+    for (const total of [16, 17, 18]) {
+      slow.release(1);
+      await slow.waitFor(total);
+    }
+    const isVictims = slow.requests.map(({ path }) => path.startsWith(`/${victim}/`));
+    expect(isVictims).toEqual([...Array(12).fill(false), ...Array(6).fill(true)]);
   });
 
   test('does not delay the same account anywhere else', async () => {
@@ -170,10 +191,10 @@ describe("an origin's share", () => {
     ];
     await stage.addDeliveries(stuck.id, 50, { projectId });
     start({ maxInFlight: 64, maxPerOrigin: 8, ...STUCK });
-    await slow.waitFor(8);
+    await slow.waitFor(6);
     await stage.addDeliveries(free.id, 100, { projectId });
     stage.bus.publish(topics.deliveriesDue);
     await succeeded(100);
-    expect(slow.requests).toHaveLength(8);
+    expect(slow.requests).toHaveLength(6);
   });
 });

@@ -26,7 +26,7 @@ afterAll(() => stage.close());
 
 const config = z.strictObject({ url: textField({ title: 'URL', description: 'Where it goes.' }) });
 
-/** A connector type with that limit. It sends nothing for events of the type in `skips`. */
+/** A connector type with a vendor limit. It sends nothing for events of the type in `skips`. */
 function typeWithLimit(limit: Partial<VendorLimit>, skips?: string): ConnectorDefinition {
   return defineConnector<z.infer<typeof config>>({
     type: 'slack',

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createHealth } from '../../../src/delivery/outcome/health.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
@@ -40,7 +41,7 @@ async function addGivenUp(webhookId: string, ...intervals: string[]): Promise<vo
 }
 
 describe('a webhook', () => {
-  test('that returns 410 is disabled immediately, and its waiting deliveries are skipped', async () => {
+  test('is disabled immediately if it returns 410, and its waiting deliveries are skipped', async () => {
     receiver.handle(() => ({ statusCode: 410 }));
     const webhook = await stage.addWebhook(receiver.url);
     const later = await stage.addDelivery(webhook.id, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
@@ -57,7 +58,7 @@ describe('a webhook', () => {
     expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'webhook disabled', webhookId: webhook.id }));
   });
 
-  test('whose URL has changed stays active after the old URL returns 410', async () => {
+  test('stays active if its URL has changed since and the old URL returns 410', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     receiver.handle(async () => {
       await stage.pool.query(`UPDATE "Webhook" SET "url" = 'https://new.example' WHERE "id" = $1`, [webhook.id]);
@@ -69,7 +70,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true, disabledReason: null });
   });
 
-  test('that has failed for five days is disabled when a third delivery runs out of retries', async () => {
+  test('is disabled if it has failed for five days and a third delivery runs out of retries', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '5 days 1 second');
@@ -83,7 +84,7 @@ describe('a webhook', () => {
     expect(await stage.deliveryIs(later, 'SKIPPED')).toMatchObject({ reason: 'disabled' });
   });
 
-  test('that has failed for slightly less than five days stays active', async () => {
+  test('stays active if it has failed for slightly less than five days', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '4 days 23 hours');
@@ -93,7 +94,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  test('that fails once after quiet days stays active, even if an older delivery failed and none succeeded', async () => {
+  test('stays active if it fails once after quiet days, even if an older delivery failed and none succeeded', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '6 days');
@@ -125,7 +126,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ isActive: true });
   });
 
-  test('is failing from its first failure until its next success', async () => {
+  test('counts as failing from its first failure until its next success', async () => {
     receiver.answerNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
@@ -135,7 +136,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null, isActive: true });
   });
 
-  test('whose failures were cleared manually is failing again from the next failure', async () => {
+  test('counts as failing again from the next failure after its failures were cleared manually', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await stage.addWebhook(receiver.url);
     worker = stage.startWorker({ retryScheduleSeconds: [] });
@@ -145,7 +146,7 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: expect.any(Date) });
   });
 
-  test('that recovers in one process recovers in all processes', async () => {
+  test('recovers in all processes if it recovers in one', async () => {
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '3 days');
     worker = stage.startWorker();
@@ -153,11 +154,26 @@ describe('a webhook', () => {
     expect(await stage.webhook(webhook.id)).toMatchObject({ failingSince: null });
   });
 
-  test('that is inactive receives nothing, and its deliveries are skipped with a reason', async () => {
+  test('receives nothing while it is inactive, and its deliveries are skipped with a reason', async () => {
     const webhook = await stage.addWebhook(receiver.url, { isActive: false });
     const id = await stage.addDelivery(webhook.id);
     worker = stage.startWorker();
     expect(await stage.deliveryIs(id, 'SKIPPED')).toMatchObject({ reason: 'disabled', attemptCount: 0 });
     expect(receiver.requests).toHaveLength(0);
   });
+});
+
+test("pauses by the service hold one account's waiting deliveries at once at most ten times a minute", async () => {
+  await stage.pool.query('TRUNCATE "RateLimit"');
+  const other = await stage.addProject();
+  const health = createHealth({ db: stage.pool, log: stage.log });
+  const ids: string[] = [];
+  for (const projectId of [...Array.from({ length: 11 }, () => stage.projectId), other]) {
+    const { id } = await stage.addWebhook(receiver.url, { projectId, pausedAt: new Date(), pausedReason: 'Rejected.' });
+    ids.push(await stage.addDelivery(id, { projectId }));
+    health.onPaused('webhook', { id, projectId, reason: 'Rejected.' });
+  }
+  await until(async () => (await stage.delivery(ids.at(-1)!)).reason === 'paused');
+  const reasons = await Promise.all(ids.map(async (id) => (await stage.delivery(id)).reason));
+  expect(reasons).toEqual([...Array(10).fill('paused'), null, 'paused']);
 });

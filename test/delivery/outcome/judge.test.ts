@@ -29,7 +29,7 @@ describe('a 429', () => {
     });
   });
 
-  test('without Retry-After delays the delivery by half a minute', () => {
+  test('delays the delivery by half a minute if it has no Retry-After', () => {
     expect(judged(429)).toMatchObject({ retryStep: 2, dueInSeconds: 33 });
   });
 
@@ -39,12 +39,12 @@ describe('a 429', () => {
     expect(judged(429, 0, { attemptCount: 20 }).health).toEqual({ kind: 'limited', afterSeconds: 1.1 });
   });
 
-  test('counts like any failure after fifty attempts', () => {
+  test('counts like any other failure after fifty attempts', () => {
     expect(judged(429, 10, { attemptCount: 49 })).toMatchObject({ retryStep: 2 });
     expect(judged(429, 10, { attemptCount: 50 })).toMatchObject({ retryStep: 3, health: { kind: 'failing' } });
   });
 
-  test('counts like any failure once the delivery is older than the retry schedule', () => {
+  test('counts like any other failure once the delivery is older than the retry schedule', () => {
     expect(judged(429, 10, { ageSeconds: 4 * DAY_SECONDS })).toMatchObject({
       retryStep: 3,
       health: { kind: 'failing' },
@@ -55,3 +55,16 @@ describe('a 429', () => {
 test('a 503 with Retry-After uses up a retry and counts as a failure', () => {
   expect(judged(503, 10)).toMatchObject({ status: 'PENDING', retryStep: 3, health: { kind: 'failing' } });
 });
+
+test.each([
+  ['proxy_error', null],
+  ['internal', null],
+  ['connection_refused', { kind: 'failing' }],
+])(
+  'an attempt with the error class %s uses up a retry, with the effect %j on the destination',
+  (errorClass, health) => {
+    const failed = { ...attempt(0), statusCode: null, errorClass };
+    const outcome = judge(delivery, { attempts: [failed], verdict: { kind: 'retry' } }, undefined, 0.5);
+    expect(outcome).toMatchObject({ status: 'PENDING', retryStep: 3, health });
+  },
+);

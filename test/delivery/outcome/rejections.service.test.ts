@@ -56,7 +56,7 @@ async function send(connectorId: string, ...reasons: (string | null)[]): Promise
 
 const times = (count: number, reason: string) => Array.from({ length: count }, () => reason);
 
-describe('a connector whose deliveries are rejected', () => {
+describe('a connector with rejected deliveries', () => {
   test('pauses after five rejections in a row for the same reason, and no sooner', async () => {
     const id = await addConnector();
     startWorker();

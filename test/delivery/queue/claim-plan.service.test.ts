@@ -19,7 +19,7 @@ beforeAll(async () => {
     Array.from({ length: 100 }, async (_, index) => (await stage.addWebhook(`http://127.0.0.1:9/${index}`)).id),
   );
   [blackHole, ...others] = ids as [string, ...string[]];
-  // Like a worker, prepares the statements while nothing is due, so their plans can't know of the backlog to come.
+  // As in a worker, the statements are prepared while nothing is due, so their plans ignore the later backlog.
   await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
   await stage.pool.query('ANALYZE');
   clients.push(await prepare());
@@ -47,9 +47,9 @@ async function load(name: string, webhooks: string[], count: number, state: stri
   );
 }
 
-const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int';
+const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int, text[], text[], int[]';
 const request = (room: number) =>
-  `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048`;
+  `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048, '{}', '{}', '{}'`;
 const EXECUTE = {
   due: (room: number, passOver = '{}') => `EXECUTE claim_due(${request(room)}, '${passOver}', '{-Infinity,-Infinity}')`,
   parked: (room: number) => `EXECUTE claim_parked(${request(room)}, '', 256)`,
@@ -69,7 +69,7 @@ async function prepare(): Promise<pg.PoolClient> {
 type Counts = { 'Rows Removed by Filter'?: number; 'Rows Removed by Index Recheck'?: number };
 type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] } & Counts;
 
-/** Counts the table rows that a plan read, including those it filtered out. */
+/** Counts the table rows that a plan read, including rows that it filtered out. */
 function rowsRead(node: Node): number {
   const looked =
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
@@ -77,7 +77,7 @@ function rowsRead(node: Node): number {
   return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
 }
 
-/** Claims as the worker does, then rolls back. */
+/** Claims deliveries the way the worker does, then rolls back. */
 async function claim(client: pg.PoolClient, statement: string) {
   await client.query('BEGIN');
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
@@ -121,7 +121,7 @@ describe('when all deliveries of a long backlog are parked', () => {
     await stage.pool.query(`UPDATE "Delivery" SET "isParked" = true WHERE "webhookId" = $1 AND "outcome" IS NULL`, [
       blackHole,
     ]);
-    // Adds destinations that have nothing due before tomorrow.
+    // Adds destinations with no deliveries due before tomorrow.
     const sleeping = await Promise.all(
       Array.from({ length: 500 }, async (_, number) => (await stage.addWebhook(`http://127.0.0.1:9/s${number}`)).id),
     );

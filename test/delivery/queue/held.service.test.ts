@@ -63,7 +63,7 @@ describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => 
     client.release();
   });
 
-  test('include all that were waiting when it was paused, but none that are being sent or have finished', async () => {
+  test('include all deliveries that were waiting when it was paused, but none that are being sent or have finished', async () => {
     const destination = await add({ pausedAt: new Date() });
     const other = await stage.addDelivery(await add({ pausedAt: new Date() }));
     const running = { status: 'RUNNING', leasedUntil: new Date(Date.now() + 60_000) };
@@ -109,7 +109,22 @@ describe('deliveries that are held for an ordered webhook', () => {
   });
 });
 
-test('releasing stranded deliveries does not read those that are held', async () => {
+test('one change of the order releases a limited number of deliveries', async () => {
+  const { id: webhookId } = await stage.addWebhook('https://a.example', { ordering: 'PAYMENT' });
+  await stage.pool.query(
+    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt", "reason", "orderingKey")
+     SELECT 'dlv_' || lpad(n::text, 26, '0'), $1, $2, 'payment.settled', $3, NULL, 'ordering', 'pay_1'
+     FROM generate_series(1, 10_005) n`,
+    [stage.projectId, await stage.addEvent(), webhookId],
+  );
+  const waiting = async () =>
+    (await stage.pool.query(`SELECT FROM "Delivery" WHERE "webhookId" = $1 AND "reason" = 'ordering'`, [webhookId]))
+      .rowCount;
+  await releaseWaiting(stage.pool, webhookId, true);
+  expect(await waiting()).toBe(5);
+});
+
+test('releasing stranded deliveries does not read held deliveries', async () => {
   const { id: paused } = await stage.addWebhook('https://a.example', { pausedAt: new Date() });
   const eventId = await stage.addEvent();
   await stage.pool.query(

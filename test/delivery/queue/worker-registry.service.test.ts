@@ -19,18 +19,18 @@ async function beat(registries: ReturnType<typeof create>[]): Promise<void> {
   for (const registry of registries) await registry.beat();
 }
 
-/** How many of the registries take each turn. */
+/** Returns how many of the registries take each turn. */
 const takers = (registries: ReturnType<typeof create>[]) =>
   TURNS.map((turn) => registries.filter(({ isOwnTurn }) => isOwnTurn(turn)).length);
 
-test('a single worker takes every turn, before and after it has announced itself', async () => {
+test('a single worker takes every turn, both before and after it registers', async () => {
   const registry = create();
   expect(takers([registry])).toEqual(TURNS.map(() => 1));
   await beat([registry]);
   expect(takers([registry])).toEqual(TURNS.map(() => 1));
 });
 
-test('each turn belongs to exactly one of several workers, every worker gets its share, and a hint that has no turn is for all of them', async () => {
+test('each turn belongs to exactly one of several workers, every worker gets its share, and a hint without a turn goes to all of them', async () => {
   const registries = [create(), create(), create()];
   await beat(registries);
   await beat(registries);
@@ -39,7 +39,7 @@ test('each turn belongs to exactly one of several workers, every worker gets its
   expect(registries.every(({ isOwnTurn }) => isOwnTurn(undefined))).toBe(true);
 });
 
-test('when a worker leaves or is killed, the others take over its turns', async () => {
+test('when a worker leaves or is killed, the remaining workers take over its turns', async () => {
   const [stays, leaves, isKilled] = [create(), create(), create()];
   await beat([stays, leaves, isKilled]);
   await beat([stays]);

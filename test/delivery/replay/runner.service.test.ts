@@ -64,7 +64,7 @@ describe('a replay', () => {
       await until(async () => (await replay(id)).done >= killAt);
       await processes.shift()!.end('SIGKILL');
       expect((await replay(id)).status).toBe('RUNNING');
-      // The first lease has to expire by itself; the second one is expired here.
+      // The first lease has to expire on its own; the test ends the second one.
       if (killAt === 60) await stage.pool.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1`, [id]);
       await startProcess();
     }
@@ -95,7 +95,7 @@ describe('a replay', () => {
     for (const id of long) await until(async () => (await replay(id)).done > 0);
     const { id } = await prepare(3, 1_000);
     await until(isFinished(id), () => 'the replay');
-    // Replays that paused continue when it is their turn again.
+    // Paused replays continue when it is their turn again.
     const done = await Promise.all(long.map(async (each) => (await replay(each)).done));
     for (const [index, each] of long.entries()) await until(async () => (await replay(each)).done > done[index]!);
     expect((await replay(long[0]!)).status).toBe('RUNNING');

@@ -16,7 +16,7 @@ const HOURS = 72;
 const STEP_SECONDS = 300;
 const EVENTS_PER_STEP = 5;
 const STEPS = (HOURS * 3_600) / STEP_SECONDS;
-/** What didn't arrive is tried again this much later. */
+/** How long to wait before sending events again that didn't arrive. */
 const RETRY_SECONDS = 10;
 /** The lease of a process that died lasts for a minute. The rest is time that the test itself takes. */
 const LONGEST_DELAY_SECONDS = 120;
@@ -24,7 +24,7 @@ const LONGEST_DELAY_SECONDS = 120;
 type Type = (typeof TYPES)[number];
 type Death = { type: Type; at: DeathStep | 'after the request'; isTokenValid: boolean };
 
-/** A process dies in each of these steps, while the others have a token that still works, and while they have none. */
+/** A process is killed in each of these steps, both with and without a valid token in the other processes. */
 const DEATH_STEPS = [
   'before the request',
   'after the request',
@@ -34,7 +34,7 @@ const DEATH_STEPS = [
 const DEATHS: Death[] = DEATH_STEPS.flatMap((at) =>
   TYPES.flatMap((type) => [true, false].map((isTokenValid) => ({ type, at, isTokenValid }))),
 );
-/** The vendor issued a token that nobody has. */
+/** In these steps, the vendor has issued a token that no process has stored. */
 const isLost = ({ at }: Death) => at === 'after the request' || at === 'after the response';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -62,7 +62,7 @@ const running = new Map<string, ChildProcess>();
 const starting = new Set<Promise<void>>();
 let started = 0;
 let aheadSeconds = 0;
-/** The death to come, and those that came. */
+/** The next planned kill, and the kills so far. */
 let next: Death | undefined;
 const died: Death[] = [];
 const dead = new Set<string>();
@@ -128,12 +128,12 @@ async function kill(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** Kills the process that waits for a token, if that is what comes next. */
+/** Kills the process that is waiting for a token, if that is the next planned kill. */
 async function mayKill(type: Type, name: string): Promise<void> {
   if (next?.at === 'after the request' && next.type === type) await kill(running.get(name)!);
 }
 
-/** Lets a process handle these events. A process that dies is replaced. */
+/** Makes a process handle these events. A process that dies is replaced. */
 async function run(name: string, child: ChildProcess, round: Round): Promise<void> {
   const done = Promise.withResolvers<'done' | 'died'>();
   const onMessage = ({ error }: { error?: string }) =>
@@ -168,7 +168,7 @@ async function handle(events: Round['events'], turn: number): Promise<void> {
   );
 }
 
-test('three processes keep tokens working for 72 hours although they are killed in every step', async () => {
+test('three processes keep tokens working for 72 hours even though they are killed at every step', async () => {
   const recordedAt = new Map<string, number>();
   let waiting: Round['events'] = [];
   const toCome = [...DEATHS];
@@ -182,7 +182,7 @@ test('three processes keep tokens working for 72 hours although they are killed 
     );
     for (const { id } of events) recordedAt.set(id, now());
     if (step % stepsPerDeath === 0 && toCome.length > 0) {
-      expect(next, 'the death that was to come').toBeUndefined();
+      expect(next, 'the planned kill that has not happened').toBeUndefined();
       await Promise.all(starting);
       next = toCome.shift();
       if (!next?.isTokenValid) provider.endAccessTokens(next!.type);
@@ -210,16 +210,17 @@ test('three processes keep tokens working for 72 hours although they are killed 
     const { issued, repeated, wasted, mostInFlight, isEnded, lifetimeSeconds } = provider.grant(type);
     const { generation, leaseUntil, expiresAt } = rows.find((row) => row.id === id);
     expect({ isEnded, mostInFlight, leaseUntil }, type).toEqual({ isEnded: false, mostInFlight: 1, leaseUntil: null });
-    // Every token was stored and used, except those of processes that died first, which may have been getting several.
+    // Every token was stored and used, except for tokens of processes that died first. Such a process may have been
+    // getting several tokens.
     const ofDead = wasted.filter((name) => dead.has(name));
     expect(wasted, type).toEqual(ofDead);
     expect(issued - generation, type).toBe(wasted.length);
     expect(wasted.length, type).toBeGreaterThanOrEqual(
       DEATHS.filter((death) => death.type === type && isLost(death)).length,
     );
-    // A refresh token was used again only if the token that it was used for was lost.
+    // A refresh token was used again only if the access token that it was exchanged for was lost.
     expect(repeated, type).toBe(type === 'google-sheets' ? 0 : wasted.length);
-    // Each token is used until five minutes before it expires, unless the vendor ends it early.
+    // Each token is used until five minutes before it expires, unless the vendor revokes it sooner.
     const early = DEATHS.filter((death) => death.type === type && !death.isTokenValid).length;
     expect(generation, type).toBeLessThanOrEqual(Math.ceil((HOURS * 3_600) / (lifetimeSeconds - 300)) + early);
     expect(expiresAt.getTime()).toBeGreaterThan(Date.now() + (HOURS - 1) * 3_600_000);

@@ -13,6 +13,8 @@ import {
 } from '../../../src/connectors/shared/oauth-client.ts';
 import { findConnector } from '../../../src/connectors/types/registry.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
+import { marked } from '../../../src/database/tenant-filter.ts';
 import { createWithToken, type NotReady, type WithToken } from '../../../src/delivery/send/access-tokens.ts';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress, type Egress } from '../../../src/egress/egress.ts';
@@ -74,7 +76,7 @@ function start(egress: Pick<Stage['egress'], 'send'> = stage.egress, oauthApps: 
 
 type Used = { token: string; isUnauthorized: boolean };
 
-/** Uses the current token as an API would that checks it. */
+/** Uses the current token, the way an API that checks tokens would. */
 function use(withToken: WithToken, values: Record<string, unknown> = CONFIG): Promise<Used | NotReady> {
   return withToken(connector, definition, values, async ({ config: { accessToken } }) => {
     await setImmediate();
@@ -86,17 +88,19 @@ async function row() {
   const { rows } = await stage.pool.query('SELECT * FROM "ConnectorToken" WHERE "id" = $1', [connector.id]);
   return rows[0];
 }
+/** Moves the time forward for a token that was issued an hour ago. */
 const expireIn = (seconds: number) =>
-  stage.pool.query(`UPDATE "ConnectorToken" SET "expiresAt" = now() + make_interval(secs => $2) WHERE "id" = $1`, [
-    connector.id,
-    seconds,
-  ]);
+  stage.pool.query(
+    `UPDATE "ConnectorToken" SET "issuedAt" = now() - interval '1 hour', "expiresAt" = now() + make_interval(secs => $2)
+     WHERE "id" = $1`,
+    [connector.id, seconds],
+  );
 const endLease = () =>
   stage.pool.query(`UPDATE "ConnectorToken" SET "leaseUntil" = now() - interval '1 second' WHERE "id" = $1`, [
     connector.id,
   ]);
 
-/** Changes the config as the connector service does. */
+/** Changes the config the way the connector service does. */
 async function change(db: Database, after: Record<string, unknown>): Promise<void> {
   if (!changesCredential(definition, CONFIG, after)) return;
   await db.prisma.$transaction((tx) => forgetToken(tx, connector.id));
@@ -105,7 +109,7 @@ async function change(db: Database, after: Record<string, unknown>): Promise<voi
 describe('an access token', () => {
   test('is requested once for all processes, and used until five minutes before it expires', async () => {
     const first = await Promise.all(Array.from({ length: 30 }, (_, index) => use(processes[index % 3]!)));
-    // While one process got it, the others were told to wait.
+    // While one process was getting the token, the other processes had to wait.
     for (const result of first)
       expect(result).toMatchObject('kind' in result ? { kind: 'wait' } : { token: /^token-/ });
     const again = await Promise.all(Array.from({ length: 30 }, (_, index) => use(processes[index % 3]!)));
@@ -120,7 +124,7 @@ describe('an access token', () => {
     expect(server.grants).toHaveLength(2);
   });
 
-  test('that is still valid is used while another process gets the next one', async () => {
+  test('is used while it is valid, even if another process is getting the next one', async () => {
     const old = await use(processes[0]);
     await expireIn(200);
     const asked = Promise.withResolvers<void>();
@@ -141,7 +145,7 @@ describe('an access token', () => {
     expect(await use(processes[1])).toEqual(renewed);
   });
 
-  test('and its refresh token are stored before it is used, and only in sealed form', async () => {
+  test('is stored with its refresh token before it is used, and only in sealed form', async () => {
     let stored: Record<string, unknown> | undefined;
     let token = '';
     await processes[0](connector, definition, CONFIG, async ({ config: { accessToken }, secrets }) => {
@@ -157,7 +161,7 @@ describe('an access token', () => {
     expect(stored).toMatchObject({ generation: 1, leaseUntil: null });
   });
 
-  test('that the vendor rejects is replaced once', async () => {
+  test('is replaced once if the vendor rejects it', async () => {
     const first = (await use(processes[0])) as Used;
     server.expireAll();
     const second = (await use(processes[1])) as Used;
@@ -185,7 +189,7 @@ describe('an access token', () => {
 });
 
 describe('a refresh token', () => {
-  test('that the vendor replaces is used from then on', async () => {
+  test('is used from then on if it replaces the previous one', async () => {
     for (let round = 0; round < 5; round++) {
       expect(await use(processes[round % 3]!)).toMatchObject({ isUnauthorized: false });
       await expireIn(0);
@@ -208,7 +212,7 @@ describe('a refresh token', () => {
     });
     void use(dead);
     await answered.promise;
-    // Until its lease ends, nobody else asks.
+    // Until the dead process's lease ends, no other process requests a token.
     expect(await use(processes[1])).toMatchObject({ kind: 'wait' });
     expect(server.grants).toHaveLength(2);
     await endLease();
@@ -236,7 +240,7 @@ describe('a refresh token', () => {
       async send(request) {
         const response = await stage.egress.send(request);
         stalled[1].resolve();
-        // While another process gets a token, the late one uses none.
+        // While another process is getting a token, the late process uses none.
         expect(await late).toMatchObject({ kind: 'wait' });
         return response;
       },
@@ -246,7 +250,7 @@ describe('a refresh token', () => {
     expect(await use(processes[1])).toMatchObject({ isUnauthorized: false });
   });
 
-  test('that a process is getting is not requested by others when a late process fails', async () => {
+  test('is requested by only one process, even if a slow process fails in the meantime', async () => {
     const late = Promise.withResolvers<never>();
     const asked = Promise.withResolvers<void>();
     const slow = start({
@@ -270,7 +274,7 @@ describe('a refresh token', () => {
     expect(server.grants).toHaveLength(1);
   });
 
-  test('that was issued for an old credential is discarded, even if it arrives after the change', async () => {
+  test('is discarded if it was issued for an old credential, even if it arrives after the change', async () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     const after = { ...CONFIG, refreshToken: 'refresh-of-the-new-credential' };
     let isChanged = false;
@@ -291,7 +295,7 @@ describe('a refresh token', () => {
     await db.close();
   });
 
-  test('survives changes of other fields', async () => {
+  test('survives changes to other fields', async () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     await use(processes[0]);
     const before = await row();
@@ -317,7 +321,7 @@ describe('a refresh token', () => {
     const burying = start({
       async send(request) {
         const response = await stage.egress.send(request);
-        await db.prisma.$transaction((tx) => buryConnectors(tx, { id: connector.id }));
+        await behindWall(db).prisma.$transaction((tx) => buryConnectors(tx, marked({ id: connector.id })));
         return response;
       },
     });
@@ -338,7 +342,7 @@ describe('a token endpoint that', () => {
     expect(await row()).toMatchObject({ leaseUntil: null, sealed: '' });
   });
 
-  test('fails is asked again by the next attempt, which waits for as long as Retry-After says', async () => {
+  test('fails is called again by the next attempt, which waits for as long as Retry-After says', async () => {
     server.receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '17' } }, { statusCode: 500 });
     const reason = (status: number) => `Test couldn't issue an access token right now (HTTP ${status}).`;
     expect(await use(processes[0])).toEqual({ kind: 'retry', reason: reason(503), afterSeconds: 17 });
@@ -357,7 +361,7 @@ describe('a connected account', () => {
   const GRANTED = { grant: 'refresh-of-the-account' };
   const app = { clientId: 'operator', clientSecret: 'operator-secret-0123456789' };
 
-  test('gets its tokens with the operator’s app, and a credential of the seller’s own comes first', async () => {
+  test('gets its tokens with the operator’s app, but the seller’s own credential takes precedence', async () => {
     const withApp = start(stage.egress, { xero: app });
     server.connect(GRANTED.grant);
     expect(await use(withApp, GRANTED)).toMatchObject({ isUnauthorized: false });
@@ -373,7 +377,7 @@ describe('a connected account', () => {
   test('pauses the connector if the operator no longer has an app', async () => {
     expect(await use(processes[1], GRANTED)).toEqual({
       kind: 'pause',
-      reason: 'This service no longer connects Test accounts. Enter other credentials, or ask its operator.',
+      reason: 'This service no longer connects Test accounts. Enter different credentials, or contact the operator.',
     });
     expect(await row()).toMatchObject({ leaseUntil: null });
     expect(server.grants).toEqual([]);
@@ -390,7 +394,7 @@ describe('a connected account', () => {
   });
 });
 
-describe('the time when a credential ends', () => {
+describe('the time when a credential expires', () => {
   const day = 86_400;
   const endsInDays = async () => {
     const { rows } = await stage.pool.query<{ days: number | null }>(
@@ -429,7 +433,7 @@ describe('the time when a credential ends', () => {
     await hosted?.close();
   });
 
-  test('is read from every response of Intuit, which sends it only if it is asked to', async () => {
+  test('is read from every response from Intuit, which sends it only on request', async () => {
     expect(await endsInDays()).toBeNull();
     respond(1_000 * day);
     await useQuickBooks();

@@ -74,7 +74,7 @@ const addConnector = (values: Record<string, unknown> = {}) =>
 const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()));
 
 describe('a connector delivery', () => {
-  test('is sent as its type builds it, and is recorded', async () => {
+  test('is sent the way its type builds it, and is recorded', async () => {
     receiver.answerNext({ body: `ok ${KEY}` });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -105,11 +105,11 @@ describe('a connector delivery', () => {
     const delivery = await stage.deliveryIs(id, 'FAILED');
     expect(delivery).toMatchObject({ attemptCount: 3, reason: 'Busy.' });
     const times = (await stage.attempts(id)).map(({ startedAt }) => (startedAt as Date).getTime());
-    // 0.5 seconds less 20%.
+    // 0.5 seconds, minus 20%.
     for (const index of [1, 2]) expect(times[index]! - times[index - 1]!).toBeGreaterThan(390);
   });
 
-  test("counts as given up after its type's own retries, so a connector that fails for days is disabled", async () => {
+  test("runs out of retries after its type's own schedule, so a connector that fails for days is disabled", async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
     const connectorId = await addConnector({ failingSince: daysAgo(6) });
@@ -122,7 +122,7 @@ describe('a connector delivery', () => {
     expect(await stage.connector(connectorId)).toMatchObject({ disabledReason: 'failing' });
   });
 
-  test('is retried as its type decides, with the attempt number', async () => {
+  test('is retried as its type specifies, with the attempt number', async () => {
     receiver.answerNext({ statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
@@ -156,7 +156,7 @@ describe('a connector delivery', () => {
     expect(delivery.leaseToken).toBe(2);
   });
 
-  test('that is dropped fails without retries and affects no other delivery', async () => {
+  test('fails without retries if it is dropped, and affects no other delivery', async () => {
     receiver.answerNext({ statusCode: 422 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
@@ -190,7 +190,7 @@ describe('a connector delivery', () => {
     expect(attempt).toMatchObject({ errorClass: 'internal', errorMessage: expect.not.stringContaining(KEY) });
   });
 
-  test('to a channel that no longer exists disables the connector', async () => {
+  test('disables the connector if its channel no longer exists', async () => {
     receiver.answerNext({ statusCode: 404 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
@@ -241,7 +241,7 @@ describe('a delivery with several calls', () => {
     },
   };
 
-  test('is one attempt, and what it learned is available to the next delivery', async () => {
+  test('is one attempt, and what the connector remembers is available to the next delivery', async () => {
     receiver.handle(({ path }) => ({ body: path.startsWith('/find') ? '42' : 'written' }));
     const connectorId = await addConnector({ memory: { old: 'x', kept: 'y' } });
     const id = await stage.addDelivery(connectorId);
@@ -255,7 +255,7 @@ describe('a delivery with several calls', () => {
     expect((await stage.connector(connectorId)).memory).toEqual({ item: '42', last: 'write', kept: 'y' });
   });
 
-  test('is delivered once even if what it learned cannot be stored', async () => {
+  test('is delivered once even if what the connector remembers cannot be stored', async () => {
     const hostile: ConnectorDefinition<Config> = {
       ...plain,
       classify: () => ({ kind: 'delivered', remember: { item: 'a\0b' } }),
@@ -278,7 +278,7 @@ describe('a delivery with several calls', () => {
   });
 });
 
-describe('a connector whose credential is rejected', () => {
+describe('a connector with a rejected credential', () => {
   test('pauses, holds its deliveries, and sends them when it is resumed', async () => {
     receiver.answerNext({ statusCode: 401, body: `bad ${KEY}` });
     const connectorId = await addConnector();
@@ -341,7 +341,7 @@ describe('a connector type with batches', () => {
     stage.bus.publish(topics.deliveriesDue);
     for (const id of ids) expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ attemptCount: 1 });
     expect(idsOf().flat()).toHaveLength(8);
-    // Two if the window ended while the deliveries were being added.
+    // Two requests if the window ended while the deliveries were being added.
     expect(receiver.requests.length).toBeLessThanOrEqual(2);
   });
 
@@ -359,7 +359,7 @@ describe('a connector type with batches', () => {
     ).toEqual([10, 10, 5]);
   });
 
-  test('still gets the other events if one of them is rejected', async () => {
+  test('still gets the other events of a batch if one is rejected', async () => {
     const connectorId = await addConnector();
     const createdAt = new Date(Date.now() - 60_000);
     const ids = await Promise.all(Array.from({ length: 8 }, () => stage.addDelivery(connectorId, { createdAt })));

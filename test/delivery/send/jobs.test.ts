@@ -54,7 +54,7 @@ function delivery(
   } as ClaimedDelivery;
 }
 
-/** Returns the groups of deliveries that are sent together, and the waits of the others in seconds. */
+/** Returns the groups of deliveries that are sent together, and how many seconds the other deliveries wait. */
 async function plan(...deliveries: ClaimedDelivery[]): Promise<{ sent: string[][]; waits: number[] }> {
   const sent: string[][] = [];
   const jobs = planJobs(deliveries, {

@@ -8,22 +8,22 @@ import type { SimulatedConnector } from './token-process.ts';
 type Type = SimulatedConnector['type'];
 type Tokens = { accessToken: string; refreshToken: string; process: string; isUsed: boolean };
 
-/** What a vendor has issued for one connector. */
+/** The tokens that a vendor has issued for one connector. */
 type Grant = {
   lifetimeSeconds: number;
   latest?: Tokens;
-  /** The refresh token that `latest` was issued for. It works again until `latest` is used, in case the response was lost. */
+  /** The refresh token that `latest` was issued for. It works until `latest` is used, in case the response was lost. */
   previous?: { refreshToken: string; usedAt: number };
   /** Access tokens and the times when they expire. */
   accessTokens: Map<string, number>;
-  /** How many tokens were issued, and for how many of them a refresh token was used again. */
+  /** How many tokens were issued, and how many of them were issued for a reused refresh token. */
   issued: number;
   repeated: number;
-  /** The processes that got a token that nobody had used when the next one was issued. */
+  /** The processes that got a token that was never used before the next one was issued. */
   wasted: string[];
   inFlight: number;
   mostInFlight: number;
-  /** Set once a refresh token was used that no longer works. Nothing is issued anymore. */
+  /** Set once a refresh token that no longer works was used. After that, no tokens are issued. */
   isEnded: boolean;
 };
 
@@ -33,16 +33,20 @@ const TYPE_BY_HOST: Readonly<Record<string, Type>> = {
   'oauth2.googleapis.com': 'google-sheets',
 };
 const LIFETIME_SECONDS: Readonly<Record<Type, number>> = { quickbooks: 3_600, xero: 1_800, 'google-sheets': 3_600 };
-/** How long Xero accepts a refresh token again (https://developer.xero.com/documentation/guides/oauth2/auth-flow/). */
+/**
+ * How long Xero accepts a refresh token after it was used
+ * (https://developer.xero.com/documentation/guides/oauth2/auth-flow/).
+ */
 const GRACE_SECONDS = 1_800;
-/** Requests that overlap would be in flight together. */
+/** Long enough that overlapping requests are in flight together. */
 const LATENCY_MILLISECONDS = 5;
 
 /**
- * Intuit, Xero, and Google with a clock of their own. As soon as the latest tokens are used, the refresh token before them no
- * longer works. Using such a token ends the grant, as if it had been stolen.
+ * Acts as Intuit, Xero, and Google, with its own clock. As soon as the latest tokens are used, the previous refresh
+ * token no longer works. Using such a token ends the grant, as if it had been stolen.
  *
- * @param options `now` is in seconds. `onTokenRequest` is called before the response with the process that sent the request.
+ * @param options `now` is in seconds. `onTokenRequest` is called before the response with the process that sent the
+ * request.
  */
 export async function startOauthProvider(options: {
   now: () => number;
@@ -59,7 +63,7 @@ export async function startOauthProvider(options: {
       },
     ]),
   );
-  /** When each event first arrived. */
+  /** The time at which each event first arrived. */
   const arrivals = new Map<string, number>();
 
   function refresh(grant: Grant, refreshToken: string): boolean {
@@ -129,7 +133,7 @@ export async function startOauthProvider(options: {
 
   const receiver = await startReceiver((request) => {
     const issuer = TYPE_BY_HOST[request.headers.host?.split(':')[0] ?? ''];
-    // Thousands of requests aren't needed anymore.
+    // There can be thousands of recorded requests, and nothing reads them.
     receiver.requests.length = 0;
     return issuer ? respondToTokenRequest(issuer, request) : takeEvent(request.path.split('/')[1] as Type, request);
   });
@@ -139,11 +143,11 @@ export async function startOauthProvider(options: {
     hostOverrides: Object.fromEntries(Object.keys(TYPE_BY_HOST).map((host) => [host, receiver.url])),
     arrivals,
     grant: (type: Type): Readonly<Grant> => grants.get(type)!,
-    /** Starts with this refresh token, as after a person has connected the app. */
+    /** Starts with this refresh token, as if a person had just connected the app. */
     connect(type: Type, refreshToken: string): void {
       grants.get(type)!.latest = { accessToken: '', refreshToken, process: '', isUsed: false };
     },
-    /** Ends the access tokens early. */
+    /** Revokes the access tokens early. */
     endAccessTokens: (type: Type): void => grants.get(type)!.accessTokens.clear(),
     close: () => receiver.close(),
   };

@@ -4,13 +4,13 @@ import { storedBody, storedMessage } from '../../../src/delivery/send/response-t
 
 describe('storedBody', () => {
   test('is null for an empty body', () => {
-    expect(storedBody(Buffer.alloc(0), [])).toBeNull();
+    expect(storedBody(Buffer.alloc(0), [], 'account')).toBeNull();
   });
 
   test('is text that PostgreSQL can store, up to 16 KB, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 70_000, size: 'max' }), (bytes) => {
-        const text = storedBody(Buffer.from(bytes), [])!;
+        const text = storedBody(Buffer.from(bytes), [], 'account')!;
         expect(text.isWellFormed()).toBe(true);
         expect(text).not.toContain('\0');
         expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16_384);
@@ -20,15 +20,15 @@ describe('storedBody', () => {
   });
 
   test('does not split a character', () => {
-    const text = storedBody(Buffer.from(`a${'€'.repeat(10_000)}`), [])!;
+    const text = storedBody(Buffer.from(`a${'€'.repeat(10_000)}`), [], 'account')!;
     expect(text).toBe(`a${'€'.repeat(5_461)}`);
   });
 
-  test('masks secrets, including one at the cut', () => {
+  test('masks secrets, including one that is cut off at the end', () => {
     const secret = 'sk_live_0123456789abcdef';
-    const text = storedBody(Buffer.from(`${'x'.repeat(16_370)}${secret}`), [secret])!;
+    const text = storedBody(Buffer.from(`${'x'.repeat(16_370)}${secret}`), [secret], 'account')!;
     expect(text).not.toContain('sk_live');
-    expect(storedBody(Buffer.from(`{"token":"${secret}"}`), [secret])).toBe('{"token":"••••"}');
+    expect(storedBody(Buffer.from(`{"token":"${secret}"}`), [secret], 'account')).toBe('{"token":"••••"}');
   });
 });
 

@@ -41,7 +41,7 @@ describe('retryDelaySeconds', () => {
 });
 
 describe('retryScheduleOf', () => {
-  test("is the webhook's, the connector type's own, or the standard one", () => {
+  test("is the webhook's own, the connector type's own, or the standard one", () => {
     expect(retryScheduleOf({})).toBe(RETRY_SCHEDULE_SECONDS);
     expect(retryScheduleOf({ webhook: { retrySchedule: 'STANDARD' } })).toBe(RETRY_SCHEDULE_SECONDS);
     expect(retryScheduleOf({ webhook: { retrySchedule: 'SHORT' } })).toEqual([5, 60, 300, 600, 900, 1_800]);
@@ -49,13 +49,13 @@ describe('retryScheduleOf', () => {
     expect(retryScheduleOf({ definition: { retryDelaysSeconds: [1, 2] } })).toEqual([1, 2]);
   });
 
-  test("can be replaced, except for a webhook's own", () => {
+  test("can be overridden, except for a webhook's own schedule", () => {
     expect(retryScheduleOf({}, [3])).toEqual([3]);
     expect(retryScheduleOf({ definition: { retryDelaysSeconds: [1, 2] } }, [3])).toEqual([3]);
     expect(retryScheduleOf({ webhook: { retrySchedule: 'NONE' } }, [3])).toEqual([]);
   });
 
-  test('is described everywhere with its waits, their number, and their sum', async () => {
+  test('is described everywhere with its waits, their number, and their total', async () => {
     const [documentation, schema] = await Promise.all(
       ['docs/webhooks.md', 'schema.graphql'].map((path) => readFile(path, 'utf8')),
     );

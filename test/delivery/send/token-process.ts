@@ -1,6 +1,6 @@
 /**
- * A process that gets access tokens, and uses them for the events it is given. It can be told to die by SIGKILL at a certain
- * step the next time it gets a token. It is started and called over IPC.
+ * A process that gets access tokens, and uses them for the events it is given. It can be told to kill itself with
+ * SIGKILL at a certain step the next time it gets a token. It is controlled over IPC.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -27,7 +27,7 @@ export type ProcessSetup = {
   connectors: SimulatedConnector[];
 };
 export type DeathStep = 'before the request' | 'after the response' | 'after the token is stored';
-/** What to do at once. `death` applies to the first token for that connector. */
+/** What to do next. `death` applies to the first token for that connector. */
 export type Round = { events: { id: string; connectorId: string }[]; death?: { connectorId: string; at: DeathStep } };
 
 function start({ name, databaseUrl, secretKeys, providerUrl, hostOverrides, connectors }: ProcessSetup) {

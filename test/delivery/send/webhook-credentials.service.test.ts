@@ -139,13 +139,13 @@ describe('a webhook with an OAuth client', () => {
 
     receiver.handle(() => ({ statusCode: 401 }));
     const rejected = await deliver(webhookId, 'FAILED');
-    // Each of the four attempts sends two requests, and none is endless.
+    // Each of the four attempts sends only two requests.
     expect(receiver.requests).toHaveLength(3 + 8);
     expect(await stage.attempts(rejected)).toMatchObject(Array(4).fill({ statusCode: 401, errorClass: 'http_status' }));
   });
 
   test.each(['invalid_client', 'invalid_grant'])(
-    'that is rejected with %s is paused with the reason, and its deliveries are held and then sent',
+    'is paused with the reason if the client is rejected with %s, and its deliveries are held and then sent',
     async (error) => {
       server.receiver.answerNext({
         ...{ statusCode: 400, headers: { 'content-type': 'application/json' } },
@@ -156,7 +156,7 @@ describe('a webhook with an OAuth client', () => {
       const id = await stage.addDelivery(webhookId);
       worker = stage.startWorker();
       await until(async () => (await stage.webhook(webhookId)).pausedAt !== null);
-      const reason = `The token URL refused to issue an access token (${error}: No •••• here). Save the webhook with an OAuth client that works.`;
+      const reason = `The token URL refused to issue an access token (${error}: No •••• here). Update the webhook with a working OAuth client.`;
       expect(await stage.webhook(webhookId)).toMatchObject({ pausedReason: reason, isActive: true });
       const held = { status: 'PENDING', reason: 'paused', nextAttemptAt: null };
       for (const delivery of [id, later]) {
@@ -211,7 +211,7 @@ describe('the access token of a webhook', () => {
     );
   type Used = { token: string; isUnauthorized: boolean };
 
-  /** Uses the current token as a process does that has claimed a delivery with these credentials. */
+  /** Uses the current token, the way a process does after it has claimed a delivery with these credentials. */
   async function use(process: WithAccessToken, id: string, sealedCredential: string): Promise<Used | NotReady> {
     const owner = { id, projectId: stage.projectId, sealedCredential };
     return process(owner, tokenSourceOf(oauth()), async ({ accessToken }) => ({
@@ -232,7 +232,35 @@ describe('the access token of a webhook', () => {
     expect(server.grants).toHaveLength(1);
   });
 
-  test('is never given to a process that still has other credentials, nor taken from one', async () => {
+  test('that lasts only a second is still used for a minute, and stored once per minute even if it is rejected', async () => {
+    await server.close();
+    server = await startTokenServer({ lifetimeSeconds: 1 });
+    const isRejected = ({ headers: { authorization = '' } }: { headers: { authorization?: string } }) =>
+      !server.accepts(authorization.replace('Bearer ', ''));
+    receiver.handle((request) => ({ statusCode: isRejected(request) ? 401 : 200 }));
+    const id = await addWebhook({ authentication: oauth() });
+    for (let count = 0; count < 3; count++) await deliver(id);
+    expect(server.grants).toHaveLength(1);
+    const { sealed } = (await tokenRow(id))!;
+
+    for (let count = 1; count <= 3; count++) {
+      server.expireAll();
+      const delivery = await deliver(id);
+      expect(await stage.attempts(delivery)).toMatchObject([{ number: 1, statusCode: 200 }]);
+      expect(server.grants).toHaveLength(1 + count);
+    }
+    expect(await tokenRow(id)).toMatchObject({ sealed, generation: 1, leaseUntil: null });
+
+    // A minute later, the new token is stored, and the next delivery uses it.
+    await stage.pool.query(
+      `UPDATE "WebhookToken" SET "issuedAt" = "issuedAt" - interval '60 seconds', "expiresAt" = "expiresAt" - interval '60 seconds'`,
+    );
+    for (let count = 0; count < 2; count++) await deliver(id);
+    expect(server.grants).toHaveLength(5);
+    expect(await tokenRow(id)).toMatchObject({ generation: 2 });
+  });
+
+  test('is never given to a process that still has other credentials, and never accepted from one', async () => {
     const id = await addWebhook({ authentication: oauth() });
     const old = await sealedOf(id);
     await setCredentials(id, { authentication: oauth() });
@@ -315,7 +343,7 @@ describe('the retry schedule of a webhook', () => {
     }
   });
 
-  test('applies to deliveries that are already waiting from their next failure', async () => {
+  test('applies to waiting deliveries, too, starting with their next failure', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhookId = await addWebhook(NONE, { retrySchedule: 'LONG' });
     const id = await stage.addDelivery(webhookId);
@@ -326,7 +354,7 @@ describe('the retry schedule of a webhook', () => {
     expect(await stage.deliveryIs(id, 'FAILED')).toMatchObject({ reason: 'exhausted', attemptCount: 2 });
   });
 
-  test('without retries has no quick retries either', async () => {
+  test('has no quick retries either if it has no retries', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     worker = stage.startWorker({ quickRetries: { ...FAST.quickRetries!, maxRetries: 2 } });
     await deliver(await addWebhook(NONE, { retrySchedule: 'NONE' }), 'FAILED');
@@ -336,7 +364,7 @@ describe('the retry schedule of a webhook', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  test('decides when a webhook that keeps failing is disabled', async () => {
+  test('determines when a webhook that keeps failing is disabled', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhookId = await addWebhook(NONE, { retrySchedule: 'NONE' });
     const week = `UPDATE "Webhook" SET "failingSince" = now() - interval '7 days' WHERE "id" = $1`;

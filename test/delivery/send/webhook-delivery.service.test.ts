@@ -136,7 +136,7 @@ describe('a webhook delivery', () => {
     expect(await stage.attempts(id)).toMatchObject([{ statusCode: null, errorClass: 'timeout' }, { statusCode: 200 }]);
   });
 
-  test('to an address that is not allowed fails without a connection', async () => {
+  test('fails without a connection if the address is not allowed', async () => {
     const webhook = await stage.addWebhook('http://127.0.0.2:1/');
     const id = await stage.addDelivery(webhook.id);
     start({ retryScheduleSeconds: [] });
@@ -144,7 +144,7 @@ describe('a webhook delivery', () => {
     expect(delivery).toMatchObject({ errorClass: 'target_not_allowed', statusCode: null });
   });
 
-  test('whose secret cannot be decrypted is retried without marking the webhook as failing', async () => {
+  test('is retried if its secret cannot be decrypted, and the webhook is not marked as failing', async () => {
     const webhook = await stage.addWebhook(receiver.url, { secret: 'v1.k1.AAAA.AAAA.AAAA' });
     const id = await stage.addDelivery(webhook.id);
     start();

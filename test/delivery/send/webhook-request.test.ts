@@ -22,7 +22,7 @@ describe('webhookBody', () => {
     expect(webhookBody(event, 'proj_1')).not.toContain('test');
   });
 
-  test('is the JSON of its parts for any data', () => {
+  test('is the same as JSON.stringify of its parts, for any data', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (data) => {
         const { id, type, timestamp } = event;

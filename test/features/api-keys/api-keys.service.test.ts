@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newApiKey } from '../../../src/auth/api-keys.ts';
 import { ROUTES } from '../../../src/rest/routes.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import {
@@ -8,6 +9,7 @@ import {
   createKey,
   createProject,
   createWebhook,
+  EVERY_SCOPE,
   GOOD,
   type Resource,
 } from '../../support/resources.ts';
@@ -84,25 +86,175 @@ describe("an API key's environment", () => {
     [{ environment: null }, 'TEST', 'tg_test_'],
     [{ environment: 'TEST' }, 'TEST', 'tg_test_'],
     [{ environment: 'LIVE' }, 'LIVE', 'tg_live_'],
-  ])('created with %j is %s', async (fields, environment, prefix) => {
+  ])('is set when the key is created: %j, %s', async (fields, environment, prefix) => {
     const key = await createKey(alice, base, fields);
     expect(key).toMatchObject({ environment, prefix });
     expect(key.key.startsWith(prefix)).toBe(true);
     expect((await rest.send(as(key), 'GET', base)).status).toBe(200);
   });
 
-  test('is LIVE by default in production', async () => {
+  test('is LIVE by default in a live project', async () => {
     const production = await startTestApp({
       ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir },
-      config: { production: true },
+      env: { NETWORK: 'base' },
     });
     try {
       const user = await production.user('alice', 'ENTERPRISE');
+      const { base } = await createProject(user);
       expect(await createKey(user, base)).toMatchObject({ environment: 'LIVE', prefix: 'tg_live_' });
       expect(await createKey(user, base, { environment: 'TEST' })).toMatchObject({ environment: 'TEST' });
     } finally {
       await production.stop();
     }
+  });
+});
+
+describe("an API key's scopes", () => {
+  test('are READ, DELIVERIES, and WRITE by default, in REST and GraphQL', async () => {
+    const key = await createKey(alice, base);
+    expect(key).toMatchObject({ scopes: ['READ', 'DELIVERIES', 'WRITE'], expiresAt: null });
+    const { data } = await as(key).graphql('{ viewer { scopes expiresAt } }');
+    expect(data).toEqual({ viewer: { scopes: ['READ', 'DELIVERIES', 'WRITE'], expiresAt: null } });
+    expect((await alice.graphql('{ viewer { scopes } }')).data).toEqual({ viewer: { scopes: null } });
+  });
+
+  test('are those in the request that creates it, without duplicates', async () => {
+    const { scopes } = await createKey(alice, base, { scopes: ['CREDENTIALS', 'READ', 'READ'] });
+    expect(scopes).toEqual(['READ', 'CREDENTIALS']);
+  });
+
+  test.each([
+    [{ scopes: [] }, '/scopes'],
+    [{ scopes: ['ADMIN'] }, '/scopes/0'],
+    [{ scopes: ['READ', 'MANAGE_KEYS'] }, '/scopes/1'],
+    [{ scopes: 'READ' }, '/scopes'],
+    [{ expiresAt: '2001-01-01T00:00:00Z' }, '/expiresAt'],
+    [{ expiresAt: 'tomorrow' }, '/expiresAt'],
+  ])('must be valid, and so must its expiry: %j', async (fields, pointer) => {
+    const answer = await rest.send(alice, 'POST', `${base}/keys`, { body: { ...GOOD.key, ...fields } });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
+  });
+
+  test('take effect with the next request when they change, in all processes', async () => {
+    const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+    try {
+      const nodes = [rest, await openRest(other)];
+      const key = await createKey(alice, base);
+      const rename = (node: Rest) => node.send(as(key), 'PATCH', base, { body: { name: 'Renamed' } });
+      for (const node of nodes) expect((await rename(node)).status).toBe(200);
+      await pool.query(`UPDATE "ApiKey" SET scopes = '{READ}' WHERE id = $1`, [key.id]);
+      for (const node of nodes) {
+        const detail = expect.stringContaining('does not have the scope WRITE');
+        expect(await rename(node)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN', detail } });
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('protect credentials: without CREDENTIALS, a key can change everything else, and send unchanged values back', async () => {
+    const key = as(await createKey(alice, base));
+    const full = as(await createKey(alice, base, EVERY_SCOPE));
+    const endpoint = await createEndpoint(alice, base);
+    const webhook = await createWebhook(alice, base);
+    const connector = await createConnector(alice, base);
+    const paths = {
+      endpoint: `${base}/endpoints/${endpoint.id}`,
+      webhook: `${base}/webhooks/${webhook.id}`,
+      connector: `${base}/connectors/${connector.id}`,
+    };
+    const harmless: [string, object][] = [
+      [paths.endpoint, { priceUsd: '5', upstreamUrl: endpoint.upstreamUrl }],
+      [paths.webhook, { isActive: false, url: webhook.url }],
+      [paths.connector, { isActive: false, config: {} }],
+    ];
+    for (const [path, body] of harmless) {
+      expect((await rest.send(key, 'PATCH', path, { body })).status, path).toBe(200);
+    }
+    const slack = 'https://hooks.slack.com/services/T00000000/B00000000/another';
+    const moving: [string, object, string][] = [
+      [paths.endpoint, { upstreamUrl: 'https://attacker.example.com' }, '`upstreamUrl`'],
+      [paths.endpoint, { upstreamHeaders: [{ name: 'X-Api-Key', value: 'secret' }] }, '`upstreamHeaders`'],
+      [paths.webhook, { url: 'https://attacker.example.com' }, '`url`'],
+      [paths.webhook, { headers: [{ name: 'X-Api-Key', value: 'secret' }] }, '`headers`'],
+      [paths.webhook, { authentication: { type: 'BEARER', token: 'secret' } }, '`authentication`'],
+      [paths.connector, { config: { webhookUrl: slack } }, '`config`'],
+    ];
+    // Deliveries to the endpoints' destinations may fail in the meantime.
+    const read = async (path: string) => ({ ...(await alice.rest<object>('GET', path)).body, failingSince: undefined });
+    const stored = () => Promise.all(Object.values(paths).map(read));
+    const before = await stored();
+    for (const [path, body, field] of moving) {
+      const refused = await rest.send(key, 'PATCH', path, { body });
+      expect(refused, field).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+      expect(refused.body.detail).toContain(field);
+      expect(refused.body.detail).toContain('requires the scope CREDENTIALS');
+    }
+    expect(await stored()).toEqual(before);
+    for (const [path, body, field] of moving) {
+      expect((await rest.send(full, 'PATCH', path, { body })).status, field).toBe(200);
+    }
+  });
+
+  test('also apply to each endpoint of an import', async () => {
+    const key = as(await createKey(alice, base));
+    const documentOn = (url: string) =>
+      JSON.stringify({ openapi: '3.1.0', servers: [{ url }], paths: { '/imported': { get: {} } } });
+    const importFrom = (url: string) =>
+      rest.send<{ results: object[] }>(key, 'POST', `${base}/endpoints/import`, {
+        body: { document: documentOn(url), items: [{ path: '/imported', priceUsd: '1' }] },
+      });
+    expect(JSON.stringify((await importFrom('https://api.example.com/v1')).body)).toContain('"CREATED"');
+    const moved = JSON.stringify((await importFrom('https://api.example.com/v2')).body);
+    expect(moved).toContain('"FAILED"');
+    expect(moved).toContain('requires the scope CREDENTIALS');
+  });
+});
+
+describe('an API key that expires', () => {
+  const inFuture = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+
+  test('works until then, in all processes, and stays in the list until it is revoked', async () => {
+    const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir });
+    try {
+      const nodes = [rest, await openRest(other)];
+      const expiresAt = inFuture(3_600_000);
+      const key = await createKey(alice, base, { expiresAt });
+      expect(key).toMatchObject({ expiresAt });
+      for (const node of nodes) expect((await node.send(as(key), 'GET', base)).status).toBe(200);
+      await pool.query('UPDATE "ApiKey" SET "expiresAt" = now() WHERE id = $1', [key.id]);
+      for (const node of nodes) {
+        const detail = 'The API key has expired.';
+        expect(await node.send(as(key), 'GET', base)).toMatchObject({ status: 401, body: { detail } });
+      }
+      const { body } = await rest.send<Page>(alice, 'GET', `${base}/keys`);
+      expect(body.data).toMatchObject([{ id: key.id, expiresAt: expect.any(String) }]);
+      expect((await rest.send(alice, 'DELETE', `${base}/keys/${key.id}`)).status).toBe(204);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('shows that it has expired only to someone who has it', async () => {
+    const key = await createKey(alice, base, { expiresAt: inFuture(3_600_000) });
+    await pool.query('UPDATE "ApiKey" SET "expiresAt" = now() WHERE id = $1', [key.id]);
+    const guessed = app.caller(newApiKey('TEST'));
+    const detail = 'The API key does not exist.';
+    expect(await rest.send(guessed, 'GET', base)).toMatchObject({ status: 401, body: { detail } });
+  });
+
+  test('has no last use recorded for rejected requests', async () => {
+    const key = await createKey(alice, base, { expiresAt: inFuture(3_600_000) });
+    await pool.query('UPDATE "ApiKey" SET "expiresAt" = now() WHERE id = $1', [key.id]);
+    expect((await rest.send(as(key), 'GET', base)).status).toBe(401);
+    expect((await rest.send(alice, 'GET', `${base}/keys/${key.id}`)).body.lastUsedAt).toBeNull();
+  });
+
+  test('is in the audit log with its scopes and expiry', async () => {
+    const expiresAt = inFuture(3_600_000);
+    const { id } = await createKey(alice, base, { scopes: ['READ'], expiresAt });
+    const { body } = await rest.send<Page>(alice, 'GET', `${base}/audit-log?targetId=${id}`);
+    expect(body.data).toMatchObject([{ action: 'api_key.created', changes: { scopes: ['READ'], expiresAt } }]);
   });
 });
 
@@ -210,8 +362,8 @@ describe('in its project, an API key', () => {
     }
   });
 
-  test('can do everything else', async () => {
-    const key = await createKey(alice, base);
+  test('can do everything else if it has every scope', async () => {
+    const key = await createKey(alice, base, EVERY_SCOPE);
     const user = as(key);
     const endpoint = await createEndpoint(user, base);
     const webhook = await createWebhook(user, base, { eventTypes: ['payment.settled'] });

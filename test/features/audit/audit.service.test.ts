@@ -1,6 +1,8 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { schema } from '../../../src/graphql/schema.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { join, person } from '../../support/members.ts';
 import {
   createConnector,
   createEndpoint,
@@ -21,6 +23,8 @@ type Entry = {
   actorId: string;
   actorName: string;
   changes: Record<string, unknown>;
+  client: string | null;
+  isReported: boolean;
 };
 type Page = { data: Entry[] };
 
@@ -94,20 +98,45 @@ test('every mutation is logged, or is known to change no resource', () => {
   const withoutEntry = [
     'resendDelivery',
     'sendWebhookTestEvent',
+    'recordTestEvent',
     'testConnector',
     'testEventFilter',
     'markNoticesRead',
     'startConnectorAuthorization',
-    // It creates or updates a connector, which is logged.
+    'previewImport',
+    // An import creates and updates endpoints, and those changes are logged.
+    'importEndpoints',
+    // Finishing an authorization creates or updates a connector, and that change is logged.
     'finishConnectorAuthorization',
   ];
   const withEntry = ['Project', 'Endpoint', 'Webhook', 'Connector'].flatMap((name) =>
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),
   );
-  const others = ['createReplay', 'cancelReplay', 'updateContacts'];
+  const members = ['updateMember', 'removeMember', 'transferProject', 'inviteMember', 'revokeInvitation'];
+  const answers = ['acceptInvitation', 'declineInvitation', 'withdrawTransfer', 'acceptTransfer', 'declineTransfer'];
+  const others = [
+    'createReplay',
+    'cancelReplay',
+    'updateContacts',
+    'copyProject',
+    'verifyGatewayHost',
+    'recordToolCall',
+  ];
+  // test/features/operator covers the entries of these mutations.
+  const ofOperators = ['updateUser', 'blockUser', 'unblockUser'];
   const mutations = Object.keys(schema.getMutationType()!.getFields()).sort();
   expect(mutations).toEqual(
-    [...withoutEntry, ...withEntry, 'createApiKey', 'revokeApiKey', 'rotateWebhookSecret', ...others].sort(),
+    [
+      ...withoutEntry,
+      ...withEntry,
+      'createApiKey',
+      'revokeApiKey',
+      'rotateWebhookSecret',
+      ...others,
+      ...members,
+      ...answers,
+      ...ofOperators,
+    ].sort(),
   );
 });
 
@@ -146,7 +175,25 @@ test('a rejected or failed change is not logged', async () => {
   expect(await logOf(base)).toHaveLength(before);
 });
 
-test('entries can be filtered by action and target, and paged', async () => {
+test('an entry about large values takes little space', async () => {
+  const { base, id: projectId } = await createProject(alice);
+  const { id } = await createWebhook(alice, base, { url: 'https://hooks.example' });
+  for (const letter of ['a', 'b', 'a', 'b']) {
+    const body = { description: letter.repeat(1_000), url: `https://hooks.example/${letter.repeat(2_000)}` };
+    expect(await rest.send(alice, 'PATCH', `${base}/webhooks/${id}`, { body })).toMatchObject({ status: 200 });
+  }
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  const { rows } = await pool.query(
+    `SELECT octet_length("changes"::text) + coalesce(octet_length("previous"::text), 0) AS "bytes"
+     FROM "AuditEntry" WHERE "projectId" = $1 AND "action" = 'webhook.updated'`,
+    [projectId],
+  );
+  await pool.end();
+  expect(rows).toHaveLength(4);
+  for (const { bytes } of rows) expect(bytes).toBeLessThan(1_500);
+});
+
+test('entries can be filtered by action and target, and are paginated', async () => {
   const { base } = await createProject(alice);
   const first = await createEndpoint(alice, base);
   await createEndpoint(alice, base);
@@ -170,4 +217,83 @@ test('the audit log contains no secrets', async () => {
   const text = JSON.stringify(await logOf(base));
   for (const value of [secret, key, GOOD.connector.config.webhookUrl, renewed]) expect(text).not.toContain(value);
   expect(text).toContain('"webhookUrl":"••••');
+});
+
+test('an entry names the program that made the change, unless the name in the request is malformed', async () => {
+  const { base } = await createProject(alice);
+  const names = ['mcp/create_endpoint', 'deploy-script', 'a/b/c', '', '<script>', `${'x'.repeat(33)}`];
+  for (const [index, name] of names.entries()) {
+    const body = { ...GOOD.endpoint, path: `/by-${index}` };
+    const headers = { 'tollgate-client': name };
+    expect((await rest.send(alice, 'POST', `${base}/endpoints`, { body, headers })).status).toBe(201);
+  }
+  const clients = (await logOf(base)).map(({ client }) => client).toReversed();
+  expect(clients).toEqual([null, 'mcp/create_endpoint', 'deploy-script', null, null, null, null]);
+});
+
+test('a program can record its tool calls, with arguments of limited size, and only in its own project', async () => {
+  const { base, id: projectId } = await createProject(alice);
+  const other = await createProject(alice);
+  const { key } = await createKey(alice, base, { name: 'assistant' });
+  const program = { ...alice, token: key };
+  const record = (body: object, at = base) => rest.send(program, 'POST', `${at}/audit-log/tool-calls`, { body });
+  expect(await record({ tool: 'list_payments', arguments: { status: ['FAILED'] } })).toMatchObject({
+    status: 200,
+    body: { tool: 'list_payments' },
+  });
+  expect((await logOf(base, program))[0]).toMatchObject({
+    action: 'mcp.tool_called',
+    targetId: projectId,
+    actorName: 'assistant',
+    changes: { tool: 'list_payments', arguments: { status: ['FAILED'] } },
+  });
+  for (const body of [
+    { tool: 'Drop tables' },
+    { tool: 'a', arguments: [] },
+    { tool: 'a', arguments: { a: 'x'.repeat(2_000) } },
+  ]) {
+    expect((await record(body)).status, JSON.stringify(body).slice(0, 60)).toBe(422);
+  }
+  expect((await record({ tool: 'list_payments' }, other.base)).status).toBe(404);
+  const recorded = (await logOf(base)).filter(({ action }) => action === 'mcp.tool_called');
+  expect(recorded).toHaveLength(1);
+  expect((await logOf(other.base)).map(({ action }) => action)).toEqual(['project.created']);
+});
+
+test('a viewer can record calls, which are marked as reported by the client, unlike the actions of the service', async () => {
+  const [owner, viewer] = [await person(app, 'reported-on'), await person(app, 'reporting-viewer')];
+  const { base } = await createProject(owner);
+  await join(owner, base, viewer, 'VIEWER');
+  const { status } = await viewer.rest('POST', `${base}/audit-log/tool-calls`, { tool: 'delete_project' });
+  expect(status).toBe(200);
+  const entries = (await logOf(base, owner)).map(({ action, actorName, isReported }) => [
+    action,
+    actorName,
+    isReported,
+  ]);
+  expect(entries).toEqual([
+    ['mcp.tool_called', 'reporting-viewer', true],
+    ['invitation.accepted', 'reporting-viewer', false],
+    ['invitation.created', 'reported-on', false],
+    ['project.created', 'reported-on', false],
+  ]);
+});
+
+test('a caller can record a limited number of calls within an hour, and others are not affected', async () => {
+  const [owner, viewer] = [await person(app, 'crowded'), await person(app, 'crowding-viewer')];
+  const { base, id: projectId } = await createProject(owner);
+  await join(owner, base, viewer, 'VIEWER');
+  const record = (user: TestUser) => user.rest('POST', `${base}/audit-log/tool-calls`, { tool: 'list_payments' });
+  expect((await record(viewer)).status).toBe(200);
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  await pool.query(
+    `INSERT INTO "AuditEntry" SELECT (jsonb_populate_record(entry, jsonb_build_object('id', new_id('aud')))).*
+     FROM "AuditEntry" entry, generate_series(1, 999) WHERE entry."projectId" = $1 AND "action" = 'mcp.tool_called'`,
+    [projectId],
+  );
+  await pool.end();
+  const refused = await record(viewer);
+  expect(refused).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
+  expect((await record(owner)).status).toBe(200);
 });

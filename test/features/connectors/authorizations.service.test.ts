@@ -75,7 +75,7 @@ const fieldErrors = (answer: { errors?: { extensions: Record<string, unknown> }[
 const rowCount = () => stage.db.prisma.connectorAuthorization.count();
 
 describe.each(TYPES)('a connector of type %s', (type) => {
-  test('that was connected with the operator’s app delivers, and no token or secret gets out', async () => {
+  test('delivers after it was connected with the operator’s app, and no token or secret leaks', async () => {
     const connector = await connect(inputOf(type));
     expect(connector.config).toEqual({ ...configOf(type), grant: expect.stringMatching(/^••••/) });
     await stage.record('payment.settled', { paymentId: `pay_${type}` });
@@ -93,10 +93,13 @@ describe.each(TYPES)('a connector of type %s', (type) => {
 test.each([
   [null, null],
   [{ 'data.amountUsd': { gt: '1.00' } }, 2.5],
-])('a new connector keeps the filter %j and the limit %j that it was started with', async (filter, maxPerSecond) => {
-  const { id } = await connect(inputOf('xero', { filter, maxPerSecond }));
-  expect(await stage.connector(id)).toMatchObject({ filter, maxPerSecond, eventTypes: ['payment.settled'] });
-});
+])(
+  'a new connector has the filter %j and the limit %j that its authorization was started with',
+  async (filter, maxPerSecond) => {
+    const { id } = await connect(inputOf('xero', { filter, maxPerSecond }));
+    expect(await stage.connector(id)).toMatchObject({ filter, maxPerSecond, eventTypes: ['payment.settled'] });
+  },
+);
 
 describe('an existing connector', () => {
   test('can be connected again, which replaces its credentials and resumes it', async () => {
@@ -112,7 +115,7 @@ describe('an existing connector', () => {
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
   });
 
-  test('pauses when the account ends the access, and says how to connect again', async () => {
+  test('pauses when the account revokes access, and says how to connect again', async () => {
     const { id } = await connect(inputOf('xero'));
     consent.revoke();
     const result = await stage.user.rest('POST', `${stage.base}/connectors/${id}/test`, {});
@@ -124,7 +127,7 @@ describe('an existing connector', () => {
     });
   });
 
-  test('keeps its account when other fields change, and can get credentials of its own', async () => {
+  test('keeps its account when other fields change, and can get its own credentials', async () => {
     const { id, config } = await connect(inputOf('quickbooks'));
     const kept = await stage.patch(id, { config: { realmId: '9130355377388384' } });
     expect(kept.body.config).toEqual({ realmId: '9130355377388384', grant: config.grant });
@@ -135,7 +138,7 @@ describe('an existing connector', () => {
 
 describe('an authorization', () => {
   test('can be finished only once, by the user who started it, within ten minutes', async () => {
-    const over = [{ pointer: '/state', message: expect.stringContaining('Connect again.') }];
+    const over = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
     const stranger = await stage.app.user('mallory');
     const returned = consent.agree(await start(inputOf('xero')));
     expect(fieldErrors(await finish(returned, stranger))).toEqual(over);
@@ -151,7 +154,7 @@ describe('an authorization', () => {
     expect(await rowCount()).toBe(0);
   });
 
-  test('is finished once even if the vendor’s response arrives in two tabs at the same time', async () => {
+  test('is finished only once, even if the vendor’s response arrives in two tabs at the same time', async () => {
     const returned = consent.agree(await start(inputOf('xero')));
     const answers = await Promise.all([finish(returned), finish(returned)]);
     expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(1);
@@ -187,10 +190,10 @@ describe('an authorization', () => {
   });
 
   test.each([
-    ['an error', { statusCode: 400, body: '{"error":"invalid_client"}' }, "didn't connect the account"],
-    ['an outage', { statusCode: 503 }, "didn't connect the account"],
-    ['no refresh token', { body: '{"access_token":"a","expires_in":3600}' }, 'for a short time only'],
-  ])('that the vendor responds to with %s changes nothing', async (_what, answer, message) => {
+    ['an error', { statusCode: 400, body: '{"error":"invalid_client"}' }, "couldn't complete the connection"],
+    ['an outage', { statusCode: 503 }, "couldn't complete the connection"],
+    ['no refresh token', { body: '{"access_token":"a","expires_in":3600}' }, 'only temporary access'],
+  ])('changes nothing if the vendor responds with %s', async (_what, answer, message) => {
     const count = await stage.db.prisma.connector.count();
     const returned = consent.agree(await start(inputOf('google-sheets')));
     consent.answerNext(answer);

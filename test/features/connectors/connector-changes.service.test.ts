@@ -19,7 +19,7 @@ let base: string;
 let projectId: string;
 
 beforeAll(async () => {
-  // Nothing may be sent to vendors.
+  // Nothing must be sent to vendors.
   app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -83,13 +83,13 @@ describe("changing a connector's config", () => {
     expect(await storedConfig(id)).toEqual(expected);
   });
 
-  test('with an empty config changes nothing', async () => {
+  test('changes nothing if the new config is empty', async () => {
     expect((await change({})).body.config).toEqual(SHOWN);
     expect(await shown()).toEqual(SHOWN);
     expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('keeps a secret whose mask is sent back', async () => {
+  test('keeps a secret if its mask is sent back', async () => {
     const response = await change({ ...SHOWN, authHeaderName: 'X-Other' });
     expect(response).toMatchObject({ status: 200, body: { config: { ...SHOWN, authHeaderName: 'X-Other' } } });
     expect(await storedConfig(id)).toEqual({ ...CONFIG, authHeaderName: 'X-Other' });
@@ -104,7 +104,7 @@ describe("changing a connector's config", () => {
     expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('removes optional fields that are null, and only those', async () => {
+  test('removes only the optional fields that are null', async () => {
     const response = await change({ authHeaderName: null, authHeaderValue: null });
     expect(response.body.config).toEqual({ webhookUrl: SHOWN.webhookUrl, signingSecret: SHOWN.signingSecret });
     expect(await shown()).toEqual(response.body.config);
@@ -125,7 +125,7 @@ describe("changing a connector's config", () => {
     expect(await storedConfig(id)).toEqual(CONFIG);
   });
 
-  test('several times at once keeps all changes', async () => {
+  test('concurrently keeps all changes', async () => {
     const changes = [
       { authHeaderName: 'X-Other' },
       { signingSecret: null },

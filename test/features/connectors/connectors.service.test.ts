@@ -17,7 +17,7 @@ let base: string;
 let projectId: string;
 
 beforeAll(async () => {
-  // Nothing may be sent to vendors.
+  // Nothing must be sent to vendors.
   app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
   rest = await openRest(app);
   pool = new pg.Pool({ connectionString: app.databaseUrl });
@@ -101,7 +101,7 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
 describe('the connector limit', () => {
   const slack = bodyOf('slack');
 
-  test('lets the STARTER tier create no connectors', async () => {
+  test('allows no connectors on the STARTER tier', async () => {
     const starter = await app.user('starter', 'STARTER');
     const project = await createProject(starter);
     const answer = await post(slack, starter, project.base);
@@ -119,7 +119,7 @@ describe('the connector limit', () => {
     expect(errors).toMatchObject([{ extensions: { code: 'CONNECTOR_LIMIT_REACHED' } }]);
   });
 
-  test('lets the PRO tier create five across all projects, including with API keys, and one more after a deletion', async () => {
+  test('allows five on the PRO tier across all projects, including with API keys, and one more after a deletion', async () => {
     const pro = await app.user('pro', 'PRO');
     const [one, two] = [await createProject(pro), await createProject(pro)];
     const key = app.caller((await createKey(pro, two.base)).key);
@@ -136,7 +136,7 @@ describe('the connector limit', () => {
     ] as const) {
       expect(await post(slack, caller, at)).toMatchObject({ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } });
     }
-    // Validation comes before the limit.
+    // Validation happens before the limit is checked.
     expect((await post({ ...slack, config: {} }, pro, one.base)).status).toBe(422);
     expect((await rest.send(pro, 'DELETE', made[0]!)).status).toBe(204);
     expect((await post(slack, key, two.base)).status).toBe(201);
@@ -144,7 +144,7 @@ describe('the connector limit', () => {
     expect((await post(slack, pro, one.base)).status).toBe(403);
   });
 
-  test('holds for concurrent requests from a user and an API key in two projects and on two nodes', async () => {
+  test('applies to concurrent requests from a user and an API key in two projects and on two nodes', async () => {
     const other = await startTestApp({ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } });
     try {
       const nodes = [rest, await openRest(other)];

@@ -79,7 +79,7 @@ function dueProbes() {
   });
 }
 
-/** Seconds until the next probe, or null. */
+/** Returns the seconds until the next probe, or null. */
 async function secondsToProbe(id: string): Promise<number | null> {
   const { rows } = await stage.pool.query(
     `SELECT extract(epoch FROM "nextProbeAt" - now())::float8 AS "seconds" FROM "Connector" WHERE "id" = $1`,
@@ -99,7 +99,7 @@ function expectAbout(seconds: number | null, expected: number): void {
   expect(seconds).toBeLessThanOrEqual(expected);
 }
 
-/** A connector that was paused after a 401, with three held deliveries. Returns the events' IDs, too. */
+/** Adds a connector that was paused after a 401, with three held deliveries. Also returns the events' IDs. */
 async function addPaused(definition?: ConnectorDefinition) {
   receiver.handle(() => ({ statusCode: 401 }));
   const id = await addConnector();
@@ -119,7 +119,7 @@ async function addPaused(definition?: ConnectorDefinition) {
 }
 
 describe('a connector that the service paused', () => {
-  test('is probed on a schedule, is resumed when its credentials work again, and sends what was held', async () => {
+  test('is probed on a schedule, is resumed when its credentials work again, and sends its held deliveries', async () => {
     const { id, deliveries, events } = await addPaused();
     expectAbout(await secondsToProbe(id), PROBE_SCHEDULE_SECONDS[0]!);
     const sendDueProbes = dueProbes();
@@ -141,7 +141,7 @@ describe('a connector that the service paused', () => {
     expect(await stage.connector(id)).toMatchObject({ pausedAt: null, pausedReason: null, nextProbeAt: null });
     for (const delivery of deliveries) await stage.deliveryIs(delivery, 'SUCCEEDED');
     expect(posts().toSorted()).toEqual(events.toSorted());
-    // The next pause starts over.
+    // The next pause starts the schedule over.
     await until(async () => (await stage.connector(id)).failingSince === null);
     expect(await stage.connector(id)).toMatchObject({ probeCount: 0 });
   });
@@ -196,7 +196,7 @@ describe('a connector that the service paused', () => {
 });
 
 describe('a successful probe changes nothing', () => {
-  /** Changes the connector while its probe is being answered. */
+  /** Changes the connector while its probe is in progress. */
   async function probeDuring(id: string, change: string): Promise<void> {
     receiver.handle(async () => {
       await stage.pool.query(`UPDATE "Connector" SET ${change} WHERE "id" = $1`, [id]);
@@ -210,16 +210,16 @@ describe('a successful probe changes nothing', () => {
   }
 
   test.each([
-    ['its owner pauses the connector meanwhile', `"pausedReason" = NULL, "nextProbeAt" = NULL`],
-    ['the connector is paused again meanwhile', `"pausedAt" = now()`],
-    ['the config changes meanwhile', `"secretConfig" = 'other'`],
-    ['the connector is disabled meanwhile', `"isActive" = false`],
+    ['its owner pauses the connector in the meantime', `"pausedReason" = NULL, "nextProbeAt" = NULL`],
+    ['the connector is paused again in the meantime', `"pausedAt" = now()`],
+    ['the config changes in the meantime', `"secretConfig" = 'other'`],
+    ['the connector is disabled in the meantime', `"isActive" = false`],
   ])('if %s', async (_when, change) => {
     await probeDuring((await addPaused()).id, change);
   });
 });
 
-test('a probe that cannot be sent does not stop the others', async () => {
+test('a probe that cannot be sent does not stop other probes', async () => {
   const { id } = await addPaused();
   const broken = await addConnector({ pausedAt: new Date(), pausedReason: 'Replace the key.', secretConfig: 'broken' });
   receiver.handle(() => ({}));

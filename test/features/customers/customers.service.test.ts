@@ -12,7 +12,7 @@ let rest: Rest;
 let books: TestLedger;
 let alice: TestUser;
 let shop: Resource & { base: string };
-/** Wallets with the total they paid, in millionths of a US dollar, in the order of their last payment. */
+/** Wallets with the total they paid, in millionths of a US dollar, ordered by their last payment. */
 const paid: { wallet: string; total: number; count: number }[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
     const total = amounts.reduce((sum, amount) => sum + amount, 0);
     paid.push({ wallet: getAddress(payer), total, count: amounts.length });
   }
-  // A wallet whose payment was only verified is not a customer yet.
+  // A wallet with only a verified payment is not a customer yet.
   await books.ledger.verified(leaseOf(await claimed(books.ledger, newPayment(shop.id))));
 });
 
@@ -62,14 +62,52 @@ test('customers are the wallets that have paid, most recent payment first', asyn
   });
 });
 
-test('customers can be listed by total, and those with the same total keep their order', async () => {
+test('customers have totals, both overall and for a filter, excluding wallets that haven’t paid', async () => {
+  const { data } = await alice.graphql(
+    `query ($id: ID!, $filter: CustomerFilter) { project(id: $id) {
+      all: customerTotals { customerCount paymentCount totalUsd totalAtomic }
+      some: customerTotals(filter: $filter) { customerCount paymentCount totalUsd }
+      none: customerTotals(filter: { from: "2099-01-01T00:00:00Z" }) { customerCount paymentCount totalUsd totalAtomic }
+    } }`,
+    { id: shop.id, filter: { minTotalUsd: '0.0005' } },
+  );
+  expect(data).toEqual({
+    project: {
+      all: { customerCount: 6, paymentCount: 8, totalUsd: '0.00261', totalAtomic: '2610' },
+      some: { customerCount: 4, paymentCount: 4, totalUsd: '0.0024' },
+      none: { customerCount: 0, paymentCount: 0, totalUsd: '0', totalAtomic: '0' },
+    },
+  });
+});
+
+test('customers can be sorted by total, and customers with the same total keep their order', async () => {
   const { data } = await list('orderBy=TOTAL');
   expect(data.map(({ totalAtomic }) => totalAtomic)).toEqual(['900', '500', '500', '500', '200', '10']);
   expect((await list('orderBy=TOTAL')).data).toEqual(data);
 });
 
+test('customers can be sorted by their first payment, most recent first, and cursors do not work in another order', async () => {
+  const own = await createProject(alice);
+  const payers = [hex(20), hex(20), hex(20)];
+  for (const payer of [...payers, payers[0]!]) await settled(books.ledger, newPayment(own.id, { payer }));
+  const path = `${own.base}/customers?orderBy=FIRST_PAYMENT`;
+  const { body } = await rest.send<Page>(alice, 'GET', path);
+  expect(body.data.map(({ walletAddress }) => walletAddress)).toEqual(
+    payers.map((payer) => getAddress(payer)).toReversed(),
+  );
+  const { nextCursor } = (await rest.send<Page>(alice, 'GET', `${path}&limit=1`)).body;
+  for (const [orderBy, status] of [
+    ['FIRST_PAYMENT', 200],
+    ['LAST_PAYMENT', 422],
+    ['TOTAL', 422],
+  ] as const) {
+    const other = `${own.base}/customers?orderBy=${orderBy}&after=${nextCursor}`;
+    expect((await rest.send(alice, 'GET', other)).status, orderBy).toBe(status);
+  }
+});
+
 test('paging through customers neither skips nor repeats any, in either sort order and either direction', async () => {
-  for (const orderBy of ['TOTAL', 'LAST_PAYMENT']) {
+  for (const orderBy of ['TOTAL', 'LAST_PAYMENT', 'FIRST_PAYMENT']) {
     const all = (await list(`orderBy=${orderBy}`)).data.map(({ id }) => id);
     for (const limit of [1, 2, 3, 5, 6]) {
       const seen: string[] = [];
@@ -139,7 +177,7 @@ test.each([
   expect(body.errors).toMatchObject([{ pointer }]);
 });
 
-test('a cursor for a different sort order returns 422, and the customer list handles any cursor without breaking', async () => {
+test('a cursor for a different sort order returns 422, and no cursor breaks the customer list', async () => {
   const { nextCursor } = await list('limit=1');
   const refused = await rest.send(alice, 'GET', `${shop.base}/customers?orderBy=TOTAL&after=${nextCursor}`);
   expect(refused.status).toBe(422);

@@ -68,7 +68,7 @@ describe('the delivery history', () => {
 });
 
 describe('resending a delivery', () => {
-  test('sends the same bytes under the same ID, and continues counting attempts', async () => {
+  test('sends the same bytes with the same ID, and keeps counting attempts', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const answer = await resend(id);
@@ -96,7 +96,7 @@ describe('resending a delivery', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 2, reason: null });
   });
 
-  test('to a disabled webhook skips it again', async () => {
+  test('skips it again if its webhook is disabled', async () => {
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: false } });

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Viewer } from '../../../src/auth/viewer.ts';
 import { openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import { createDeliveryStatsService } from '../../../src/features/delivery-stats/service.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -124,7 +125,7 @@ test('delivery statistics that would read too many deliveries include only the n
     };
     const read = (maxRead: number) => {
       const query = { from: new Date('2026-02-03T10:00:00Z'), to: new Date('2026-02-03T13:00:00Z') };
-      return createDeliveryStatsService({ db, statistics: db.prisma, maxRead }).read(viewer, shop.id, {
+      return createDeliveryStatsService({ db: behindWall(db), statistics: db.prisma, maxRead }).read(viewer, shop.id, {
         ...query,
         interval: 'HOUR',
       });

@@ -36,7 +36,7 @@ beforeEach(async () => {
   shop = await createProject(alice);
 });
 
-/** For each list of destinations, adds an event that happened at this time and that they filter out. */
+/** For each list of destinations, adds an event that happened at this time and that those destinations filter out. */
 async function happen(time: number, lists: string[][], db: pg.Pool | pg.Client = sql): Promise<void> {
   for (const list of lists) {
     await db.query(
@@ -48,7 +48,7 @@ async function happen(time: number, lists: string[][], db: pg.Pool | pg.Client =
 }
 
 const idAt = (time: number) => firstIdAt('Event', time).slice(0, -16) + newId('Event').slice(-16);
-/** Counts as if the oldest open transaction had started then. */
+/** Counts as if the oldest open transaction had started at that time. */
 const countUntil = (time: number) => countFilteredOut(sql, new Date(time), new AbortController().signal);
 
 type Stats = { filteredOut: { destinationId: string; count: number }[]; from: string; to: string };
@@ -99,7 +99,7 @@ describe('the events that filters exclude', () => {
   test('are not missed if their transaction ends late', async () => {
     const late = new pg.Client({ connectionString: app.databaseUrl });
     await late.connect();
-    // For the connections that count, it is ten minutes later, so only the open transaction holds them back.
+    // The clocks of the counting connections are ten minutes ahead, so only the open transaction holds them back.
     await sql.query(`
       CREATE SCHEMA later;
       CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '10 minutes' $$`);

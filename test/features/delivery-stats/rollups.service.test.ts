@@ -16,7 +16,7 @@ const log = pino({ level: 'silent' });
 
 let app: TestApp;
 let sql: pg.Pool;
-/** What counts deliveries. Its clock is the one in the table `past.clock`. */
+/** The process that counts deliveries. Its clock is the table `past.clock`. */
 let counting: pg.Pool;
 let alice: TestUser;
 let shop: Resource & { base: string };
@@ -82,7 +82,7 @@ async function finish(finishes: Finish[], time = clock): Promise<string[]> {
   return ids;
 }
 
-/** Finishes deliveries that were sent again. */
+/** Finishes deliveries that were resent. */
 const finishAgain = (ids: string[], responseTimeMs: number) =>
   sql.query(
     `UPDATE "Delivery" SET "status" = 'FAILED', "attemptCount" = "attemptCount" + 1, "responseTimeMs" = $2, "updatedAt" = $3
@@ -133,55 +133,58 @@ const rollupsOf = async (projectId: string) =>
   (await sql.query('SELECT * FROM "DeliveryRollup" WHERE "projectId" = $1', [projectId])).rows;
 const notes = async () => (await sql.query('SELECT FROM "ChangedDeliveryHour"')).rowCount;
 
-describe('statistics from rollups equal a count of the deliveries', () => {
-  test.each([1, 2, 3])('after any change, whether or not it has been counted yet (seed %i)', async (seed) => {
-    let state = seed * 7919;
-    const random = (below: number) => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-      return Math.floor((state / 2 ** 31) * below);
-    };
-    const pick = <T>(items: readonly T[]) => items[random(items.length)]!;
-    const ids: string[] = [];
-    const steps: Record<string, () => Promise<unknown>> = {
-      'finish deliveries': async () => {
-        const finishes = Array.from({ length: 1 + random(30) }, () => ({
-          status: pick(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING']),
-          attemptCount: random(3),
-          responseTimeMs: random(8) === 0 ? null : random(200),
-          webhookId: pick(webhookIds),
-        }));
-        ids.push(...(await finish(finishes)));
-      },
-      resend: async () => {
-        for (let index = 0; index < 3 && ids.length > 0; index++) await requeue(sql, pick(ids));
-      },
-      'resend and finish again': async () => {
-        const again = Array.from({ length: 5 }, () => pick([...ids, 'none']));
-        for (const id of again) await requeue(sql, id);
-        await finishAgain(again, random(200));
-      },
-      'delete a few': () => sql.query('DELETE FROM "Delivery" WHERE "id" = ANY ($1)', [[pick([...ids, 'none'])]]),
-      count,
-      'delete a webhook': async () => {
-        if (random(4) > 0) return;
-        const place = random(webhookIds.length);
-        await alice.rest('DELETE', `${shop.base}/webhooks/${webhookIds[place]}`);
-        webhookIds[place] = (await createWebhook(alice, shop.base)).id;
-      },
-    };
-    for (let round = 0; round < 60; round++) {
-      const step = pick(Object.keys(steps));
-      await steps[step]!();
-      await expectExact(`${step} in round ${round}`);
-      await moveTo(clock + pick([1, MINUTE, 20 * MINUTE, HOUR, 7 * HOUR]));
-    }
-    await moveTo(clock + 2 * MINUTE);
-    await count();
-    await expectExact('the end');
-    expect(await notes()).toBe(0);
-  });
+describe('statistics from rollups', () => {
+  test.each([1, 2, 3])(
+    'match a count of the deliveries after any change, whether or not it has been counted yet (seed %i)',
+    async (seed) => {
+      let state = seed * 7919;
+      const random = (below: number) => {
+        state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+        return Math.floor((state / 2 ** 31) * below);
+      };
+      const pick = <T>(items: readonly T[]) => items[random(items.length)]!;
+      const ids: string[] = [];
+      const steps: Record<string, () => Promise<unknown>> = {
+        'finish deliveries': async () => {
+          const finishes = Array.from({ length: 1 + random(30) }, () => ({
+            status: pick(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'FAILED', 'SKIPPED', 'PENDING']),
+            attemptCount: random(3),
+            responseTimeMs: random(8) === 0 ? null : random(200),
+            webhookId: pick(webhookIds),
+          }));
+          ids.push(...(await finish(finishes)));
+        },
+        resend: async () => {
+          for (let index = 0; index < 3 && ids.length > 0; index++) await requeue(sql, pick(ids));
+        },
+        'resend and finish again': async () => {
+          const again = Array.from({ length: 5 }, () => pick([...ids, 'none']));
+          for (const id of again) await requeue(sql, id);
+          await finishAgain(again, random(200));
+        },
+        'delete a few': () => sql.query('DELETE FROM "Delivery" WHERE "id" = ANY ($1)', [[pick([...ids, 'none'])]]),
+        count,
+        'delete a webhook': async () => {
+          if (random(4) > 0) return;
+          const place = random(webhookIds.length);
+          await alice.rest('DELETE', `${shop.base}/webhooks/${webhookIds[place]}`);
+          webhookIds[place] = (await createWebhook(alice, shop.base)).id;
+        },
+      };
+      for (let round = 0; round < 60; round++) {
+        const step = pick(Object.keys(steps));
+        await steps[step]!();
+        await expectExact(`${step} in round ${round}`);
+        await moveTo(clock + pick([1, MINUTE, 20 * MINUTE, HOUR, 7 * HOUR]));
+      }
+      await moveTo(clock + 2 * MINUTE);
+      await count();
+      await expectExact('the end');
+      expect(await notes()).toBe(0);
+    },
+  );
 
-  test('after a resend that commits while its hour is being counted', async () => {
+  test('match a count of the deliveries after a resend that commits while its hour is being counted', async () => {
     const [first] = await finish([{ responseTimeMs: 10 }, { responseTimeMs: 90 }]);
     await moveTo(clock + HOUR);
     await count();
@@ -202,7 +205,7 @@ describe('statistics from rollups equal a count of the deliveries', () => {
     expect(await notes()).toBe(0);
   });
 
-  test('while deliveries are resent, finished, and counted at the same time', async () => {
+  test('match a count of the deliveries while deliveries are resent, finished, and counted at the same time', async () => {
     const ids = await finish(Array.from({ length: 200 }, (_, index) => ({ responseTimeMs: index })));
     await moveTo(clock + HOUR);
     const change = async (part: number) => {
@@ -218,6 +221,63 @@ describe('statistics from rollups equal a count of the deliveries', () => {
     await expectExact('after everything is counted');
     expect((await read('DAY')).totals).toMatchObject({ succeededCount: 100, failedCount: 100 });
   });
+});
+
+test('an account that changes many hours delays neither new deliveries nor the changes of other accounts', async () => {
+  const resent: string[] = [];
+  const finishAndResend = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour++) {
+      resent.push(...(await finish([{}])));
+      await moveTo(clock + HOUR);
+    }
+  };
+  await finishAndResend(12);
+  const busy = shop;
+  const bob = await app.user('bob', 'ENTERPRISE');
+  shop = await createProject(bob);
+  webhookIds = [(await createWebhook(bob, shop.base)).id];
+  await finishAndResend(2);
+  await count();
+  for (const id of resent) await requeue(sql, id);
+  await finish([{}]);
+  await moveTo(clock + HOUR);
+  await sql.query(`
+    CREATE TABLE past.counted (id bigserial, "projectId" text, start timestamptz);
+    CREATE FUNCTION past.note() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO past.counted ("projectId", start) VALUES (NEW."projectId", NEW."start"); RETURN NULL; END $$;
+    CREATE TRIGGER "counted" AFTER INSERT OR UPDATE ON "DeliveryRollup" FOR EACH ROW
+      WHEN (NEW."interval" = 'HOUR') EXECUTE FUNCTION past.note()`);
+  try {
+    await count();
+  } finally {
+    await sql.query('DROP TRIGGER "counted" ON "DeliveryRollup"');
+  }
+  const { rows } = await sql.query<{ projectId: string }>('SELECT "projectId" FROM past.counted ORDER BY id');
+  const order = rows.map(({ projectId }) => (projectId === busy.id ? 'busy' : 'bob'));
+  expect(order[0]).toBe('bob');
+  expect(order.slice(1, 5).toSorted()).toEqual(['bob', 'bob', 'busy', 'busy']);
+  expect(order.filter((account) => account === 'busy')).toHaveLength(12);
+  expect(await notes()).toBe(0);
+});
+
+test('new deliveries are looked for again after every few hours that are recounted', async () => {
+  const ids: string[] = [];
+  for (let hour = 0; hour < 12; hour++) {
+    ids.push(...(await finish([{}])));
+    await moveTo(clock + HOUR);
+  }
+  await count();
+  for (const id of ids) await requeue(sql, id);
+  const left: number[] = [];
+  const query = async (...asked: Parameters<pg.Pool['query']>) => {
+    if (String(asked[0]).includes('pg_stat_activity')) {
+      left.push((await sql.query('SELECT DISTINCT "hour" FROM "ChangedDeliveryHour"')).rowCount!);
+    }
+    return counting.query(...asked);
+  };
+  const watched = { query, connect: () => counting.connect() } as unknown as pg.Pool;
+  await createDeliveryRollups({ pool: watched, log }).run();
+  expect(left).toEqual([12, 7, 2, 0]);
 });
 
 test('deliveries are counted only up to the start of the oldest open transaction', async () => {
@@ -237,7 +297,7 @@ test('statistics are read from rollups, not from the deliveries that the rollups
   await finish([{}, { status: 'FAILED' }]);
   await moveTo(clock + HOUR);
   await count();
-  // Without its triggers, the table can change behind the rollups.
+  // Without its triggers, the table can change without the rollups noticing.
   const client = await sql.connect();
   await client.query(`SET session_replication_role = replica`);
   await client.query('DELETE FROM "Delivery" WHERE "projectId" = $1', [shop.id]);
@@ -272,7 +332,7 @@ test('a worker counts deliveries from before it started', async () => {
   }
 });
 
-test('deliveries that have not finished are passed over once, and counted when they finish', async () => {
+test('unfinished deliveries are skipped once, and counted when they finish', async () => {
   const id = await finish([{ status: 'PENDING' }]).then(([first]) => first!);
   await moveTo(clock + HOUR);
   await count();
@@ -300,7 +360,7 @@ test('only one of several workers counts in each round', async () => {
   expect(texts.filter((text) => String(text).includes('pg_stat_activity'))).toHaveLength(1);
 });
 
-test('several processes that count at once count every delivery once', async () => {
+test('several processes that count at the same time count every delivery once', async () => {
   for (let hour = 0; hour < 30; hour++) {
     await finish([{ responseTimeMs: hour }, {}]);
     await moveTo(clock + HOUR);
@@ -310,7 +370,7 @@ test('several processes that count at once count every delivery once', async () 
   await expectExact('the end');
 });
 
-test('when a week is dropped, its deliveries leave the statistics', async () => {
+test('when a week is dropped, its deliveries are removed from the statistics', async () => {
   const week = Math.floor((Date.now() - 30 * DAY) / (7 * DAY)) * 7 * DAY;
   for (const table of ['Attempt', 'Delivery', 'Event']) {
     const type = table === 'Event' ? 'Event' : 'Delivery';
@@ -340,7 +400,7 @@ test('when a week is dropped, its deliveries leave the statistics', async () => 
   expect(await rollupsOf(shop.id)).toHaveLength(2);
 });
 
-test('expired deliveries in the default partition leave the statistics', async () => {
+test('expired deliveries in the default partition are removed from the statistics', async () => {
   await moveTo(Date.now() + 60 * DAY);
   await finish([{}]);
   await moveTo(clock + HOUR);
@@ -349,7 +409,7 @@ test('expired deliveries in the default partition leave the statistics', async (
   expect((await read('DAY')).totals).toMatchObject({ succeededCount: 0 });
 });
 
-test('the rollups of a deleted project are deleted, along with its notes', async () => {
+test('the rollups of a deleted project are deleted, along with its list of changed hours', async () => {
   await finish([{}]);
   await moveTo(clock + HOUR);
   await count();

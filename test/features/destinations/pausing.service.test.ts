@@ -26,6 +26,7 @@ afterAll(async () => {
   await app?.stop();
 });
 beforeEach(async () => {
+  await pool.query('TRUNCATE "RateLimit"');
   ({ base } = await createProject(alice));
 });
 
@@ -49,7 +50,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
   const pauseByService = () =>
     pool.query(`UPDATE ${table} SET "pausedReason" = 'Rejected.', "pausedAt" = now() WHERE "id" = $1`, [id]);
 
-  test('that its owner pauses holds waiting and new deliveries until it is resumed', async () => {
+  test('holds waiting and new deliveries while it is paused by its owner', async () => {
     await createEndpoint(alice, base);
     expect(await deliveries()).toMatchObject([DUE]);
     expect(await patch({ isPaused: true })).toMatchObject({
@@ -61,14 +62,14 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     const [{ id: deliveryId }] = (await deliveries()) as [Resource];
     const explanation = await alice.rest('GET', `${base}/deliveries/${deliveryId}/explain`);
     expect(explanation.body).toMatchObject({
-      summary: expect.stringMatching(new RegExp(`^It is held because you paused its .*${kind}\\.$`)),
+      summary: expect.stringMatching(new RegExp(`^The delivery is held because you paused its .*${kind}\\.$`)),
       advice: 'To resume it, set `isPaused` to false.',
     });
     expect(await patch({ isPaused: false })).toMatchObject({ isPaused: false, pausedAt: null, pausedReason: null });
     expect(await deliveries()).toMatchObject([DUE, DUE]);
   });
 
-  test('that its owner paused is resumed only if its owner asks for it explicitly', async () => {
+  test('stays paused until its owner explicitly resumes it, if the owner paused it', async () => {
     const { pausedAt } = await patch({ isPaused: true });
     const config = kind === 'connector' ? { config: GOOD.connector.config } : {};
     for (const changes of [{ isActive: false }, { isActive: true }, { eventTypes: ['*'], ...config }]) {
@@ -77,7 +78,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     expect(await patch({ isPaused: true })).toMatchObject({ isPaused: true, pausedAt });
   });
 
-  test('that the service paused is resumed when its owner enables it', async () => {
+  test('is resumed when its owner enables it, if the service paused it', async () => {
     await pauseByService();
     await createEndpoint(alice, base);
     expect(await deliveries()).toMatchObject([HELD]);
@@ -109,6 +110,18 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     expect(changes).toEqual([{ isPaused: false }, { isPaused: true }]);
   });
 
+  test('that is already paused or running changes no deliveries when its owner asks for that again', async () => {
+    await patch({ isPaused: true });
+    await createEndpoint(alice, base);
+    await pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL WHERE "${kind}Id" = $1`, [id]);
+    await patch({ isPaused: true });
+    expect(await deliveries()).toMatchObject([DUE]);
+    await patch({ isPaused: false });
+    await pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = NULL, "reason" = 'paused' WHERE "${kind}Id" = $1`, [id]);
+    await patch({ isPaused: false });
+    expect(await deliveries()).toMatchObject([HELD]);
+  });
+
   test('is paused and resumed in GraphQL', async () => {
     const type = kind === 'webhook' ? 'Webhook' : 'Connector';
     const update = `mutation ($input: Update${type}Input!) { update${type}(input: $input) { changed: ${kind} { isPaused pausedAt } } }`;
@@ -119,7 +132,7 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     }
   });
 
-  test('that its owner paused does not count as a destination with a problem, unlike one that the service paused', async () => {
+  test('counts as a destination with a problem if the service paused it, but not if its owner did', async () => {
     const count = async () => {
       // Otherwise, the value may be 10 seconds old.
       await pool.query('DELETE FROM "MetricSnapshot"');
@@ -132,4 +145,33 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     await pauseByService();
     expect(await count()).toBe(before + 1);
   });
+});
+
+test('an account changes waiting deliveries at most ten times a minute by pausing and resuming its destinations', async () => {
+  const bob = await app.user('bob', 'ENTERPRISE');
+  const owners = [...Array.from({ length: 11 }, () => alice), bob];
+  const destinations: { patch: (isPaused: boolean) => Promise<unknown>; isHeld: () => Promise<boolean> }[] = [];
+  for (const owner of owners) {
+    const project = await createProject(owner);
+    const path = `${project.base}/webhooks/${(await createWebhook(owner, project.base)).id}`;
+    await createEndpoint(owner, project.base);
+    const read = async () => (await owner.rest<{ data: Resource[] }>('GET', `${path}/deliveries`)).body.data;
+    destinations.push({
+      patch: async (isPaused) => expect(await owner.rest('PATCH', path, { isPaused })).toMatchObject({ status: 200 }),
+      isHeld: async () => (await read())[0]!.reason === 'paused',
+    });
+  }
+  const held = () => Promise.all(destinations.map(({ isHeld }) => isHeld()));
+  for (const { patch } of destinations.slice(0, 9)) await patch(true);
+  await destinations[0]!.patch(false);
+  expect(await held()).toEqual([false, ...Array(8).fill(true), false, false, false]);
+  // The limit refills with time, which a busy machine takes.
+  await pool.query(
+    `UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" + interval '1 hour' WHERE "key" LIKE 'changed-queues %'`,
+  );
+  // The workers change these: they hold deliveries when they claim them, and release those that are held for no reason.
+  await destinations[1]!.patch(false);
+  await destinations[10]!.patch(true);
+  await destinations[11]!.patch(true);
+  expect(await held()).toEqual([false, ...Array(8).fill(true), false, false, true]);
 });

@@ -3,6 +3,8 @@ import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Viewer } from '../../../src/auth/viewer.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
+import type { VisibleProjectId } from '../../../src/database/tenant-filter.ts';
 import { buryProject } from '../../../src/features/deletions/bury.ts';
 import { createEndpointService } from '../../../src/features/endpoints/service.ts';
 import { createEventService, type EventService } from '../../../src/features/events/service.ts';
@@ -21,7 +23,7 @@ let user: Viewer;
 beforeAll(async () => {
   database = await createTestDatabase();
   db = await openDatabase({ url: database.url, poolSize: 4, log: pino({ level: 'silent' }) });
-  events = createEventService({ db, bus });
+  events = createEventService({ db: behindWall(db), bus });
 });
 afterAll(async () => {
   await db?.close();
@@ -41,7 +43,7 @@ async function addWebhook(): Promise<string> {
   return (await db.prisma.webhook.create({ data: { id: newId('Webhook'), ...values } })).id;
 }
 
-/** The service, with something that happens after the destinations are read and before the endpoint is written. */
+/** Returns the service, with a step that runs after the destinations are read and before the endpoint is written. */
 function serviceWith(meanwhile: () => Promise<unknown>) {
   let isDone = false;
   const interrupted: EventService = {
@@ -53,7 +55,13 @@ function serviceWith(meanwhile: () => Promise<unknown>) {
       return found;
     },
   };
-  return createEndpointService({ db, bus, events: interrupted, egressAllow: [] as never });
+  return createEndpointService({
+    db: behindWall(db),
+    bus,
+    events: interrupted,
+    egressAllow: [] as never,
+    secretBox: {} as never,
+  });
 }
 const calmly = () => serviceWith(async () => {});
 
@@ -70,18 +78,18 @@ async function stored() {
 const NOTHING = { endpoints: 0, events: 0, deliveries: 0, audited: 0 };
 
 describe('creating an endpoint', () => {
-  test('takes two statements, however many destinations get its event', async () => {
+  test('takes six statements, no matter how many destinations get its event', async () => {
     await addWebhook();
     await addWebhook();
     const query = vi.spyOn(pg.Client.prototype, 'query');
     const endpoint = await calmly().create(user, projectId, input);
-    expect(query.mock.calls).toHaveLength(2);
+    expect(query.mock.calls).toHaveLength(6);
     query.mockRestore();
     expect(endpoint).toEqual(await db.prisma.endpoint.findUnique({ where: { id: endpoint.id } }));
     expect(await stored()).toEqual({ endpoints: 1, events: 1, deliveries: 2, audited: 1 });
   });
 
-  test("with an API key is logged with the key's name", async () => {
+  test('is logged with the name of the API key that was used', async () => {
     const apiKeyId = newId('ApiKey');
     const values = { projectId, name: 'CI', environment: 'TEST' as const, hash: apiKeyId, last4: 'abcd' };
     await db.prisma.apiKey.create({ data: { id: apiKeyId, ...values } });
@@ -118,19 +126,22 @@ describe('creating an endpoint', () => {
   });
 
   test.each([
-    { what: 'deleted', meanwhile: () => db.prisma.$transaction((tx) => buryProject(tx, projectId)) },
+    {
+      what: 'deleted',
+      meanwhile: () => behindWall(db).prisma.$transaction((tx) => buryProject(tx, projectId as VisibleProjectId)),
+    },
     { what: 'erased', meanwhile: () => db.prisma.project.delete({ where: { id: projectId } }) },
   ])('writes nothing if the project is $what after it was read', async ({ meanwhile }) => {
     await expect(serviceWith(meanwhile).create(user, projectId, input)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(await stored()).toEqual(NOTHING);
   });
 
-  test('waits for a deletion of the project, and writes nothing after it', async () => {
+  test('waits while the project is being deleted, and then writes nothing', async () => {
     const locked = Promise.withResolvers<void>();
     const committing = Promise.withResolvers<void>();
-    const deletion = db.prisma.$transaction(async (tx) => {
+    const deletion = behindWall(db).prisma.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR UPDATE`;
-      await buryProject(tx, projectId);
+      await buryProject(tx, projectId as VisibleProjectId);
       locked.resolve();
       await committing.promise;
     });
@@ -138,7 +149,7 @@ describe('creating an endpoint', () => {
     const outcome = calmly()
       .create(user, projectId, input)
       .catch(({ code }) => code);
-    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO "Endpoint"%'`;
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE'`;
     await expect.poll(async () => (await db.pool.query(waiting)).rowCount).toBe(1);
     committing.resolve();
     await deletion;

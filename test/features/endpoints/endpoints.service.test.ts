@@ -50,6 +50,27 @@ describe("an endpoint's price", () => {
   });
 });
 
+describe("the query of an endpoint's upstream URL", () => {
+  const parameters = (count: number, name = 'p') => Array.from({ length: count }, (_, i) => `${name}${i}=1`).join('&');
+  const MANY = `https://api.example.com/?${parameters(51)}`;
+
+  test.each([
+    [`https://api.example.com/?${parameters(50)}`, 201],
+    [MANY, 422],
+    [`https://api.example.com/?a${'%5B'.repeat(200)}=1`, 201],
+    [`https://api.example.com/?a${'%5B'.repeat(201)}=1`, 422],
+  ])('has at most 50 parameters and 200 dots and brackets (%#)', async (upstreamUrl, status) => {
+    const body = { ...GOOD.endpoint, upstreamUrl };
+    expect((await rest.send(alice, 'POST', `${base}/endpoints`, { body })).status).toBe(status);
+  });
+
+  test('can stay as it is if it was saved with more', async () => {
+    const { id } = await createEndpoint(alice, base, {});
+    await pool.query('UPDATE "Endpoint" SET "upstreamUrl" = $2 WHERE id = $1', [id, MANY]);
+    expect(await patch(id, { priceUsd: '0.02' })).toMatchObject({ status: 200, body: { upstreamUrl: MANY } });
+  });
+});
+
 describe("an endpoint's path", () => {
   test.each([
     ['/ab', '/%61b'],
@@ -59,15 +80,18 @@ describe("an endpoint's path", () => {
   ])('%s conflicts with %s', async (first, second) => {
     await createEndpoint(alice, base, { path: first });
     const answer = await rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, path: second } });
-    expect(answer).toMatchObject({ status: 409, body: { code: 'CONFLICT', errors: [{ pointer: '/path' }] } });
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', errors: [{ pointer: '/path' }, { pointer: '/methods' }] },
+    });
     expect(await events()).toHaveLength(1);
   });
 
-  test('cannot be changed to one that is taken, and the rest of such a change is not applied either', async () => {
+  test('cannot be changed to one that is taken, and nothing else in the same request is changed', async () => {
     await createEndpoint(alice, base, { path: '/taken' });
     const { id } = await createEndpoint(alice, base, { path: '/free', priceUsd: '1' });
     const answer = await patch(id, { path: '/taken', priceUsd: '2', description: 'x' });
-    expect(answer).toMatchObject({ status: 409, body: { errors: [{ pointer: '/path' }] } });
+    expect(answer).toMatchObject({ status: 409, body: { errors: [{ pointer: '/path' }, { pointer: '/methods' }] } });
     const { body } = await rest.send(alice, 'GET', `${base}/endpoints/${id}`);
     expect(body).toMatchObject({ path: '/free', priceUsd: '1', description: null });
     expect(await events('endpoint.pricing_changed')).toEqual([]);
@@ -208,7 +232,7 @@ describe('a change and its event are one transaction', () => {
     deliveries: (await rest.send<{ data: [] }>(alice, 'GET', `${base}/deliveries`)).body.data.length,
   });
 
-  test.each(['Event', 'Endpoint', 'Delivery'])('when the commit fails on %s, nothing is stored', async (table) => {
+  test.each(['Event', 'Endpoint', 'Delivery'])('nothing is stored when the commit fails on %s', async (table) => {
     await createWebhook(alice, base);
     const { id } = await createEndpoint(alice, base, { path: '/first', priceUsd: '1' });
     const before = await counts();
@@ -226,7 +250,7 @@ describe('a change and its event are one transaction', () => {
 
   test('a rejected change records nothing', async () => {
     const { id } = await createEndpoint(alice, base, { path: '/first', priceUsd: '1' });
-    for (const body of [{ priceUsd: '0' }, { priceUsd: '2', path: 'x' }, { priceUsd: '2', colour: 'red' }]) {
+    for (const body of [{ priceUsd: '-1' }, { priceUsd: '2', path: 'x' }, { priceUsd: '2', colour: 'red' }]) {
       expect((await patch(id, body)).status).toBe(422);
     }
     expect(await events()).toHaveLength(1);

@@ -20,13 +20,22 @@ test('at most 32 names are accepted', () => {
 
 describe('a name is rejected with the reason', () => {
   test.each([
-    ['only for the connection', ['connection', 'Keep-Alive', 'te', 'transfer-encoding', 'upgrade', 'content-length']],
-    ['only for the connection', ['proxy-authorization', 'proxy-connection', 'expect', 'trailer', 'http2-settings']],
-    ['for the payment', ['payment-signature', 'payment', 'X-Payment', 'x-payment-token', 'payment-required']],
+    [
+      'applies only to the connection',
+      ['connection', 'Keep-Alive', 'te', 'transfer-encoding', 'upgrade', 'content-length'],
+    ],
+    [
+      'applies only to the connection',
+      ['proxy-authorization', 'proxy-connection', 'expect', 'trailer', 'http2-settings'],
+    ],
+    ['part of the payment', ['payment-signature', 'payment', 'X-Payment', 'x-payment-token', 'payment-required']],
     ['The gateway sets it', ['host', 'forwarded', 'via', 'x-forwarded-for', 'x-forwarded-user', 'X-Forwarded']],
     ['The gateway sets it', ['tollgate-payer', 'Tollgate-Signature', 'x-tollgate-payer', 'tollgate']],
     ['Cookies', ['cookie', 'Cookie2', 'set-cookie']],
-    ['any address', ['x-real-ip', 'x-client-ip', 'true-client-ip', 'x-cluster-client-ip', 'cf-connecting-ip']],
+    [
+      'spoof their IP address',
+      ['x-real-ip', 'x-client-ip', 'true-client-ip', 'x-cluster-client-ip', 'cf-connecting-ip'],
+    ],
     ['a different request', ['x-original-url', 'x-rewrite-url', 'x-http-method-override', 'x-http-method']],
     ['a different request', ['x-method-override', 'x-host', 'x-http-host']],
     ['Must be the name of a header', ['', 'x_custom', 'x custom', 'x-', '-x', 'x--y', 'x:y', 'ü', 'x\r\ny', '*']],
@@ -39,7 +48,7 @@ describe('a name is rejected with the reason', () => {
     }
   });
 
-  test('whatever its capitalization', () => {
+  test('regardless of its capitalization', () => {
     const names = [
       'host',
       'x-forwarded-for',
@@ -62,7 +71,7 @@ describe('a name is rejected with the reason', () => {
   });
 });
 
-test('every accepted name is a lowercase header name that programs read only one way', () => {
+test('every accepted name is a lowercase header name that all programs read the same way', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[A-Za-z0-9_.-]{1,70}$/)), (text) => {
       const { data } = forwardedHeadersInput.safeParse([text]);

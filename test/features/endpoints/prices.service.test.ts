@@ -34,7 +34,7 @@ describe('an earlier price', () => {
   const pricesOf = async (endpointId: string) =>
     (await previous(endpointId)).map(({ priceAtomic }) => Number(priceAtomic));
 
-  test('is kept for as long as a payment with it may arrive', async () => {
+  test('is kept for as long as a payment at that price may arrive', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
     expect(await previous(id)).toEqual([]);
     await change(id, { description: 'New', priceUsd: '0.01' });
@@ -52,7 +52,7 @@ describe('an earlier price', () => {
     expect(await pricesOf(id)).toEqual([10_000, 20_000]);
   });
 
-  test('that is restored and replaced again counts as the newest', async () => {
+  test('counts as the newest if it is restored and replaced again', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '0.01' });
     for (const priceUsd of ['0.02', '0.01', '0.03']) await change(id, { priceUsd });
     expect(await pricesOf(id)).toEqual([20_000, 10_000]);
@@ -68,7 +68,7 @@ describe('an earlier price', () => {
     expect(await pricesOf(id)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
   });
 
-  test('is kept, even if several requests change the price at once', async () => {
+  test('is kept, even if several requests change the price at the same time', async () => {
     const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
     await Promise.all(['2', '3', '4', '5'].map((priceUsd) => change(id, { priceUsd })));
     const events = await db.prisma.event.findMany({
@@ -103,12 +103,19 @@ test('a price that most clients refuse to pay is accepted with a warning', async
   expect((await change(id, { priceUsd: '0.5' })).body.warnings).toEqual([]);
 });
 
+test('an endpoint can become free, with a warning', async () => {
+  const { id, warnings } = await createEndpoint(alice, shop.base, { priceUsd: '0.00' });
+  expect(warnings).toEqual(['This endpoint is free. Buyers don’t pay for requests.']);
+  expect((await change(id, { priceUsd: '0.01' })).body).toMatchObject({ priceUsd: '0.01', warnings: [] });
+  expect((await change(id, { priceUsd: '0' })).body).toMatchObject({ priceUsd: '0', warnings });
+});
+
 describe('paths that match the same requests', () => {
   test('conflict, even if their parameters have different names', async () => {
     const { id } = (await add({ path: '/users/:id/posts/:post' })).body;
     const taken = await add({ path: '/users/:name/posts/:p' });
     expect(taken.status).toBe(409);
-    expect(taken.body).toMatchObject({ code: 'CONFLICT', errors: [{ pointer: '/path' }] });
+    expect(taken.body).toMatchObject({ code: 'CONFLICT', errors: [{ pointer: '/path' }, { pointer: '/methods' }] });
     for (const path of ['/users/:id/posts', '/users/id/posts/:post', '/users/:id/posts/*', '/users/:id/:posts/:post'])
       expect((await add({ path })).status).toBe(201);
     const other = (await add({ path: '/other' })).body;

@@ -28,7 +28,7 @@ test.each(EVENT_KINDS)('the sample for %s is a valid payload without unknown fie
   expect(EVENT_PAYLOADS[kind].strict().safeParse(SAMPLE_PAYLOADS[kind]).error).toBeUndefined();
 });
 
-test('`*` means all event types, even next to other entries', () => {
+test('`*` means all event types, even if there are other entries', () => {
   expect(expandEventTypes(['*'])).toEqual(new Set(EVENT_KINDS));
   expect(expandEventTypes(['payment.failed', '*'])).toEqual(new Set(EVENT_KINDS));
   expect(expandEventTypes(['payment.failed'])).toEqual(new Set(['payment.failed']));

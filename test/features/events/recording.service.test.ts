@@ -2,6 +2,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { newId } from '../../../src/ids.ts';
@@ -15,7 +16,7 @@ let events: ReturnType<typeof createEventService>;
 beforeAll(async () => {
   database = await createTestDatabase();
   db = await openDatabase({ url: database.url, poolSize: 2, log: pino({ level: 'silent' }) });
-  events = createEventService({ db, bus: { publish: () => {} } as never });
+  events = createEventService({ db: behindWall(db), bus: { publish: () => {} } as never });
   const user = await db.prisma.user.create({ data: { id: newId('User'), issuer: 'https://id.example', subject: 'a' } });
   await db.prisma.project.create({ data: { id: projectId, userId: user.id, name: 'P', walletAddress: '0x0' } });
 });
@@ -77,7 +78,7 @@ test('exactly the subscribed destinations get a delivery, which says whether and
   expect(new Map(found as [string, object][])).toEqual(wanted);
 });
 
-test('destinations whose filters exclude the event get no delivery, and the event lists them', async () => {
+test('destinations get no delivery if their filters exclude the event, and the event lists them', async () => {
   const filter = { type: 'payment.failed' };
   const ids = [await addWebhook({ filter }), await addConnector({ filter })];
   await addWebhook({ filter, eventTypes: ['payment.failed'] });

@@ -27,7 +27,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-/** Disables a new webhook as a worker does. */
+/** Disables a new webhook the way a worker does. */
 async function stopWebhook(): Promise<string> {
   const { id } = await createWebhook(alice, base);
   await sql.query(
@@ -49,8 +49,8 @@ describe('notices', () => {
         type: 'destination.disabled',
         subjectId: webhookId,
         title: 'hooks.example.com is disabled',
-        cause: 'It responded that it no longer exists (410).',
-        advice: 'Fix and enable it, then replay the deliveries it missed.',
+        cause: 'The destination responded with 410 Gone.',
+        advice: 'Fix and enable the destination, then replay the deliveries that it missed.',
         url: `/console/projects/${projectId}/webhooks`,
         readAt: null,
         closedAt: null,

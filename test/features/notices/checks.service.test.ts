@@ -51,7 +51,7 @@ const later = () => new Date(Date.now() + 60_000);
 const notices = () => stage.noticesOf(projectId);
 
 describe('a check', () => {
-  test('finds payments whose outcome has been unknown for an hour, and closes the notice when it is known', async () => {
+  test('finds payments with an outcome that has been unknown for an hour, and closes the notice when it is known', async () => {
     const unknown = { status: 'UNKNOWN', leasedUntil: later() };
     await addPayment(59, unknown);
     await stage.check();
@@ -92,7 +92,7 @@ describe('a check', () => {
     const countLeft = async () =>
       (await stage.pool.query(`SELECT count(*)::int AS n FROM "Delivery" WHERE "webhookId" = $1`, [webhook.id])).rows[0]
         .n;
-    // Shortening the retention period has the same effect as the passing of time.
+    // Shortening the retention period has the same effect as letting time pass.
     let retentionDays = 6;
     await stage.check({ retentionDays });
     expect(await notices()).toEqual([]);
@@ -112,7 +112,64 @@ describe('a check', () => {
     expect(await notices()).toMatchObject([{ closedAt: expect.any(Date) }]);
   });
 
-  test('finds connectors whose credential ends within 60 days, until another one is saved', async () => {
+  /** Adds unfinished deliveries. */
+  async function addUnfinished(destinationId: string, count: number, values: Row = {}): Promise<void> {
+    const id = await stage.addDelivery(destinationId, { projectId, status: 'PENDING', ...values });
+    const { rows } = await stage.pool.query<{ names: string }>(
+      `SELECT string_agg(quote_ident(attname), ', ') AS "names" FROM pg_attribute
+       WHERE attrelid = '"Delivery"'::regclass AND attnum > 0 AND attgenerated = '' AND NOT attisdropped AND attname <> 'id'`,
+    );
+    await stage.pool.query(
+      `INSERT INTO "Delivery" ("id", ${rows[0]!.names})
+       SELECT left("id", -10) || lpad(n::text, 10, '0'), ${rows[0]!.names} FROM "Delivery", generate_series(1, $2) AS n WHERE "id" = $1`,
+      [id, count - 1],
+    );
+  }
+
+  test('counts at most 10,000 deliveries that expire, and still finds those of another paused destination', async () => {
+    const [large, small] = [
+      await stage.addWebhook('https://large.example.com/in', { projectId }),
+      await stage.addWebhook('https://small.example.com/in', { projectId, pausedAt: new Date() }),
+    ];
+    await addUnfinished(large.id, 10_001);
+    await addUnfinished(small.id, 2, { reason: 'paused', nextAttemptAt: null });
+    await stage.check({ retentionDays: -12 });
+    const found = (await notices()).map(({ type, subject, count }) => ({ type, subject, count }));
+    expect(found).toHaveLength(2);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        { type: 'deliveries.expiring', subject: 'large.example.com', count: 10_000 },
+        { type: 'deliveries.expiring', subject: 'small.example.com', count: 2 },
+      ]),
+    );
+    await stage.pool.query('DELETE FROM "Delivery" WHERE "projectId" = $1', [projectId]);
+    await stage.check({ retentionDays: -12 });
+    expect((await notices()).filter(({ closedAt }) => closedAt === null)).toEqual([]);
+  });
+
+  test('of the deliveries that expire works for other projects if it fails for some', async () => {
+    const broken = projectId;
+    const expire = async () => {
+      const { id } = await stage.addWebhook('https://hooks.example.com/in', { projectId });
+      await addUnfinished(id, 1);
+    };
+    await expire();
+    await stage.pool.query(
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'too many'; END $$;
+       CREATE TRIGGER fail BEFORE INSERT ON "Notice" FOR EACH ROW WHEN (NEW."projectId" = '${broken}') EXECUTE FUNCTION fail()`,
+    );
+    for (let count = 0; count < 100; count++) projectId = await stage.addProject();
+    await expire();
+    await stage.check({ retentionDays: -12 });
+    await stage.pool.query('DROP FUNCTION fail CASCADE');
+    expect(await stage.noticesOf(broken)).toEqual([]);
+    expect(await notices()).toMatchObject([{ type: 'deliveries.expiring', count: 1 }]);
+    await stage.check({ retentionDays: -12 });
+    expect(await stage.noticesOf(broken)).toMatchObject([{ type: 'deliveries.expiring', count: 1 }]);
+    await stage.pool.query('DELETE FROM "Delivery" WHERE "projectId" = ANY ($1)', [[broken, projectId]]);
+  });
+
+  test('finds connectors with a credential that expires within 60 days, until another one is saved', async () => {
     const connectorId = await stage.addConnector('quickbooks', { accessToken: 'a' });
     const endsIn = (days: number | null) =>
       stage.pool.query(
@@ -126,16 +183,85 @@ describe('a check', () => {
     expect(await found()).toEqual([]);
     await endsIn(59);
     await stage.check();
-    const detail = expect.stringMatching(/^The vendor ends it on [A-Z][a-z]+ \d{1,2}, \d{4}$/);
+    const detail = expect.stringMatching(/^The vendor will stop accepting it on [A-Z][a-z]+ \d{1,2}, \d{4}$/);
     expect(await found()).toMatchObject([
       { type: 'credential.expiring', subject: 'quickbooks', detail, closedAt: null },
     ]);
     await endsIn(null);
     await stage.check();
     expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);
+    await stage.pool.query(`UPDATE "Connector" SET "name" = 'Books' WHERE "id" = $1`, [connectorId]);
+    await endsIn(59);
+    await stage.check();
+    expect((await found()).filter(({ closedAt }) => closedAt === null)).toMatchObject([{ subject: 'Books' }]);
   });
 
-  test('finds connectors of a vendor that shuts down, from 180 days before', async () => {
+  /** Adds an API key with this many days left before it expires. */
+  async function addApiKey(name: string, lifetimeDays: number, leftDays: number): Promise<string> {
+    const id = newId('ApiKey');
+    await stage.pool.query(
+      `INSERT INTO "ApiKey" ("id", "projectId", "name", "environment", "hash", "last4", "createdAt", "expiresAt")
+       VALUES ($1, $2, $3, 'TEST', $1, 'abcd', now() + make_interval(secs => $5::float8) - make_interval(secs => $4::float8),
+         now() + make_interval(secs => $5::float8))`,
+      [id, projectId, name, lifetimeDays * 86_400, leftDays * 86_400],
+    );
+    return id;
+  }
+  const endsIn = (id: string, days: number) =>
+    stage.pool.query(`UPDATE "ApiKey" SET "expiresAt" = now() + make_interval(secs => $2::float8) WHERE "id" = $1`, [
+      ...[id, days * 86_400],
+    ]);
+
+  test('finds API keys a week before they expire, a day before, and after it, and sends each notice once', async () => {
+    const id = await addApiKey('deploy', 90, 7.1);
+    const sent = async () => {
+      const { rows } = await stage.pool.query(
+        `UPDATE "Notice" SET "dueAt" = NULL, "notifiedAt" = now(), "readAt" = now()
+         WHERE "projectId" = $1 AND "dueAt" IS NOT NULL RETURNING "type", "count", "subject", "subjectId", "detail"`,
+        [projectId],
+      );
+      return rows;
+    };
+    const steps = [];
+    for (const days of [7.1, 6.9, 5, 1.1, 0.9, 0.5, -0.1, -6.9]) {
+      await endsIn(id, days);
+      await stage.check();
+      steps.push([days, ...(await sent()).map(({ type, count }) => `${type} ${count}`)]);
+    }
+    expect(steps).toEqual([
+      ...[[7.1], [6.9, 'api_key.expiring 1'], [5], [1.1], [0.9, 'api_key.expiring 2'], [0.5]],
+      ...[[-0.1, 'api_key.expired 1'], [-6.9]],
+    ]);
+    expect(await notices()).toMatchObject([
+      {
+        type: 'api_key.expiring',
+        closedAt: expect.any(Date),
+        detail: expect.stringMatching(/^It expires on \w+ \d+, \d{4}, /),
+      },
+      { type: 'api_key.expired', subject: 'deploy (…abcd)', subjectId: id, closedAt: null },
+    ]);
+    await endsIn(id, -7.1);
+    await stage.check();
+    expect((await notices())[1]).toMatchObject({ closedAt: expect.any(Date) });
+  });
+
+  test('ignores revoked API keys, and API keys that were created with a short lifetime', async () => {
+    await addApiKey('for a day', 0.9, 0.5);
+    await addApiKey('was for a day', 0.9, -0.1);
+    await addApiKey('for five days', 5, 3);
+    const revoked = await addApiKey('revoked', 90, 3);
+    await stage.check();
+    expect(await notices()).toMatchObject([{ subjectId: revoked, closedAt: null }]);
+    await stage.pool.query(`UPDATE "ApiKey" SET "revokedAt" = now() WHERE "id" = $1`, [revoked]);
+    await addApiKey('for five days, with hours left', 5, 0.5);
+    await stage.check();
+    expect(await notices()).toMatchObject([
+      { subjectId: revoked, closedAt: expect.any(Date) },
+      { count: 2, subject: 'for five days, with hours left (…abcd)' },
+    ]);
+  });
+
+  test('finds connectors for a vendor that will shut down, starting 180 days before', async () => {
     const [opsgenie] = listConnectors().filter(({ type }) => type === 'opsgenie');
     const lastDay = Date.parse(opsgenie!.shutdown!.on);
     const connectorId = await stage.addConnector('opsgenie', { apiKey: 'k' });
@@ -154,7 +280,7 @@ describe('a check', () => {
     expect(await found()).toMatchObject([{ closedAt: expect.any(Date) }]);
   });
 
-  test('that fails does not keep the others from running', async () => {
+  test('does not keep other checks from running if it fails', async () => {
     await addPayment(61, { status: 'UNKNOWN', leasedUntil: later() });
     const broken = [{ type: 'slack', title: 'Slack', shutdown: { on: '2020-01-01', advice: '\0' } }];
     await stage.check({ definitions: broken as never });
@@ -163,7 +289,7 @@ describe('a check', () => {
   });
 });
 
-test('a project that gives up its gateway host gets a notice, and one that is deleted does not', async () => {
+test('a project that removes its custom domain gets a notice, and one that is deleted does not', async () => {
   const rename = (host: string | null) =>
     stage.pool.query(`UPDATE "Project" SET "gatewayHost" = $2 WHERE "id" = $1`, [projectId, host]);
   await rename('api.example.com');

@@ -5,7 +5,7 @@ import { textField } from '../../../src/connectors/fields.ts';
 import type { DeliveryWorker } from '../../../src/delivery/worker.ts';
 import { until } from '../../delivery/support.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { type NoticeStage, openNoticeStage, told, toldTypes } from './support.ts';
+import { messageIn, type NoticeStage, openNoticeStage, sentTypes } from './support.ts';
 
 let stage: NoticeStage;
 let receiver: Receiver;
@@ -58,7 +58,7 @@ describe('a notice about a destination', () => {
     await stage.letPass('5 minutes');
     await stage.run();
     expect(contact.requests).toHaveLength(1);
-    expect(told(contact.requests[0]!)).toMatchObject({
+    expect(messageIn(contact.requests[0]!)).toMatchObject({
       ...{ type: 'notices', projectId },
       data: {
         moreCount: 0,
@@ -92,7 +92,7 @@ describe('a notice about a destination', () => {
     await stage.letPass('5 minutes');
     await Promise.all([stage.run(), stage.run()]);
     expect(await stage.noticesOf(projectId)).toHaveLength(1);
-    expect(toldTypes(contact.requests)).toEqual([['destination.failing']]);
+    expect(sentTypes(contact.requests)).toEqual([['destination.failing']]);
   });
 
   test('says that it recovered if the contacts were notified that it failed', async () => {
@@ -107,7 +107,7 @@ describe('a notice about a destination', () => {
     expect(contact.requests, 'the next message has to wait').toHaveLength(1);
     await stage.letPass('10 minutes');
     await stage.run();
-    expect(toldTypes(contact.requests)).toEqual([['destination.failing'], ['destination.recovered']]);
+    expect(sentTypes(contact.requests)).toEqual([['destination.failing'], ['destination.recovered']]);
   });
 
   test('is never sent if deliveries succeed again within five minutes', async () => {
@@ -121,7 +121,7 @@ describe('a notice about a destination', () => {
     expect(await stage.noticesOf(projectId)).toMatchObject([{ type: 'destination.failing', dueAt: null }]);
   });
 
-  test('that fails again within an hour is counted in the same row, and a recovery that was not sent is dropped', async () => {
+  test('counts failures that return within an hour in the same row, and drops a recovery that was not sent', async () => {
     const webhook = await addWebhook();
     await failOnce(webhook.id);
     await stage.letPass('5 minutes');
@@ -146,10 +146,10 @@ describe('a notice about a destination', () => {
     worker = stage.startWorker();
     await stage.deliveryIs(id, 'FAILED');
     await stage.run();
-    const [notice] = told(contact.requests[0]!).data.notices;
+    const [notice] = messageIn(contact.requests[0]!).data.notices;
     expect(notice).toMatchObject({
       type: 'destination.disabled',
-      cause: 'It responded that it no longer exists (410).',
+      cause: 'The destination responded with 410 Gone.',
       url: `https://tollgate.example/console/projects/${projectId}/webhooks`,
     });
   });
@@ -164,9 +164,19 @@ describe('a notice about a destination', () => {
     worker = undefined;
     expect(await stage.delivery(id)).toMatchObject({ status: 'PENDING' });
     await stage.run();
-    expect(told(contact.requests[0]!).data.notices).toMatchObject([
+    expect(messageIn(contact.requests[0]!).data.notices).toMatchObject([
       { type: 'destination.paused', subjectId: connectorId, cause: 'The key was revoked.' },
     ]);
+  });
+
+  test('calls the destination by its name, if it has one', async () => {
+    const webhook = await stage.addWebhook(`${receiver.url}/in`, { projectId, name: 'Books, Zürich' });
+    await failOnce(webhook.id);
+    expect(await stage.noticesOf(projectId)).toMatchObject([{ subject: 'Books, Zürich' }]);
+    const connectorId = await stage.addConnector('slack', { url: receiver.url }, { name: 'Sales' });
+    await stage.pool.query(`UPDATE "Connector" SET "disabledReason" = 'failing' WHERE "id" = $1`, [connectorId]);
+    const about = (await stage.noticesOf(stage.projectId)).filter(({ subjectId }) => subjectId === connectorId);
+    expect(about).toMatchObject([{ type: 'destination.disabled', subject: 'Sales' }]);
   });
 
   test('ends without a message when the owner changes the destination', async () => {
@@ -184,7 +194,7 @@ describe('a notice about a destination', () => {
     expect(contact.requests).toHaveLength(1);
   });
 
-  test('is in the same transaction as the fact, so neither exists without the other', async () => {
+  test('is written in the same transaction as the change, so neither exists without the other', async () => {
     const webhook = await addWebhook();
     const client = await stage.pool.connect();
     await client.query('BEGIN');
@@ -198,13 +208,13 @@ describe('a notice about a destination', () => {
     await stage.pool.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [
       webhook.id,
     ]);
-    // The process that wrote the fact is gone. Any other one sends the notice.
+    // The process that recorded the failure is gone. Any other process sends the notice.
     await stage.run();
-    expect(toldTypes(contact.requests)).toEqual([['destination.disabled']]);
+    expect(sentTypes(contact.requests)).toEqual([['destination.disabled']]);
   });
 });
 
-/** A connector whose vendor rejects the credentials. */
+/** A connector with credentials that its vendor rejects. */
 const PAUSING = defineConnector<{ url: string }>({
   type: 'slack',
   title: 'Slack',

@@ -61,7 +61,7 @@ async function addPayment(day: number, customerId: string, failureReason: string
   );
 }
 
-/** Adds deliveries that finished on a day of the week, and counts them in the rollups as the service does. */
+/** Adds deliveries that finished on a day of the week, and counts them in the rollups the way the service does. */
 async function addDeliveries(destinationId: string, day: number, times: number[], errorClass: string | null = null) {
   const at = new Date(monday + day * DAY + 3_600_000);
   for (const responseTimeMs of times) {
@@ -83,7 +83,7 @@ async function addDeliveries(destinationId: string, day: number, times: number[]
 }
 
 describe('the weekly digest', () => {
-  test('has the figures of the last finished UTC week, and nothing from the days around it', async () => {
+  test('has the figures for the last finished UTC week, and nothing from the days around it', async () => {
     await addRevenue(-1, 9_000_000, 9, 9);
     await addRevenue(0, 1_250_000, 2, 1);
     await addRevenue(6, 250_000, 1, 2);
@@ -94,7 +94,7 @@ describe('the weekly digest', () => {
     await addPayment(2, fresh, 'insufficient_funds');
     await addPayment(8, fresh, 'insufficient_funds');
     const slow = await stage.addWebhook('https://slow.example.com/in', { projectId });
-    const quick = await stage.addWebhook('https://quick.example.com/in', { projectId });
+    const quick = await stage.addWebhook('https://quick.example.com/in', { projectId, name: 'Books' });
     await addDeliveries(slow.id, 1, [900, 1000]);
     await addDeliveries(quick.id, 2, [10, 20, 30]);
     await addDeliveries(slow.id, 3, [40, 50], 'http_5xx');
@@ -116,19 +116,86 @@ describe('the weekly digest', () => {
       ],
       slowest: [
         { destinationId: slow.id, name: 'slow.example.com', p95Ms: 1000, deliveryCount: 4 },
-        { destinationId: quick.id, name: 'quick.example.com', p95Ms: 30, deliveryCount: 3 },
+        { destinationId: quick.id, name: 'Books', p95Ms: 30, deliveryCount: 3 },
       ],
     });
   });
 
-  test('is written once per project and week by several processes', async () => {
+  test('shows names of destinations unchanged, and the service’s name for connectors without one', async () => {
+    const webhook = await stage.addWebhook('https://hooks.example.com/in', { projectId, name: 'slack' });
+    const named = await stage.addConnector('slack', {}, { projectId, name: 'bigquery' });
+    const unnamed = await stage.addConnector('bigquery', {}, { projectId });
+    await addDeliveries(webhook.id, 1, [300]);
+    await addDeliveries(named, 1, [200]);
+    await addDeliveries(unnamed, 1, [100]);
+    await stage.run();
+    expect(digests()[0].data.slowest).toMatchObject([{ name: 'slack' }, { name: 'bigquery' }, { name: 'BigQuery' }]);
+  });
+
+  test('is written only once per project and week, even by several processes', async () => {
     await addRevenue(0, 10_000, 1, 0);
     await Promise.all([stage.run(), stage.run(), stage.run()]);
     await stage.run();
     expect(digests()).toHaveLength(1);
   });
 
-  test('is not written by a process that looked before another one wrote it', async () => {
+  test("is still written for other projects if it can't be written for one", async () => {
+    // The sum of the week's failures doesn't fit into an integer.
+    for (const day of [0, 1]) await addRevenue(day, 10_000, 1, 2_000_000_000);
+    const [broken, other] = [projectId, await stage.addProject()];
+    projectId = other;
+    await stage.setContacts(other, { webhookUrl: contact.url });
+    await joinedOn(new Date(monday));
+    await addRevenue(0, 10_000, 1, 0);
+    await stage.run();
+    expect(digests()).toMatchObject([{ type: 'weekly_digest', projectId: other }]);
+    await stage.pool.query('UPDATE "RevenueDay" SET "failedCount" = 1 WHERE "projectId" = $1', [broken]);
+    await stage.run();
+    expect(digests()).toMatchObject([{ projectId: other }, { projectId: broken }]);
+  });
+
+  test("that can't be written is not tried again by the same process in the next round", async () => {
+    for (const day of [0, 1]) await addRevenue(day, 10_000, 1, 2_000_000_000);
+    const failures = () =>
+      stage.lines.filter((line) => line.projectId === projectId && /weekly digest/.test(String(line.msg)));
+    const runner = stage.runner();
+    await runner.run();
+    await runner.run();
+    expect(failures()).toHaveLength(1);
+    await stage.run();
+    expect(failures()).toHaveLength(2);
+    await stage.pool.query('DELETE FROM "RevenueDay" WHERE "projectId" = $1', [projectId]);
+  });
+
+  test('is written for up to 100 projects per round, and doesn’t delay notices', async () => {
+    await stage.run();
+    const projectIds = await Promise.all(Array.from({ length: 101 }, () => stage.addProject()));
+    for (projectId of projectIds) {
+      await stage.setContacts(projectId, { webhookUrl: contact.url });
+      await joinedOn(new Date(monday));
+    }
+    const count = async () => {
+      const sql = 'SELECT FROM "WeeklyDigest" WHERE "projectId" = ANY ($1)';
+      return (await stage.pool.query(sql, [projectIds])).rowCount;
+    };
+    const blocker = await stage.pool.connect();
+    await blocker.query('BEGIN');
+    await blocker.query('LOCK TABLE "WeeklyDigest" IN SHARE ROW EXCLUSIVE MODE');
+    const { id } = await stage.addWebhook('https://hooks.example.com/in', { projectId });
+    await stage.pool.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [id]);
+    const running = stage.run();
+    await contact.waitFor(1).finally(async () => {
+      await blocker.query('COMMIT');
+      blocker.release();
+      await running;
+    });
+    expect(digests()).toMatchObject([{ type: 'notices' }]);
+    expect(await count()).toBe(100);
+    await stage.run();
+    expect(await count()).toBe(101);
+  });
+
+  test('is not written by a process that checked before another one wrote it', async () => {
     await addRevenue(0, 10_000, 1, 0);
     const other = await stage.pool.connect();
     await other.query('BEGIN');
@@ -159,7 +226,7 @@ describe('the weekly digest', () => {
   });
 });
 
-test('an ID made by the database is one that the service accepts, in the order of time', async () => {
+test('IDs made by the database are valid for the service, and sort by time', async () => {
   const { rows } = await stage.pool.query<{ id: string }>(`SELECT new_id('ntc') AS "id" FROM generate_series(1, 50)`);
   for (const { id } of rows) {
     expect(id >= firstIdAt('Notice', Date.now() - 60_000)).toBe(true);

@@ -4,7 +4,7 @@ import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress } from '../../../src/egress/egress.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { startSmtpServer } from './smtp-server.ts';
-import { type NoticeStage, openNoticeStage, told, toldTypes } from './support.ts';
+import { messageIn, type NoticeStage, openNoticeStage, sentTypes } from './support.ts';
 
 const FROM = 'Tollgate <notices@tollgate.example>';
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => contact.close());
 afterAll(() => stage?.close());
 
-/** Disables a new webhook, which writes a notice that is due at once. */
+/** Disables a new webhook, which writes a notice that is due immediately. */
 async function disableOne(): Promise<string> {
   const { id } = await stage.addWebhook('https://hooks.example.com/in', { projectId });
   await stage.pool.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [id]);
@@ -32,7 +32,7 @@ async function disableOne(): Promise<string> {
 const errorsOf = async () => (await stage.messagesOf(projectId)).map(({ error }) => error);
 
 describe('messages to contacts', () => {
-  test('collect the notices of ten minutes, then of twenty', async () => {
+  test('contain the notices of ten minutes, and then of twenty', async () => {
     await stage.setContacts(projectId, { webhookUrl: contact.url });
     await disableOne();
     await stage.run();
@@ -45,25 +45,42 @@ describe('messages to contacts', () => {
     await disableOne();
     await stage.letPass('19 minutes');
     await stage.run();
-    expect(contact.requests.map((request) => told(request).data.notices.length)).toEqual([1, 3]);
+    expect(contact.requests.map((request) => messageIn(request).data.notices.length)).toEqual([1, 3]);
     await stage.letPass('1 minute');
     await stage.run();
-    expect(contact.requests.map((request) => told(request).data.notices.length)).toEqual([1, 3, 1]);
+    expect(contact.requests.map((request) => messageIn(request).data.notices.length)).toEqual([1, 3, 1]);
   });
 
   test('list twenty notices and say how many more there are', async () => {
     await stage.setContacts(projectId, { webhookUrl: contact.url });
     for (let index = 0; index < 23; index++) await disableOne();
     await stage.run();
-    expect(told(contact.requests[0]!).data).toMatchObject({ moreCount: 3 });
-    expect(told(contact.requests[0]!).data.notices).toHaveLength(20);
+    expect(messageIn(contact.requests[0]!).data).toMatchObject({ moreCount: 3 });
+    expect(messageIn(contact.requests[0]!).data.notices).toHaveLength(20);
   });
 
-  test('are sent once by several processes', async () => {
+  test("are still sent for other projects if they can't be written for one", async () => {
+    const broken = projectId;
+    await stage.setContacts(broken, { webhookUrl: contact.url });
+    await disableOne();
+    // No Date can represent this time.
+    await stage.pool.query(`UPDATE "Notice" SET "lastAt" = 'infinity' WHERE "projectId" = $1`, [broken]);
+    projectId = await stage.addProject();
+    await stage.setContacts(projectId, { webhookUrl: contact.url });
+    await disableOne();
+    await stage.run();
+    expect(contact.requests.map((request) => messageIn(request).projectId)).toEqual([projectId]);
+    await stage.pool.query(`UPDATE "Notice" SET "lastAt" = now() WHERE "projectId" = $1`, [broken]);
+    await stage.letPass('10 minutes');
+    await stage.run();
+    expect(contact.requests.map((request) => messageIn(request).projectId)).toEqual([projectId, broken]);
+  });
+
+  test('are sent only once, even by several processes', async () => {
     await stage.setContacts(projectId, { webhookUrl: contact.url, slackUrl: `${contact.url}/slack` });
     await disableOne();
     contact.handle(async () => {
-      // While one process waits for the response, the others look for messages too.
+      // While one process waits for the response, the other processes also look for messages.
       await stage.runner().run();
       return {};
     });
@@ -71,7 +88,7 @@ describe('messages to contacts', () => {
     expect(contact.requests.map(({ path }) => path).sort()).toEqual(['/', '/slack']);
   });
 
-  test('are sent by another process if the one that claimed them dies', async () => {
+  test('are sent by another process if the process that claimed them dies', async () => {
     await stage.setContacts(projectId, { webhookUrl: contact.url });
     await disableOne();
     const dying = stage.runner({
@@ -83,7 +100,7 @@ describe('messages to contacts', () => {
     expect(contact.requests).toHaveLength(0);
     await stage.letPass('1 minute');
     await stage.run();
-    expect(toldTypes(contact.requests)).toEqual([['destination.disabled']]);
+    expect(sentTypes(contact.requests)).toEqual([['destination.disabled']]);
   });
 
   test('are signed for the webhook as Standard Webhooks specifies', async () => {
@@ -115,6 +132,29 @@ describe('messages to contacts', () => {
     expect(data).toContain('Subject: [Weather] hooks.example.com is disabled');
     expect(data).toContain(`https://tollgate.example/console/projects/${projectId}/webhooks`);
     expect(await errorsOf()).toEqual(expect.arrayContaining([null, expect.stringContaining('550')]));
+    await smtp.close();
+  });
+
+  test('are limited to 200 a day for all of an account’s projects, no matter how many it deletes', async () => {
+    const smtp = await startSmtpServer();
+    const project = await stage.pool.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [projectId]);
+    // Acts as if 199 messages had just been sent.
+    await stage.pool.query(
+      `INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ($1, now() + 199 * interval '24 hours' / 200)`,
+      [`contact-emails ${project.rows[0].userId}`],
+    );
+    await stage.setContacts(projectId, { emails: ['one@example.com', 'two@example.com'] });
+    await disableOne();
+    const strangers = projectId;
+    projectId = await stage.addProject();
+    await stage.setContacts(projectId, { emails: ['three@example.com'] });
+    await disableOne();
+    await stage.runner({ mail: { from: FROM, via: { smtpUrl: smtp.url } } }).run();
+    const recipients = smtp.mails.map(({ to }) => to[0]);
+    expect(recipients).toHaveLength(2);
+    expect(recipients).toContain('three@example.com');
+    const errors = (await stage.messagesOf(strangers)).map(({ error }) => error);
+    expect(errors).toEqual(expect.arrayContaining([null, expect.stringContaining('have sent 200 emails')]));
     await smtp.close();
   });
 
@@ -192,6 +232,6 @@ describe('messages to contacts', () => {
     await stage.run();
     await stage.setContacts(projectId, { webhookUrl: contact.url });
     await stage.run();
-    expect(toldTypes(contact.requests)).toEqual([['destination.disabled']]);
+    expect(sentTypes(contact.requests)).toEqual([['destination.disabled']]);
   });
 });

@@ -5,7 +5,7 @@ export type SmtpServer = { url: string; mails: ReceivedMail[]; close(): Promise<
 type ReceivedMail = { to: string[]; data: string };
 
 /**
- * Starts an SMTP server (RFC 5321) on a loopback port that keeps what it gets.
+ * Starts an SMTP server (RFC 5321) on a loopback port. It stores the messages that it receives.
  *
  * @param rejected an address that it rejects.
  */

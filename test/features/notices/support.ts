@@ -3,7 +3,7 @@ import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
 import { createNoticeChecks } from '../../../src/features/notices/checks.ts';
 import { contactCell } from '../../../src/features/notices/contacts.ts';
 import { createMailer } from '../../../src/features/notices/mailer.ts';
-import type { MessageContent, ToldNotice } from '../../../src/features/notices/messages.ts';
+import type { MessageContent, SentNotice } from '../../../src/features/notices/messages.ts';
 import { createNoticeRunner } from '../../../src/features/notices/runner.ts';
 import { openStage, type Row } from '../../delivery/support.ts';
 import type { ReceivedRequest } from '../../support/receiver.ts';
@@ -11,7 +11,7 @@ import type { ReceivedRequest } from '../../support/receiver.ts';
 export type NoticeStage = Awaited<ReturnType<typeof openNoticeStage>>;
 type Contacts = { emails?: string[]; webhookUrl?: string; slackUrl?: string; weeklyDigest?: boolean };
 
-/** A stage on which notices are written, composed, and sent. Nothing is sent until `run` is called. */
+/** A setup that writes, composes, and sends notices. Nothing is sent until `run` is called. */
 export async function openNoticeStage() {
   const stage = await openStage();
   const { pool, secretBox, egress, log } = stage;
@@ -27,7 +27,9 @@ export async function openNoticeStage() {
   return {
     ...stage,
     runner,
-    run: () => runner().run(),
+    async run(): Promise<void> {
+      await runner().run();
+    },
     check: (options: Partial<Parameters<typeof createNoticeChecks>[0]> = {}) =>
       createNoticeChecks({ retentionDays: 90, log, ...options })(pool),
 
@@ -59,7 +61,7 @@ export async function openNoticeStage() {
       return (await pool.query(sql, [projectId])).rows;
     },
 
-    /** Moves everything about notices into the past by this much, as if that time had gone by. */
+    /** Moves everything about notices into the past, as if this much time had passed. */
     async letPass(interval: string): Promise<void> {
       await pool.query(
         `UPDATE "Notice" SET "firstAt" = "firstAt" - $1::interval, "lastAt" = "lastAt" - $1::interval,
@@ -75,13 +77,13 @@ export async function openNoticeStage() {
   };
 }
 
-type ToldMessage = { id: string; type: string; projectId: string; data: { notices: ToldNotice[]; moreCount: number } };
+type SentMessage = { id: string; type: string; projectId: string; data: { notices: SentNotice[]; moreCount: number } };
 
 /** The notices in a message to a webhook. */
-export function told({ body }: ReceivedRequest): ToldMessage {
-  return JSON.parse(body.toString()) as ToldMessage;
+export function messageIn({ body }: ReceivedRequest): SentMessage {
+  return JSON.parse(body.toString()) as SentMessage;
 }
 
-/** The types and subjects that these messages told about, in order. */
-export const toldTypes = (requests: readonly ReceivedRequest[]): string[][] =>
-  requests.map((request) => told(request).data.notices.map(({ type }) => type));
+/** The types of the notices in these messages, in order. */
+export const sentTypes = (requests: readonly ReceivedRequest[]): string[][] =>
+  requests.map((request) => messageIn(request).data.notices.map(({ type }) => type));

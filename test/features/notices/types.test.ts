@@ -13,7 +13,7 @@ const noticeOf = (type: string, count = 1) => ({
 });
 
 describe.each(NOTICE_TYPES)('a notice of the type %s', (type) => {
-  test('has a title, a cause, and advice in whole sentences', () => {
+  test('has a title, a cause, and advice in complete sentences', () => {
     for (const count of [1, 2]) {
       const { title, cause, advice } = noticeText(noticeOf(type, count));
       expect(title).toMatch(/^\S.*[^.]$/);
@@ -21,10 +21,12 @@ describe.each(NOTICE_TYPES)('a notice of the type %s', (type) => {
     }
   });
 
-  test('leads to a page of its project', () => {
+  test('links to a page in its project', () => {
     const notice = noticeOf(type);
     expect(noticePath(notice)).toMatch(
-      new RegExp(`^/console/projects/${notice.projectId}/(webhooks|connectors|deliveries|payments|settings)\\b`),
+      new RegExp(
+        `^/console/projects/${notice.projectId}/(webhooks|connectors|deliveries|payments|settings|keys|members)\\b`,
+      ),
     );
   });
 
@@ -37,8 +39,20 @@ test('a notice of a type that only a newer version knows still has a title', () 
   expect(noticeText(noticeOf('moon.rising')).title).toBe('hooks.example.com');
 });
 
+test('a notice about a connector without a name calls it by the name of its service', () => {
+  const notice = { ...noticeOf('destination.paused'), subjectId: newId('Connector'), subject: 'bigquery' };
+  expect(noticeText(notice).title).toBe('BigQuery is paused');
+});
+
+test.each([
+  ['destination.paused', newId('Webhook'), 'slack is paused'],
+  ['transfer.accepted', newId('Project'), 'The project now belongs to slack'],
+])('a name that someone chose isn’t changed in a notice of the type %s', (type, subjectId, title) => {
+  expect(noticeText({ ...noticeOf(type), subjectId, subject: 'slack' }).title).toBe(title);
+});
+
 test('an email about several notices says how many there are, and one about a single notice says what it is', () => {
-  const told = {
+  const notice = {
     ...noticeOf('host.lost'),
     ...noticeText(noticeOf('host.lost')),
     id: '',
@@ -47,9 +61,29 @@ test('an email about several notices says how many there are, and one about a si
     url: null,
   };
   const content = { kind: 'notices', projectId: '', projectName: 'Weather', url: null, moreCount: 0 } as const;
-  expect(mailOf({ ...content, notices: [told] }).subject).toBe(
-    '[Weather] hooks.example.com no longer leads to this project',
+  expect(mailOf({ ...content, notices: [notice] }).subject).toBe(
+    '[Weather] hooks.example.com no longer works for this project',
   );
-  expect(mailOf({ ...content, notices: [told, told], moreCount: 3 }).subject).toBe('[Weather] 5 notices');
-  expect(JSON.parse(slackBodyOf({ ...content, notices: [told] })).text).toContain('*[Weather] 1 notice*');
+  expect(mailOf({ ...content, notices: [notice, notice], moreCount: 3 }).subject).toBe('[Weather] 5 notices');
+  expect(JSON.parse(slackBodyOf({ ...content, notices: [notice] })).text).toContain('*[Weather] 1 notice*');
+});
+
+test('a name in a chat message can’t mention a whole channel', () => {
+  const named = { ...noticeOf('host.lost'), title: '@everyone, @Here, @channel, @all: ops@here.example' };
+  const notice = { ...named, cause: '', advice: '', id: '', firstAt: '', lastAt: '', url: null };
+  const content = { kind: 'notices', projectId: '', projectName: '<!here>', url: null, moreCount: 0 } as const;
+  const { text } = JSON.parse(slackBodyOf({ ...content, notices: [notice] }));
+  expect(text).toContain('@\u200Beveryone, @\u200BHere, @\u200Bchannel, @\u200Ball: ops@here.example');
+  expect(text).toContain('&lt;!here&gt;');
+});
+
+test.each([
+  ['Account locked: https://evil.example/login', '[Account locked· https···evil·example·login] 5 notices'],
+  ['help@evil.example', '[help·evil·example] 5 notices'],
+  ['evil.example\\x', '[evil·example·x] 5 notices'],
+  ['x'.repeat(200), `[${'x'.repeat(60)}…] 5 notices`],
+])('in an email, the project name %j is not a link', (projectName, subject) => {
+  const mail = mailOf({ kind: 'notices', projectId: '', projectName, url: null, notices: [], moreCount: 5 });
+  expect(mail.subject).toBe(subject);
+  expect(mail.text).not.toMatch(/evil\.example|x{61}/);
 });

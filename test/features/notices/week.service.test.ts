@@ -4,11 +4,11 @@ import { until } from '../../delivery/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { createConnector, createEndpoint, createProject, createWebhook } from '../../support/resources.ts';
-import { toldTypes } from './support.ts';
+import { sentTypes } from './support.ts';
 
 const SUPABASE_HOST = 'abcdefghijklmnopqrst.supabase.co';
 const SLACK_URL = 'https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx';
-/** Short waits, and more retries than a night takes. */
+/** Short waits, with more retries than are needed in one night. */
 const RETRIES = Array.from({ length: 200 }, () => 0.2);
 
 let app: TestApp;
@@ -33,14 +33,14 @@ afterAll(async () => {
   for (const receiver of [contact, ...Object.values(vendors)]) await receiver?.close();
 });
 
-/** How each destination responds while it works. */
+/** Each destination's response while it works. */
 const UP = {
   webhook: () => ({}),
   slack: () => ({ body: 'ok' }),
   supabase: () => ({ statusCode: 201 }),
 };
 
-/** Moves the notices and messages into the past, as if this time had gone by. */
+/** Moves the notices and messages into the past, as if this much time had passed. */
 async function letPass(interval: string): Promise<void> {
   await sql.query(`UPDATE "Notice" SET "dueAt" = "dueAt" - $1::interval, "closedAt" = "closedAt" - $1::interval`, [
     interval,
@@ -49,7 +49,7 @@ async function letPass(interval: string): Promise<void> {
 }
 
 test('a week with a night of failures, a revoked key, and a dropped table causes five messages, and every event arrives', async () => {
-  const { id: projectId, base } = await createProject(alice, { gatewayHost: 'api.example.com' });
+  const { id: projectId, base } = await createProject(alice, { gatewayHost: 'api.weather.example' });
   const events = new Set<string>();
   /** Records an event, which goes to every destination. */
   const happen = async (count: number) => {
@@ -86,7 +86,7 @@ test('a week with a night of failures, a revoked key, and a dropped table causes
   await happen(2);
   await allDelivered();
 
-  // The night to Tuesday: the receiver is down, and comes back in the morning.
+  // Monday night: the receiver goes down, and comes back on Tuesday morning.
   vendors.webhook.handle(() => ({ statusCode: 503 }));
   await happen(3);
   await noticeIs('destination.failing', true);
@@ -116,11 +116,11 @@ test('a week with a night of failures, a revoked key, and a dropped table causes
   await alice.rest('PATCH', `${base}/connectors/${supabase.id}`, { isPaused: false });
   await allDelivered();
 
-  // Friday: the owner gives up the host. This is the next message, so there was none in between.
+  // Friday: the owner gives up the host. This notice is in the next message, so no other messages were sent in between.
   await letPass('1 day');
   await alice.rest('PATCH', base, { gatewayHost: null });
   await contact.waitFor(5);
-  expect(toldTypes(contact.requests)).toEqual([
+  expect(sentTypes(contact.requests)).toEqual([
     ['destination.failing'],
     ['destination.recovered'],
     ['destination.paused'],

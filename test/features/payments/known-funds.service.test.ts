@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
+import type { VerifyResult } from '../../../src/features/payments/steps/verify.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
 import { claimed, hex, newPayment, openTestLedger, settled, type TestLedger } from './support.ts';
 
@@ -22,12 +23,12 @@ afterAll(async () => {
 });
 
 const claim = () => claimed(one.ledger, newPayment(projectId, { payer }));
-/** What a look at the wallet showed after a payment was claimed. */
+/** The balance that was read after a payment was claimed. */
 const fundsFor = (count: bigint, { updatedAt }: Payment) => ({ balanceAtomic: count * AMOUNT, since: updatedAt });
-const isVerified = (result: object) => 'id' in result;
+const isVerified = ({ kind }: VerifyResult) => kind === 'verified';
 
-describe('a payment whose payer has others in flight', () => {
-  test('is verified at once if the known funds cover all of them, and held otherwise', async () => {
+describe('a payment while its payer has others in flight', () => {
+  test('is verified immediately if the known funds cover all of them, and held otherwise', async () => {
     payer = hex(20);
     const first = await claim();
     expect(isVerified(await one.ledger.hold(leaseOf(first)))).toBe(true);
@@ -37,7 +38,8 @@ describe('a payment whose payer has others in flight', () => {
     expect(isVerified(await two.ledger.hold(leaseOf(third!), funds))).toBe(true);
     const held = await one.ledger.hold(leaseOf(fourth!), funds);
     expect(isVerified(held)).toBe(false);
-    expect(held).toHaveLength(3);
+    expect(held).toMatchObject({ kind: 'held', totalAtomic: 3n * AMOUNT });
+    expect(held).toHaveProperty('others.length', 3);
   });
 
   test('counts payments settled since the funds were read, but reports only payments settled since its claim', async () => {
@@ -48,12 +50,12 @@ describe('a payment whose payer has others in flight', () => {
     await one.ledger.hold(leaseOf(open));
     const next = await claim();
     const held = await one.ledger.hold(leaseOf(next), fundsFor(2n, looked));
-    expect(held).toEqual([{ nonce: open.nonce, amountAtomic: AMOUNT }]);
+    expect(held).toEqual({ kind: 'held', totalAtomic: AMOUNT, others: [{ nonce: open.nonce, amountAtomic: AMOUNT }] });
     const last = await claim();
     expect(isVerified(await one.ledger.hold(leaseOf(last), fundsFor(4n, looked)))).toBe(true);
   });
 
-  test('never uses the same money twice, no matter how many arrive at once through two processes', async () => {
+  test('never uses the same money twice, no matter how many arrive at the same time through two processes', async () => {
     payer = hex(20);
     const payments = await Promise.all(Array.from({ length: 40 }, claim));
     const funds = fundsFor(7n, payments[0]!);
@@ -66,7 +68,7 @@ describe('a payment whose payer has others in flight', () => {
   });
 });
 
-test('a payment whose payer has no others in flight is verified, even if the known funds have been spent', async () => {
+test('a payment is verified if its payer has no others in flight, even if the known funds have been spent', async () => {
   payer = hex(20);
   const looked = await claim();
   await settled(one.ledger, newPayment(projectId, { payer }));

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Plan = { input: NewPayment; outcome: (typeof OUTCOMES)[number]; repeats: number };
 
-/** Takes a step several times at once, as processes that don't know about each other would. */
+/** Takes the same step several times in parallel, as processes that don't know about each other would. */
 async function often<T>(repeats: number, step: (ledger: Ledger) => Promise<T>): Promise<T> {
   const results = await Promise.all(
     Array.from({ length: repeats }, (_, index) => step((index % 2 ? two : one).ledger)),
@@ -55,7 +55,8 @@ async function carryOut({ input, outcome, repeats }: Plan): Promise<void> {
   await one.ledger.unknown(lease, { reason: 'timeout' });
   if (outcome === 'unpaid') await fail('SETTLE', reconciled);
   if (outcome === 'reconciled') {
-    // Two processes find it on the chain while another one considers it failed. The first one decides.
+    // Two processes find the payment on the chain while another one considers it failed. The first result that is
+    // recorded counts.
     const race = await Promise.allSettled([
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
       often(repeats, (ledger) => ledger.settled(reconciled, result)),
@@ -102,7 +103,7 @@ async function checkBooks(projectId: string): Promise<void> {
   }
   expect(days.reduce((count, { failedCount }) => count + failedCount, 0)).toBe(booked.length);
 
-  // One event for everything that happened, and none for anything that didn't.
+  // There is one event for everything that happened, and no event for anything that didn't.
   const told = (type: string) =>
     events.filter((event) => event.type === type).map(({ data }) => data as Record<string, string>);
   expect(

@@ -45,7 +45,7 @@ async function endLease(paymentId: string): Promise<void> {
 }
 
 describe('claiming a payment', () => {
-  test('assigns a nonce to only one request, even if it arrives a hundred times at once through two processes', async () => {
+  test('assigns a nonce to only one request, even if it arrives a hundred times simultaneously through two processes', async () => {
     const input = newPayment((await one.project()).id);
     const claims = await Promise.all(
       Array.from({ length: 100 }, (_, index) => (index % 2 ? one : two).ledger.claim({ ...input })),
@@ -87,7 +87,7 @@ describe('claiming a payment', () => {
     expect(await one.ledger.claim({ ...input, projectId: other.id })).toEqual({ kind: 'existing', payment: first });
   });
 
-  test('lets an authorization be presented again as a new payment after its verification failed', async () => {
+  test('accepts an authorization again as a new payment after its verification failed', async () => {
     const input = newPayment((await one.project()).id);
     const forged = await claimed(one.ledger, input);
     await one.ledger.failed(leaseOf(forged), VERIFY_FAILURE);
@@ -142,8 +142,8 @@ describe('claiming a payment', () => {
   });
 });
 
-describe('a claim whose result is lost', () => {
-  /** A ledger that gets no result for its first claim, after `meanwhile` has happened. */
+describe('a claim with a lost result', () => {
+  /** Returns a ledger that makes its first claim and runs `meanwhile`, but never gets the result of the claim. */
   function forgetful(meanwhile: () => Promise<unknown>) {
     let isLost = true;
     const step: Lane['step'] = (original) =>
@@ -160,12 +160,12 @@ describe('a claim whose result is lost', () => {
     return createLedger({ ...one, lane: { ...one.lane, step } });
   }
 
-  test('belongs to its request', async () => {
+  test('still belongs to the request that made it', async () => {
     const input = newPayment((await one.project()).id);
     expect(await forgetful(async () => {}).claim(input)).toMatchObject({ kind: 'claimed', payment: { leaseToken: 1 } });
   });
 
-  test('belongs to the request that has taken it over since', async () => {
+  test('belongs to the request that took it over in the meantime', async () => {
     const input = newPayment((await one.project()).id);
     const expire = () =>
       one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "nonce" = ${input.nonce}`;
@@ -246,12 +246,12 @@ describe('a payment', () => {
     ]);
   });
 
-  test('that an earlier version left SERVED can be settled', async () => {
+  test('can be settled if an earlier version left it SERVED', async () => {
     const lease = await sent(one.ledger, newPayment((await one.project()).id));
     await one.db.prisma.payment.update({ where: { id: lease.paymentId }, data: { status: 'SERVED' } });
     const result = { transactionHash: hex(32), settledAt: new Date() };
     await expect(one.ledger.settled(lease, result)).rejects.toThrow(LeaseLost);
-    await one.ledger.settling(lease);
+    await one.ledger.settling(lease, 'SERVED');
     expect(await one.ledger.settled(lease, result)).toMatchObject({ status: 'SETTLED' });
   });
 
@@ -260,7 +260,7 @@ describe('a payment', () => {
     const result = { transactionHash: hex(32), settledAt: new Date() };
     const steps = {
       served: () => one.ledger.served(lease, answer()),
-      settling: () => one.ledger.settling(lease),
+      settling: () => one.ledger.settling(lease, 'SERVED'),
       settled: () => one.ledger.settled(lease, result),
       reconciled: () => one.ledger.settled(reconciledOf(lease), result),
       failed: () => one.ledger.failed(reconciledOf(lease), SETTLE_FAILURE),
@@ -294,7 +294,7 @@ describe('a payment', () => {
 });
 
 describe('a payment lease', () => {
-  test('lets no process write to a payment that another one has taken over', async () => {
+  test('prevents a process from writing to a payment that another one has taken over', async () => {
     const payment = await claimed(one.ledger, newPayment((await one.project()).id));
     const old = leaseOf(payment);
     await one.ledger.verified(old);

@@ -62,6 +62,10 @@ describe('a payment', () => {
       payTo: project.walletAddress,
       nonce: payment.nonce,
       x402Version: 2,
+      identifier: null,
+      settlement: 'AFTER_RESPONSE',
+      unservedReason: null,
+      upstreamCallCount: null,
       upstreamStatusCode: 200,
       upstreamDurationMs: 12,
       transactionHash: payment.transactionHash,
@@ -76,7 +80,7 @@ describe('a payment', () => {
     expect((body.payer as string).toLowerCase()).toBe(payment.payer);
   });
 
-  test('that failed has the stage and the reason, and no explorer page', async () => {
+  test('has the stage and the reason, and no explorer page, if it failed', async () => {
     const { id } = await fail();
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({
@@ -90,13 +94,13 @@ describe('a payment', () => {
     });
   });
 
-  test('on a network without a well-known explorer has no explorer page', async () => {
+  test('has no explorer page on a network without a well-known explorer', async () => {
     const { id } = await pay({ network: 'eip155:31337' });
     const { body } = await rest.send(alice, 'GET', `${project.base}/payments/${id}`);
     expect(body).toMatchObject({ explorerUrl: null, transactionHash: expect.stringMatching(/^0x/) });
   });
 
-  test('on the local chain of the sandbox has no explorer page', async () => {
+  test('has no explorer page on the local chain of the sandbox', async () => {
     const { id, transactionHash } = await pay();
     const sandbox = await startTestApp({
       ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } },

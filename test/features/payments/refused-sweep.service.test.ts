@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { sweepRefusedPayments } from '../../../src/features/payments/refused-sweep.ts';
-import { claimed, newPayment, openTestLedger, type TestLedger } from './support.ts';
+import { claimed, copyPayment, newPayment, openTestLedger, type TestLedger, withSlowDeletes } from './support.ts';
 
 let books: TestLedger;
 
@@ -27,4 +27,22 @@ test('payments that failed verification are deleted after an hour, and all other
   await books.db.pool.query(`UPDATE "Payment" SET "createdAt" = now() - interval '61 minutes'`);
   await sweepRefusedPayments(books.db.pool);
   expect(await kept()).toEqual(all.filter((id) => id !== refused.paymentId));
+});
+
+test('more refused payments than one statement can delete in time are deleted in batches', async () => {
+  const slow = await openTestLedger();
+  const pool = await withSlowDeletes(slow, 'Payment');
+  try {
+    const project = await slow.project();
+    const lease = leaseOf(await claimed(slow.ledger, newPayment(project.id)));
+    await slow.ledger.failed(lease, { stage: 'VERIFY', reason: 'invalid_exact_evm_signature', message: 'Forged.' });
+    await slow.db.pool.query(`UPDATE "Payment" SET "createdAt" = now() - interval '61 minutes'`);
+    await copyPayment(slow.db, lease.paymentId, 299);
+    expect(await slow.db.prisma.payment.count()).toBe(300);
+    await sweepRefusedPayments(pool);
+    expect(await slow.db.prisma.payment.count()).toBe(0);
+  } finally {
+    await pool.end();
+    await slow.close();
+  }
 });

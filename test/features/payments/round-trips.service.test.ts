@@ -33,7 +33,7 @@ test('a lone payment takes six round trips to the database, including its events
   expect(await books.db.prisma.delivery.count({ where: { projectId, orderingKey: null } })).toBe(6);
 });
 
-test("recording a payment's failure takes two round trips, whether or not the seller is told", async () => {
+test("recording a payment's failure takes two round trips, whether or not the seller is notified", async () => {
   const { ledger } = books;
   const reason = { reason: 'because', message: 'Because.' };
   const refused = leaseOf(await claimed(ledger, newPayment(projectId)));

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { openLane } from '../../../src/database/lane.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { leaseOf, type PaymentLease, type Reconciled } from '../../../src/features/payments/lease.ts';
 import { createLedger, type Ledger } from '../../../src/features/payments/ledger.ts';
@@ -16,7 +18,9 @@ const PAY_TO = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 export const log = pino({ level: 'silent' });
 
 export const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`;
-/** What a process uses after it has found the outcome of another process's payment on the chain. */
+/**
+ * Returns what a process uses instead of a lease when it finds the outcome of another process's payment on the chain.
+ */
 export const reconciledOf = ({ leaseToken: _, ...identity }: PaymentLease): Reconciled => ({
   ...identity,
   reconciled: true,
@@ -30,7 +34,7 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
   const url = options.url ?? database!.url;
   const db = await openDatabase({ url, poolSize: 10, log });
   const bus = await openBus({ url, pool: db.pool, log });
-  const events = createEventService({ db, bus });
+  const events = createEventService({ db: behindWall(db), bus });
   const lane = openLane({ url: db.directUrl, pool: db.pool, log });
   const ledger = createLedger({ db, lane, events, bus, ...(options.now && { now: options.now }) });
   return {
@@ -52,6 +56,32 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
       await database?.drop();
     },
   };
+}
+
+/** Copies a payment along with its stored response. */
+export async function copyPayment(db: Database, paymentId: string, count: number): Promise<void> {
+  for (const [table, id] of [
+    ['Payment', 'id'],
+    ['PaymentAnswer', 'paymentId'],
+  ] as const) {
+    const changes = `jsonb_build_object('${id}', original."${id}" || number${table === 'Payment' ? `, 'nonce', original."nonce" || number` : ''})`;
+    await db.pool.query(
+      `INSERT INTO "${table}" SELECT (jsonb_populate_record(original, ${changes})).*
+       FROM "${table}" original, generate_series(1, $2) number WHERE original."${id}" = $1`,
+      [paymentId, count],
+    );
+  }
+}
+
+/**
+ * Makes each delete from a table take 5 ms. Returns connections whose statements can take only as long as deleting 60 of
+ * these rows.
+ */
+export async function withSlowDeletes(books: Pick<TestLedger, 'url' | 'db'>, table: string): Promise<pg.Pool> {
+  await books.db.pool.query(`
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
+    CREATE TRIGGER slow BEFORE DELETE ON "${table}" FOR EACH ROW EXECUTE FUNCTION slow()`);
+  return new pg.Pool({ connectionString: books.url, options: '-c statement_timeout=300' });
 }
 
 async function createProject(db: Database, data: { userId?: string; milestonesAtomic?: number[] } = {}) {

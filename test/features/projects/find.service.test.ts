@@ -32,17 +32,25 @@ afterAll(async () => {
 const account = { tier: 'PRO', requestsPerMinute: null } as const;
 const user = (id: string): Viewer => ({ kind: 'user', userId: id, expiresAt: new Date(), ...account });
 const apiKey = (id: string): Viewer => ({
-  ...{ kind: 'apiKey', apiKeyId: newId('ApiKey'), projectId: id, userId, expiresAt: null },
+  ...{ kind: 'apiKey', apiKeyId: newId('ApiKey'), projectId: id, userId, scopes: ['READ'], expiresAt: null },
   ...account,
 });
 
-test('a project has every column, with the same values as from Prisma', async () => {
+test('a project has every column, with the same values as when read by Prisma', async () => {
   const expected = await db.prisma.project.findUnique({ where: { id: projectId } });
   expect(await findProject(db.pool, user(userId), projectId)).toEqual(expected);
   expect(await findProject(db.pool, apiKey(projectId), projectId)).toEqual(expected);
 });
 
-test('a project of another user is not found, and with an API key, no project but its own is found', async () => {
+test('a member finds another user’s project, along with their own projects, and no one else’s', async () => {
+  const member = (memberId: string, id: string): Viewer =>
+    ({ ...user(memberId), memberships: { [id]: 'VIEWER' } }) as Viewer;
+  expect(await findProject(db.pool, member(newId('User'), projectId), projectId)).toMatchObject({ id: projectId });
+  expect(await findProject(db.pool, member(userId, newId('Project')), projectId)).toMatchObject({ id: projectId });
+  expect(await findProject(db.pool, member(newId('User'), newId('Project')), projectId)).toBeNull();
+});
+
+test('another user’s project is not found, and with an API key, only its own project is found', async () => {
   expect(await findProject(db.pool, user(newId('User')), projectId)).toBeNull();
   expect(await findProject(db.pool, apiKey(newId('Project')), projectId)).toBeNull();
   expect(await findProject(db.pool, user(userId), newId('Project'))).toBeNull();

@@ -17,7 +17,7 @@ afterAll(() => app?.stop());
 const create = (user: TestUser, fields: object) =>
   rest.send<Resource>(user, 'POST', '/api/projects', { body: { ...GOOD.project, ...fields } });
 
-describe('a gateway host', () => {
+describe('a custom domain', () => {
   test.each([
     ['shop.example.com', 'shop.example.com'],
     ['SHOP2.Example.com', 'shop2.example.com'],
@@ -79,7 +79,7 @@ describe('a gateway host', () => {
     }
   });
 
-  test('can belong to only one project, even if several claim it at once with different capitalization', async () => {
+  test('can belong to only one project, even if several claim it at the same time with different capitalization', async () => {
     const bob = await app.user('bob');
     const answers = await Promise.all(
       ['one.example', 'ONE.example', 'one.Example'].map((gatewayHost, index) =>

@@ -40,7 +40,7 @@ describe("the service's own name", () => {
     expect(refusal(inputFor('https://gate.shop.net./'), 'gate.shop.net')).toMatch(/belongs to the service/);
   });
 
-  test('excludes exactly itself and the names under and above it', () => {
+  test('reserves exactly itself, its subdomains, and its parent domains', () => {
     fc.assert(
       fc.property(labels(2), labels(0), labels(2), (own, prefix, stranger) => {
         const service = [...own, 'com'];
@@ -48,7 +48,7 @@ describe("the service's own name", () => {
         expect(refusal(hosts, [...prefix, ...service].join('.'))).toMatch(/belongs to the service/);
         for (let above = 1; above < service.length - 1; above++)
           expect(refusal(hosts, service.slice(above).join('.'))).toMatch(/belongs to the service/);
-        // A name in another top-level domain has nothing in common with it.
+        // A name in another top-level domain is unrelated.
         expect(refusal(hosts, [...stranger, 'net'].join('.'))).toBeUndefined();
       }),
     );
@@ -61,7 +61,7 @@ describe('in production', () => {
     ...['localhost', 'local', 'internal', 'localdomain', 'home.arpa', 'test', 'example', 'invalid', 'onion'],
     ...['google.internal', 'svc.cluster.local', 'lan', 'corp', 'in-addr.arpa'],
   ];
-  test.each(domains)('no project can have a name under .%s, however it is written', (domain) => {
+  test.each(domains)('no project can have a name under .%s, no matter how it is written', (domain) => {
     fc.assert(
       fc.property(
         labels(1)
@@ -78,7 +78,7 @@ describe('in production', () => {
   test.each(['localhost', 'com', 'tollgate', '10.0.0.1', '127.1', '0x7f.0.0.1', '[::1]', '::1', '1.2.3.4.5'])(
     'no project can have %s, which is a single label or an IP address',
     (host) => {
-      expect(refusal(input, host)).toMatch(/^Must be a host name/);
+      expect(refusal(input, host)).toMatch(/^Must be a domain/);
     },
   );
 

@@ -99,7 +99,7 @@ describe('a user', () => {
     expect((await rest.send(alice, 'GET', first.base)).status).toBe(404);
   });
 
-  test('with the same subject at another issuer is a different user', async () => {
+  test('is a different user if another issuer has the same subject', async () => {
     const { rows } = await pool.query<{ id: string }>(
       `INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_01jc9x2v5qe3w8k4m6n7p9r0st', 'https://other.example', 'dave') RETURNING "id"`,
     );

@@ -51,7 +51,7 @@ describe('a host name that was released', () => {
     ['cleared', (base: string) => setHost(alice, base, null)],
     ['changed', (base: string) => setHost(alice, base, `new.${host}`)],
     ['released with its project', (base: string) => rest.send(alice, 'DELETE', base)],
-  ])('because it was %s is unavailable to other accounts over REST and GraphQL', async (_how, release) => {
+  ])('is unavailable to other accounts over REST and GraphQL after it was %s', async (_how, release) => {
     const shop = await createProject(alice, { gatewayHost: host });
     expect((await release(shop.base)).status).toBeLessThan(300);
     const stall = await createProject(mallory, { walletAddress: STRANGERS_WALLET });

@@ -64,7 +64,7 @@ const idsOf = (requests: readonly { headers: Record<string, unknown> }[]) =>
   requests.map(({ headers }) => String(headers['webhook-id'])).toSorted();
 
 describe('a replay', () => {
-  test('resends each delivery exactly once under the same ID, and as many deliveries as the dry run counted', async () => {
+  test('resends each delivery exactly once with the same ID, and as many deliveries as the dry run counted', async () => {
     await deliver(6);
     const counted = await replay({ dryRun: true });
     expect(counted).toEqual({ total: 6, replay: null });
@@ -107,6 +107,42 @@ describe('a replay', () => {
     expect(await finished(started!.id)).toMatchObject({ done: 1, filter: { test: true } });
     const all = await receiver.waitFor(5);
     expect(JSON.parse(all[4]!.body.toString())).toMatchObject({ type: 'payment.settled', test: true });
+  });
+
+  test('can list the deliveries to resend, and ignores deliveries of other projects', async () => {
+    await deliver(4);
+    const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
+    const [newest, second] = body.data.map(({ id }) => id);
+    const other = await createProject(alice);
+    await createWebhook(alice, other.base, { url: receiver.url });
+    await createEndpoint(alice, other.base);
+    const elsewhere = await rest.send<{ data: Resource[] }>(alice, 'GET', `${other.base}/deliveries`);
+    await receiver.waitFor(5);
+    const deliveryIds = [newest, second, newest, elsewhere.body.data[0]!.id];
+    expect(await replay({ dryRun: true, filter: { deliveryIds } })).toEqual({ total: 2, replay: null });
+    expect((await replay({ dryRun: true, filter: { deliveryIds, status: ['FAILED'] } })).total).toBe(0);
+    const { replay: started } = await replay({ filter: { deliveryIds } });
+    expect(await finished(started!.id)).toMatchObject({
+      ...{ total: 2, done: 2, skipped: 0 },
+      filter: { deliveryIds: [newest, second, elsewhere.body.data[0]!.id] },
+    });
+    const sent = (await receiver.waitFor(7)).slice(5);
+    const eventIds = body.data.slice(0, 2).map(({ eventId }) => String(eventId));
+    expect(idsOf(sent)).toEqual(eventIds.toSorted());
+  });
+
+  test.each([
+    [[], '/filter/deliveryIds'],
+    [Array.from({ length: 101 }, () => `dlv_${'0'.repeat(26)}`), '/filter/deliveryIds'],
+    [[`dlv_${'0'.repeat(26)}`, `evt_${'0'.repeat(26)}`], '/filter/deliveryIds/1'],
+  ])('rejects the delivery IDs of case %#', async (deliveryIds, pointer) => {
+    const { status, body } = await alice.rest<{ errors: { pointer: string }[] }>('POST', `${base}/replays`, {
+      filter: { deliveryIds },
+    });
+    expect({ status, pointers: body.errors.map((error) => error.pointer) }).toEqual({
+      status: 422,
+      pointers: [pointer],
+    });
   });
 
   test('resends skipped deliveries once their destination is active', async () => {

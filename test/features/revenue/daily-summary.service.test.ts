@@ -84,7 +84,7 @@ describe('a daily summary', () => {
     );
   });
 
-  test('is recorded once per project and day by any number of processes', async () => {
+  test('is recorded only once per project and day, no matter how many processes run', async () => {
     const others = [(await books.project()).id, (await books.project()).id];
     const two = await openTestLedger({ url: books.url });
     for (let day = 0; day < 5; day++) {
@@ -130,14 +130,14 @@ describe('a daily summary', () => {
     expect(await summaries().run()).toBe(0);
   });
 
-  test('of a deleted project is not recorded', async () => {
+  test('is not recorded for a deleted project', async () => {
     await pay();
     await books.db.prisma.project.delete({ where: { id: projectId } });
     moveTo(1);
     expect(await summaries().run()).toBe(0);
   });
 
-  test('that cannot be recorded leaves nothing behind, and is recorded by the next run', async () => {
+  test('leaves nothing behind if it cannot be recorded, and is recorded by the next run', async () => {
     await pay();
     moveTo(1);
     const broken = createDailySummaries({
@@ -176,7 +176,7 @@ describe("a payment's day", () => {
     ]);
   });
 
-  test('is summarized only after all settlements that started on it are written', async () => {
+  test('is summarized only after all settlements that started that day are written', async () => {
     await pay();
     const entered = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ describe('a revenue period', () => {
     ['HOUR', '2026-03-14T14:00:00Z', '2026-03-15T14:00:00Z', 24],
     ['DAY', '2026-02-14T00:00:00Z', '2026-03-16T00:00:00Z', 30],
     ['MONTH', '2025-04-01T00:00:00Z', '2026-04-01T00:00:00Z', 12],
-  ] as const)('by %s without bounds ends with the current interval', (interval, from, to, count) => {
+  ] as const)('ends with the current interval if it has no bounds: %s', (interval, from, to, count) => {
     const period = span(interval);
     expect(period).toEqual({ interval, from: at(from), to: at(to) });
     expect(bucketStarts(period)).toHaveLength(count);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   );
   await books.ledger.verified(failing);
   await books.ledger.failed(failing, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
-  // The payer of this one is unproven, so it does not count.
+  // This payment's payer is unverified, so it doesn't count.
   const forged = leaseOf(await claimed(books.ledger, newPayment(shop.id, { endpointId: maps, endpointPath: '/maps' })));
   await books.ledger.failed(forged, { stage: 'VERIFY', reason: 'invalid_signature', message: 'Forged.' });
 });
@@ -69,7 +69,7 @@ async function read(query: string): Promise<Revenue> {
 }
 
 describe('revenue', () => {
-  test('by day has every day, even without payments, and the totals', async () => {
+  test('includes every day, even days without payments, and the totals', async () => {
     const revenue = await read('from=2026-01-31T12:00:00Z&to=2026-02-04T00:00:00Z');
     expect(revenue).toMatchObject({
       from: '2026-01-31T00:00:00.000Z',
@@ -97,7 +97,7 @@ describe('revenue', () => {
     });
   });
 
-  test('by month and by hour has the same totals', async () => {
+  test('has the same totals by month and by hour', async () => {
     const months = await read('interval=MONTH&from=2025-12-01T00:00:00Z&to=2026-03-01T00:00:00Z');
     expect(months.buckets.map(({ start, totalUsd }) => [start.slice(0, 7), totalUsd])).toEqual([
       ['2025-12', '0'],
@@ -115,7 +115,7 @@ describe('revenue', () => {
     ]);
   });
 
-  test('by hour counts a failure in the hour it happened', async () => {
+  test('counts a failure in the hour in which it happened', async () => {
     const { buckets } = await read('interval=HOUR');
     expect(buckets).toHaveLength(24);
     expect(buckets.reduce((sum, { failedCount }) => sum + failedCount, 0)).toBe(1);
@@ -157,7 +157,7 @@ describe('revenue', () => {
     expect(await path()).toBe('/old');
   });
 
-  test('of a project without payments is all zeros', async () => {
+  test('is all zeros for a project without payments', async () => {
     const empty = await createProject(alice);
     const { body } = await rest.send<Revenue>(alice, 'GET', `${empty.base}/revenue`);
     expect(body.buckets).toHaveLength(30);
@@ -169,7 +169,7 @@ describe('revenue', () => {
     ['from=2026-02-01', '/from'],
     ['from=2026-02-01T00:00:00Z&to=2026-02-01T00:00:00Z', '/to'],
     ['interval=HOUR&from=2025-02-01T00:00:00Z', '/from'],
-  ])('with %s returns 422', async (query, pointer) => {
+  ])("can't be requested with %s", async (query, pointer) => {
     const { status, body } = await rest.send(alice, 'GET', `${shop.base}/revenue?${query}`);
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer }]);

@@ -24,7 +24,7 @@ const VIEWER =
 type Viewer = { viewer: { tier: Tier; limits: Record<string, number | null>; user: Record<string, string> } };
 const viewerOf = async (user: TestUser) => (await user.graphql<Viewer>(VIEWER)).data!.viewer;
 
-/** Returns a caller whose token has no tier. */
+/** Returns a caller with a token that has no tier. */
 const plain = async (subject: string) => app.caller(await app.issuer.sign({ subject }));
 
 describe('a tier', () => {
@@ -121,3 +121,23 @@ describe('an account', () => {
     expect((await viewerOf(user)).limits).toMatchObject({ connectorCount: 2, maxConnectors: 5 });
   });
 });
+
+test.each([
+  ['STARTER', 100_000, 100, 256],
+  ['BUSINESS', 5_000_000, 5_120, 2_048],
+] as const)(
+  'the limits of %s include its daily limits',
+  async (tier, maxReplayedDeliveriesPerDay, maxStoredContentMegabytesPerDay, maxStoredSchemaMegabytesPerDay) => {
+    const user = await app.user(`daily-${tier}`, tier);
+    const daily = {
+      maxReplayedDeliveriesPerDay,
+      maxStoredContentMegabytesPerDay,
+      maxStoredResponseMegabytesPerDay: 64,
+      maxStoredSchemaMegabytesPerDay,
+    };
+    const { data } = await user.graphql(`{ viewer { limits { ${Object.keys(daily).join(' ')} } } }`);
+    expect(data).toEqual({ viewer: { limits: daily } });
+    const { body } = await user.rest<{ limits: object }>('GET', '/api/me');
+    expect(body.limits).toMatchObject(daily);
+  },
+);

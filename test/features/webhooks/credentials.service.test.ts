@@ -4,7 +4,14 @@ import { loadKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox, type SecretBox } from '../../../src/secrets/secret-box.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { createEndpoint, createKey, createProject, createWebhook, type Resource } from '../../support/resources.ts';
+import {
+  createEndpoint,
+  createKey,
+  createProject,
+  createWebhook,
+  EVERY_SCOPE,
+  type Resource,
+} from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
 let app: TestApp;
@@ -93,7 +100,7 @@ describe('the headers and authentication of a webhook', () => {
   });
 
   test('show an API key the token URL only with its secrets masked, and it can be sent back', async () => {
-    const { key } = await createKey(alice, base);
+    const { key } = await createKey(alice, base, EVERY_SCOPE);
     const { id } = await createWebhook(alice, base, { authentication: OAUTH });
     const caller = app.caller(key);
     const { authentication, url } = await read(id, caller);
@@ -103,7 +110,7 @@ describe('the headers and authentication of a webhook', () => {
     expect(await stored(id)).toEqual({ headers: [], authentication: OAUTH });
   });
 
-  test('stay unchanged if their masks are sent back, whatever the case and order of the names', async () => {
+  test('stay unchanged if their masks are sent back, regardless of the case and order of the names', async () => {
     const { id, headers, authentication } = await createWebhook(alice, base, {
       headers: [KEY, STAGE],
       authentication: BASIC,
@@ -131,7 +138,7 @@ describe('the headers and authentication of a webhook', () => {
     expect(await stored(id)).toBeNull();
   });
 
-  test('need every field when the type of authentication changes', async () => {
+  test('require every field when the type of authentication changes', async () => {
     const { id } = await createWebhook(alice, base, { authentication: BASIC });
     const { status, body } = await patch(id, { authentication: { type: 'BEARER' } });
     expect([status, pointersOf(body)]).toEqual([422, ['/authentication/token']]);
@@ -179,7 +186,7 @@ describe('a new address', () => {
     message: `Send this secret again in full: you are changing where it is sent (${title}).`,
   });
 
-  test('of the webhook needs every secret again, in full', async () => {
+  test('requires every secret again, in full', async () => {
     const { id, headers, authentication, url: old } = await create();
     const all = ['/headers/0/value', '/headers/1/value', '/authentication/clientSecret'];
     for (const body of [{ url }, { url, headers, authentication: { type: OAUTH.type } }]) {
@@ -194,20 +201,20 @@ describe('a new address', () => {
     expect(sent).toMatchObject({ status: 200, body: { url } });
   });
 
-  test('of the webhook is accepted without secrets if they are removed, or if there are none', async () => {
+  test('is accepted without secrets if they are removed, or if there are none', async () => {
     const { id } = await create();
     expect((await patch(id, { url, headers: [], authentication: null })).status).toBe(200);
     expect((await patch(id, { url: `${url}/2` })).status).toBe(200);
     expect(await stored(id)).toBeNull();
   });
 
-  test('that is the old one needs nothing again', async () => {
+  test('doesn’t require any secrets again if it is the same as the old one', async () => {
     const { id, url: old } = await create();
     expect((await patch(id, { url: old, description: 'Mine' })).status).toBe(200);
     expect(await stored(id)).toEqual({ headers: [KEY, STAGE], authentication: OAUTH });
   });
 
-  test('for access tokens needs the client secret again, and nothing else', async () => {
+  test('requires only the client secret again if it is the token URL', async () => {
     const { id } = await create();
     const tokenUrl = 'https://elsewhere.example.com/token';
     const refused = await patch(id, { authentication: { type: OAUTH.type, tokenUrl } });
@@ -219,8 +226,8 @@ describe('a new address', () => {
     expect(await stored(id)).toEqual({ headers: [KEY, STAGE], authentication: { ...OAUTH, tokenUrl } });
   });
 
-  test('needs the secrets again from API keys too', async () => {
-    const { key } = await createKey(alice, base);
+  test('also requires the secrets again if it comes from an API key', async () => {
+    const { key } = await createKey(alice, base, EVERY_SCOPE);
     const { id } = await create();
     expect((await patch(id, { url }, app.caller(key))).status).toBe(422);
   });
@@ -239,7 +246,7 @@ describe('a webhook is rejected if', () => {
   const header = (value: object) => ({ headers: [KEY, { ...STAGE, ...value }] });
   const oauth = (value: object) => ({ authentication: { ...OAUTH, ...value } });
   test.each<[string, object, string[]]>([
-    ['a header has a name of the connection', header({ name: 'Transfer-Encoding' }), ['/headers/1/name']],
+    ['a header belongs to the connection', header({ name: 'Transfer-Encoding' }), ['/headers/1/name']],
     ['a header has a name that Tollgate sets', header({ name: 'Webhook-Signature' }), ['/headers/1/name']],
     ['a header has a name that HTTP doesn’t allow', header({ name: 'X Stage' }), ['/headers/1/name']],
     ['a header has a value that HTTP doesn’t allow', header({ value: 'a\nb' }), ['/headers/1/value']],
@@ -286,10 +293,10 @@ describe('a webhook is rejected if', () => {
   });
 });
 
-describe('requests have the webhook’s headers and authentication', () => {
+describe('the webhook’s headers and authentication', () => {
   const EXPECTED = { 'x-api-key': KEY.value, authorization: `Basic ${btoa('tollgate:correct horse battery')}` };
 
-  test('for an event, a resend, a replay, and a test event', async () => {
+  test('are sent with an event, a resend, a replay, and a test event', async () => {
     const { id } = await createWebhook(alice, base, {
       ...{ url: `${receiver.url}/${projectId}`, headers: [KEY], authentication: BASIC },
       eventTypes: ['endpoint.created'],

@@ -69,13 +69,16 @@ describe('a webhook with a filter', () => {
     expect(await patch({ filter: null })).toBeNull();
   });
 
-  test.each(['POST', 'PATCH'])('that is invalid is rejected by %s with a pointer to the field', async (method) => {
-    const { id, url, eventTypes } = await createWebhook(alice, base);
-    const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
-    const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
-    const error = { pointer: '/filter/or/0/data.amout~1usd', message: expect.stringContaining('data.amout/usd') };
-    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [error] } });
-  });
+  test.each(['POST', 'PATCH'])(
+    'is rejected by %s with a pointer to the field if the filter is invalid',
+    async (method) => {
+      const { id, url, eventTypes } = await createWebhook(alice, base);
+      const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
+      const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
+      const error = { pointer: '/filter/or/0/data.amout~1usd', message: expect.stringContaining('data.amout/usd') };
+      expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [error] } });
+    },
+  );
 });
 
 test('a connector can have a filter, and events that do not match it list the connector', async () => {
@@ -132,7 +135,21 @@ describe('testing an event filter', () => {
     }
   });
 
-  test('with an event from another project returns 404', async () => {
+  test('evaluates the latest events, newest first, without test events', async () => {
+    const { id } = await createWebhook(alice, base, { url: receiver.url });
+    for (const priceUsd of ['0.5', '2', '3']) await createEndpoint(alice, base, { priceUsd });
+    await alice.rest('POST', `${base}/webhooks/${id}/test`, {});
+    const ids = (await eventsOf(base)).slice(-3).map((event) => event.id);
+    const tested = async (latest: number) =>
+      (await alice.rest<{ results: unknown[] }>('POST', `${base}/events/test-filter`, { filter: PAID, latest })).body;
+    const all = [true, true, false].map((matches, index) => ({
+      ...{ eventType: 'endpoint.created', eventId: ids[index], matches },
+    }));
+    expect(await tested(50)).toEqual({ results: all });
+    expect(await tested(2)).toEqual({ results: all.slice(0, 2) });
+  });
+
+  test('returns 404 for an event from another project', async () => {
     const other = await createProject(alice);
     await createEndpoint(alice, other.base);
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${other.base}/events`)).body.data;
@@ -140,11 +157,16 @@ describe('testing an event filter', () => {
     expect(answer.status).toBe(404);
   });
 
-  test.each([{}, { filter: null }, { filter: { 'data.nope': 1 } }, { filter: PAID, eventId: 'evt_nope' }])(
-    'with %j is rejected',
-    async (body) => {
-      const { status } = await alice.rest('POST', `${base}/events/test-filter`, body);
-      expect(status).toBe('eventId' in body ? 404 : 422);
-    },
-  );
+  test.each([
+    [{}, 422],
+    [{ filter: null }, 422],
+    [{ filter: { 'data.nope': 1 } }, 422],
+    [{ filter: PAID, eventId: 'evt_nope' }, 404],
+    [{ filter: PAID, latest: 0 }, 422],
+    [{ filter: PAID, latest: 51 }, 422],
+    [{ filter: PAID, latest: 1, eventId: 'evt_nope' }, 422],
+  ])('is rejected with the input %j', async (body, expected) => {
+    const { status } = await alice.rest('POST', `${base}/events/test-filter`, body);
+    expect(status).toBe(expected);
+  });
 });

@@ -1,7 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { createKey, createProject, createWebhook, GOOD, type Resource } from '../../support/resources.ts';
+import { join, person } from '../../support/members.ts';
+import {
+  createConnector,
+  createKey,
+  createProject,
+  createWebhook,
+  GOOD,
+  type Resource,
+} from '../../support/resources.ts';
 
 let app: TestApp;
 let pool: pg.Pool;
@@ -17,11 +25,11 @@ afterAll(async () => {
 const LIMIT_REACHED = { status: 403, body: { code: 'WEBHOOK_LIMIT_REACHED' } };
 const post = (user: TestUser, base: string) => user.rest<Resource>('POST', `${base}/webhooks`, GOOD.webhook);
 
-/** Returns the same user with a token for another tier. */
+/** Returns the same user with a token for a different tier. */
 const movedTo = async (subject: string, tier: 'STARTER') => app.caller(await app.issuer.sign({ subject, tier }));
 
 describe('the webhook limit', () => {
-  test('lets the STARTER tier create ten per project, and one more after a deletion', async () => {
+  test('allows ten per project on the STARTER tier, and one more after a deletion', async () => {
     const starter = await app.user('starter', 'STARTER');
     const { base } = await createProject(starter);
     const first = await createWebhook(starter, base);
@@ -38,7 +46,7 @@ describe('the webhook limit', () => {
     expect((await post(starter, another.base)).status).toBe(201);
   });
 
-  test('holds for concurrent requests from a user and an API key', async () => {
+  test('applies to concurrent requests from a user and an API key', async () => {
     const racer = await app.user('racer', 'STARTER');
     const { base, id } = await createProject(racer);
     const key = app.caller((await createKey(racer, base)).key);
@@ -48,7 +56,7 @@ describe('the webhook limit', () => {
     expect(rows).toEqual([{ n: 10 }]);
   });
 
-  test('holds for aliases of one mutation', async () => {
+  test('applies to aliases of one mutation', async () => {
     const starter = await app.user('aliases', 'STARTER');
     const { id } = await createProject(starter);
     const field = `createWebhook(input: { projectId: "${id}", url: "https://hooks.example.com/in", eventTypes: ALL }) { webhook { id } }`;
@@ -85,7 +93,38 @@ describe('the webhook limit', () => {
   });
 });
 
-test('webhooks to one host have the same origin, however their URLs are written', async () => {
+describe('what remains of a project owner’s limits', () => {
+  type Left = { remainingWebhooks: number | null; remainingConnectors: number | null };
+  async function left(user: TestUser, id: string): Promise<Left> {
+    const query = 'query ($id: ID!) { project(id: $id) { remainingWebhooks remainingConnectors } }';
+    return (await user.graphql<{ project: Left }>(query, { id })).data!.project;
+  }
+
+  test('is shown for webhooks in the project and connectors in all of the owner’s projects, even to members', async () => {
+    const [owner, guest] = [await person(app, 'pro-owner', 'PRO'), await person(app, 'free-guest', 'STARTER')];
+    const [one, other] = [await createProject(owner), await createProject(owner)];
+    await join(owner, one.base, guest, 'DEVELOPER');
+    expect(await left(owner, one.id)).toEqual({ remainingWebhooks: 50, remainingConnectors: 5 });
+    await createWebhook(owner, one.base);
+    await createConnector(owner, other.base);
+    for (const user of [owner, guest]) {
+      expect(await left(user, one.id)).toEqual({ remainingWebhooks: 49, remainingConnectors: 4 });
+    }
+    expect(await left(owner, other.id)).toEqual({ remainingWebhooks: 50, remainingConnectors: 4 });
+  });
+
+  test('is never negative, and null if there is no limit', async () => {
+    const owner = await person(app, 'shrinking', 'PRO');
+    const { base, id } = await createProject(owner);
+    await createConnector(owner, base);
+    expect((await left(await movedTo('shrinking', 'STARTER'), id)).remainingConnectors).toBe(0);
+    const rich = await person(app, 'limitless', 'ENTERPRISE');
+    const project = await createProject(rich);
+    expect(await left(rich, project.id)).toEqual({ remainingWebhooks: null, remainingConnectors: null });
+  });
+});
+
+test('webhooks to one host have the same origin, no matter how their URLs are written', async () => {
   const user = await app.user('speller');
   const { base } = await createProject(user);
   const originOf = async (id: string) =>

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBus } from '../../../src/bus/bus.ts';
 import { openDatabase } from '../../../src/database/client.ts';
+import { behindWall } from '../../../src/database/tenant-client.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -35,7 +36,7 @@ test('only deliveries of payments to an ordered webhook have an ordering key, an
   const log = pino({ level: 'silent' });
   const db = await openDatabase({ url: app.databaseUrl, poolSize: 5, log });
   const bus = await openBus({ url: app.databaseUrl, pool: db.pool, log });
-  const events = createEventService({ db, bus });
+  const events = createEventService({ db: behindWall(db), bus });
   const data = SAMPLE_PAYLOADS['payment.settled'];
   const endpoint = SAMPLE_PAYLOADS['endpoint.created'];
   await db.prisma.$transaction(async (tx) => {
@@ -64,6 +65,9 @@ test('only deliveries of payments to an ordered webhook have an ordering key, an
     ordering: 'PAYMENT',
     orderingEscapeAfterAttempts: 7,
   });
+  expect(await waiting()).toBe(1);
+  // Neither do the same values again.
+  await patch({ ordering: 'PAYMENT', orderingEscapeAfterAttempts: 7 });
   expect(await waiting()).toBe(1);
   expect((await patch({ orderingEscapeAfterAttempts: 1 })).body.orderingEscapeAfterAttempts).toBe(1);
   expect(await waiting()).toBe(0);

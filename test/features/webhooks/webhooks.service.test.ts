@@ -70,7 +70,7 @@ async function rotate(body?: object): Promise<string> {
   return response.body.secret;
 }
 
-/** Rotates the secret and returns the hours until the previous one ends. */
+/** Rotates the secret and returns the hours until the previous one stops working. */
 async function overlapAfterRotation(body?: object): Promise<number> {
   await rotate(body);
   return (Date.parse((await read()).previousSecretExpiresAt as string) - Date.now()) / HOUR;
@@ -95,7 +95,7 @@ async function nextRequest(): Promise<ReceivedRequest> {
   return receiver.requests[before]!;
 }
 
-/** Returns for each secret whether it verifies the next event. */
+/** Returns, for each secret, whether it verifies the next event. */
 async function verifiedBy(...secrets: string[]): Promise<boolean[]> {
   const request = await nextRequest();
   return secrets.map((secret) => isSignedWith(secret, request));
@@ -153,7 +153,7 @@ describe('rotating the signing secret', () => {
     expect(await verifiedBy(webhook.secret, second, third)).toEqual([false, true, true]);
   });
 
-  test('without an overlap invalidates all old secrets immediately, even during an earlier overlap', async () => {
+  test('invalidates all old secrets immediately if there is no overlap, even during an earlier one', async () => {
     const second = await rotate({ overlapHours: 24 });
     const { body } = await requestRotation({ overlapHours: 0 });
     expect(body.previousSecretExpiresAt).toBeNull();
@@ -165,19 +165,19 @@ describe('rotating the signing secret', () => {
     [undefined, 24],
     [{ overlapHours: null }, 24],
     [{ overlapHours: 168 }, 168],
-  ])('with the body %j overlaps for %i hours', async (body, hours) => {
+  ])('turns the body %j into an overlap of %i hours', async (body, hours) => {
     const before = Date.now();
     const overlap = await overlapAfterRotation(body);
     expect(overlap).toBeLessThanOrEqual(hours);
     expect(overlap).toBeGreaterThanOrEqual(hours - (Date.now() - before) / HOUR);
   });
 
-  test('several times at once leaves two secrets in use', async () => {
+  test('concurrently leaves two secrets in use', async () => {
     const secrets = await Promise.all(Array.from({ length: 5 }, () => rotate()));
     expect((await verifiedBy(...secrets)).filter(Boolean)).toHaveLength(2);
   });
 
-  test.each([-1, 169, 1.5, '1', '24', 1e9])('with an overlap of %j hours is rejected', async (overlapHours) => {
+  test.each([-1, 169, 1.5, '1', '24', 1e9])('is rejected if the overlap is %j hours', async (overlapHours) => {
     const response = await requestRotation({ overlapHours });
     expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/overlapHours' }] } });
     expect(await verifiedBy(webhook.secret)).toEqual([true]);
@@ -186,7 +186,7 @@ describe('rotating the signing secret', () => {
 
 describe('a test event', () => {
   test.each(EVENT_KINDS)(
-    'of type %s is marked, has its documented payload, and goes to no other webhook',
+    'is marked, has the documented payload of %s, and goes to no other webhook',
     async (eventType) => {
       await patch({ eventTypes: ['endpoint.created'] });
       const other = await createWebhook(alice, base, { url: `${receiver.url}/other` });
@@ -270,7 +270,7 @@ describe('a disabled webhook', () => {
 });
 
 describe('resending a delivery', () => {
-  test('keeps the ID and bytes of the event and continues counting attempts', async () => {
+  test('keeps the ID and bytes of the event, and keeps counting attempts', async () => {
     receiver.answerNext({ statusCode: 400 });
     const { id } = await sendTest({ eventType: 'payment.settled' });
     await finished(id, 'FAILED');
@@ -306,7 +306,7 @@ describe('resending a delivery', () => {
 });
 
 describe("a webhook's event types", () => {
-  test('keep their order and lose duplicates', async () => {
+  test('keep their order, without duplicates', async () => {
     const eventTypes = ['payment.failed', 'payment.settled', 'payment.failed'];
     expect((await createWebhook(alice, base, { eventTypes })).eventTypes).toEqual(eventTypes.slice(0, 2));
   });

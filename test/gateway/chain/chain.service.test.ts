@@ -69,7 +69,7 @@ test('a settled authorization is found along with its transaction, no matter who
 test.each([
   ['to someone else', { to: STRANGER }],
   ['of a different amount', { value: '9999' }],
-] as const)('an authorization whose nonce was used for a transfer %s is void', async (_what, changes) => {
+] as const)('an authorization is void if its nonce was used for a transfer %s', async (_what, changes) => {
   const signed = await sign(await rails.wallet(), changes);
   await use(signed);
   expect(await chain.outcomeOf(sought(signed))).toEqual({ kind: 'voided', reason: 'authorization_used_elsewhere' });
@@ -127,7 +127,7 @@ test.each([
 });
 
 // These run last because they move the chain's clock.
-test('an authorization is found among others and many blocks back', async () => {
+test('an authorization is found among others, even many blocks back', async () => {
   const signed = await sign(await rails.wallet());
   const others = await Promise.all([1, 2, 3].map(async () => sign(await rails.wallet())));
   for (const other of others) await use(other);

@@ -70,7 +70,7 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that is slow makes the verification fail and leaves the settlement in doubt', async () => {
+  test('makes the verification fail and leaves the settlement in doubt if it is slow', async () => {
     server.handle(() => undefined);
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
     expect(await facilitator().settle(REQUEST)).toMatchObject({
@@ -79,7 +79,7 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that sends its response too slowly makes the verification fail', async () => {
+  test('makes the verification fail if it sends its response too slowly', async () => {
     server.handle((_request, response) => {
       response.writeHead(200).write('{');
       const drip = setInterval(() => response.write(' '), 50);
@@ -89,7 +89,7 @@ describe('a facilitator over HTTP', () => {
     await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason: 'facilitator_unavailable' });
   });
 
-  test("that can't be reached hasn't settled the payment", async () => {
+  test("hasn't settled the payment if it can't be reached", async () => {
     const closed = await startReceiver();
     await closed.close();
     expect(await facilitator({ kind: 'none' }, closed.url).settle(REQUEST)).toMatchObject({ kind: 'notSent' });
@@ -98,7 +98,7 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
-  test('that closes the connection leaves the settlement in doubt', async () => {
+  test('leaves the settlement in doubt if it closes the connection', async () => {
     server.handle((_request, response) => {
       response.destroy();
       return undefined;
@@ -106,32 +106,32 @@ describe('a facilitator over HTTP', () => {
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'unavailable' });
   });
 
-  test.each([408, 409, 425, 429, 500, 502, 503, 504])(
-    'that responds with status %i is asked again',
+  test.each([408, 409, 425, 429, 500, 502, 503, 504])('is asked again after the status %i', async (statusCode) => {
+    server.handle(() => ({ statusCode, headers: { 'retry-after': '7' }, body: 'busy' }));
+    const reason = 'facilitator_unavailable';
+    await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason });
+    const message = `The facilitator responded with status ${statusCode}.`;
+    expect(await facilitator().settle(REQUEST)).toEqual({
+      kind: 'unavailable',
+      reason,
+      message,
+      retryAfterSeconds: 7,
+    });
+  });
+
+  test.each([400, 401, 403, 404, 422])(
+    'has rejected the request if it responds with the status %i',
     async (statusCode) => {
-      server.handle(() => ({ statusCode, headers: { 'retry-after': '7' }, body: 'busy' }));
-      const reason = 'facilitator_unavailable';
-      await expect(facilitator().verify(REQUEST)).rejects.toMatchObject({ reason });
-      const message = `The facilitator responded with status ${statusCode}.`;
-      expect(await facilitator().settle(REQUEST)).toEqual({
-        kind: 'unavailable',
-        reason,
-        message,
-        retryAfterSeconds: 7,
-      });
+      server.handle(() => ({ statusCode, body: 'Bad\u0000\u0007thing\n' }));
+      const rejection = {
+        reason: 'facilitator_rejected',
+        message: `The facilitator responded with status ${statusCode}: Bad thing`,
+      };
+      await expect(facilitator().verify(REQUEST)).rejects.toMatchObject(rejection);
+      await expect(facilitator().supported()).rejects.toMatchObject(rejection);
+      expect(await facilitator().settle(REQUEST)).toEqual({ kind: 'refused', ...rejection });
     },
   );
-
-  test.each([400, 401, 403, 404, 422])('that responds with status %i has rejected the request', async (statusCode) => {
-    server.handle(() => ({ statusCode, body: 'Bad\u0000\u0007thing\n' }));
-    const rejection = {
-      reason: 'facilitator_rejected',
-      message: `The facilitator responded with status ${statusCode}: Bad thing`,
-    };
-    await expect(facilitator().verify(REQUEST)).rejects.toMatchObject(rejection);
-    await expect(facilitator().supported()).rejects.toMatchObject(rejection);
-    expect(await facilitator().settle(REQUEST)).toEqual({ kind: 'refused', ...rejection });
-  });
 
   test("can't make an error message long, or put our credentials in it", async () => {
     server.handle(({ headers }) => ({
@@ -145,7 +145,7 @@ describe('a facilitator over HTTP', () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  test('that rejects a settlement for a reason that concerns the chain leaves the settlement in doubt', async () => {
+  test('leaves the settlement in doubt if its reason for rejecting the settlement concerns the chain', async () => {
     answering({ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' }, 400);
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: true });
     answering({ success: true, transaction: HASH }, 404);
@@ -187,15 +187,15 @@ describe('a settle response', () => {
       'ambiguous',
     ],
     ['a different transfer', { success: false, errorReason: 'invalid_exact_evm_transfer_event_mismatch' }, 'ambiguous'],
-    ['an odd state', { success: false, errorReason: 'invalid_transaction_state' }, 'ambiguous'],
+    ['an unexpected state', { success: false, errorReason: 'invalid_transaction_state' }, 'ambiguous'],
     ['a pending settlement', { success: false, errorReason: 'settlement_pending', transaction: HASH }, 'ambiguous'],
     [
-      'a refusal with a transaction',
+      'a rejection with a transaction',
       { success: false, errorReason: 'insufficient_funds', transaction: HASH },
       'ambiguous',
     ],
     ['words', { success: false, errorReason: 'Execution reverted: something' }, 'ambiguous'],
-  ])('with %s is classified correctly', (_what, answer, kind) => {
+  ])('is classified correctly if it is %s', (_what, answer, kind) => {
     expect(readSettlement(answer).kind).toBe(kind);
   });
 

@@ -24,7 +24,7 @@ function open() {
   return { looks, clock, walletOf };
 }
 
-test('payments that are claimed before a look at their wallet starts share that look', async () => {
+test('payments that are claimed before a lookup of their wallet starts share that lookup', async () => {
   const { looks, clock, walletOf } = open();
   const first = walletOf(paymentOf('0x1'));
   const second = walletOf(paymentOf('0x1'));
@@ -38,7 +38,7 @@ test('payments that are claimed before a look at their wallet starts share that 
   expect(await Promise.all(balances)).toEqual([0n, 0n, 1n]);
 });
 
-test('a payment that was claimed after a look started gets a look of its own, which is remembered even if the earlier look ends last', async () => {
+test('a payment that was claimed after a lookup started gets its own lookup, and that result is kept even if the earlier lookup ends last', async () => {
   const { looks, clock, walletOf } = open();
   const earlier = walletOf(paymentOf('0x1', 1)).balance();
   clock.milliseconds = 2;
@@ -52,7 +52,7 @@ test('a payment that was claimed after a look started gets a look of its own, wh
   expect(later.lastSeen()).toEqual({ balanceAtomic: 5n, since: new Date(2000) });
 });
 
-test('a balance is remembered for a second, counted from the start of the look, and only for its wallet', async () => {
+test('a balance is cached for a second from the start of the lookup, and only for its wallet', async () => {
   const { looks, clock, walletOf } = open();
   const balance = walletOf(paymentOf('0x1', 1)).balance();
   clock.milliseconds = 600;
@@ -65,7 +65,7 @@ test('a balance is remembered for a second, counted from the start of the look, 
   expect(walletOf(paymentOf('0x1')).lastSeen()).toBeUndefined();
 });
 
-test('if a look at a wallet fails, only the payment that started it fails, and the payments that shared it start their own', async () => {
+test('if a lookup of a wallet fails, only the payment that started it fails, and the payments that shared it start their own', async () => {
   const { looks, walletOf } = open();
   const [first, second, third] = [1, 2, 3].map(() => walletOf(paymentOf('0x1')).balance());
   looks[0]!.result.reject(new Error('No node responds.'));

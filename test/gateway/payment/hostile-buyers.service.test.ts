@@ -19,7 +19,7 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let prefix: string;
 let buyer: PrivateKeyAccount;
-/** Requests that never finish. They start before all others because it takes a while until they are cut off. */
+/** Requests that never finish. They are sent first because it takes a while until they are cut off. */
 let slow: { payer: PrivateKeyAccount; answers: Promise<RawAnswer[]>[]; stop(): void };
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ describe('a payment header', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('with prototype keys means the same as without them', async () => {
+  test('has the same meaning with and without prototype keys', async () => {
     const ask = (json: string) =>
       fetch(`${shop.url}/weather`, { headers: { 'payment-signature': Buffer.from(json).toString('base64') } });
     const terms = JSON.stringify({ x402Version: 2, accepted: accepted(), payload: await sign(buyer) });
@@ -113,7 +113,7 @@ describe('a payment header', () => {
     expect(refused.status).toBe(400);
   });
 
-  test('in a different x402 version or with different capitalization is the same payment, served and charged once', async () => {
+  test('is the same payment in a different x402 version or with different capitalization, and is served and charged once', async () => {
     const poor = await rails.wallet(20_000n);
     const signed = await sign(poor);
     const { nonce, from, to } = signed.authorization;
@@ -191,7 +191,7 @@ describe('a request target', () => {
 });
 
 describe('a buyer', () => {
-  test('who waits for 100-continue is served once', async () => {
+  test('is served once after waiting for 100-continue', async () => {
     const headers = ['Host: a', 'Expect: 100-continue', 'Content-Length: 4', ...(await pay())];
     const answers = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), 'body']);
     expect(answers.map(({ status }) => status)).toEqual([100, 200]);
@@ -199,7 +199,7 @@ describe('a buyer', () => {
     expect(upstream.requests[0]!.headers).not.toHaveProperty('expect');
   });
 
-  test('who half-closes the connection is charged for a response that stays available, or not at all', async () => {
+  test('is charged after half-closing the connection only if the response stays available', async () => {
     const poor = await rails.wallet(10_000n);
     const headers = v2Headers(await sign(poor));
     const socket = openSocket();
@@ -224,7 +224,7 @@ describe('a buyer', () => {
     expect(upstream.requests[0]!.headers['tollgate-payer']).toBe(buyer.address);
   });
 
-  test('who sends many requests on one connection and reads nothing uses no more memory than other buyers', async () => {
+  test('uses no more memory than others by sending many requests on one connection and reading nothing', async () => {
     upstream.handle(({ path }) => (path.endsWith('wait') ? undefined : { body: Buffer.alloc(10 * MEGABYTE) }));
     const others = async () => {
       const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });

@@ -58,7 +58,7 @@ async function paymentRow(answer: Response) {
 }
 
 describe('a paid request', () => {
-  test('from the stock client reaches the upstream, and the exact amount is paid', async () => {
+  test('reaches the upstream from the stock client, and the exact amount is paid', async () => {
     const buyer = await rails.wallet(1_000_000n);
     const before = await rails.chain.balanceOf(SELLER);
 
@@ -84,7 +84,7 @@ describe('a paid request', () => {
     expect(transaction.status).toBe('success');
   });
 
-  test('from a version 1 client reaches the upstream', async () => {
+  test('reaches the upstream from a version 1 client', async () => {
     const buyer = await rails.wallet(10_000n);
     const answer = await payingFetchV1(buyer)(`${shop.url}/weather`);
 
@@ -95,7 +95,7 @@ describe('a paid request', () => {
     expect(await paymentRow(answer)).toMatchObject({ status: 'SETTLED', x402Version: 1, network: NETWORK.id });
   });
 
-  test('made for a longer description is still accepted', async () => {
+  test('is still accepted if its terms had a longer description', async () => {
     const payload = await sign(await rails.wallet());
     const resource = { url: `${shop.url}/weather`, description: 'a'.repeat(1000), mimeType: '' };
     const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { resource }) });
@@ -134,7 +134,7 @@ describe('a paid request', () => {
     }
   });
 
-  test('with a body streams through to the upstream', async () => {
+  test('streams its body to the upstream', async () => {
     const body = randomBytes(3_000_000);
     const answer = await payingFetch(await rails.wallet())(`${shop.url}/weather`, {
       method: 'POST',
@@ -148,7 +148,7 @@ describe('a paid request', () => {
 });
 
 describe('an upstream failure', () => {
-  test.each([400, 404, 429, 500, 503])('with status %i is passed on and costs nothing', async (statusCode) => {
+  test.each([400, 404, 429, 500, 503])('is passed on and costs nothing if it has the status %i', async (statusCode) => {
     upstream.handle(() => ({ statusCode, headers: { 'x-why': 'because' }, body: 'no' }));
     const buyer = await rails.wallet(10_000n);
 
@@ -171,7 +171,7 @@ describe('an upstream failure', () => {
     ['with its own payment request', { statusCode: 402, headers: { 'payment-required': 'e30=' }, body: '{}' }],
     ['with a redirect', { statusCode: 302, headers: { location: 'http://169.254.169.254/' } }],
     ['with more than the limit', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }],
-  ])('because of a response %s returns 502 and costs nothing', async (_what, given) => {
+  ])('returns 502 and costs nothing because of a response %s', async (_what, given) => {
     upstream.handle(() => given);
     const buyer = await rails.wallet(10_000n);
 
@@ -189,7 +189,7 @@ describe('an upstream failure', () => {
     ['with something other than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['with too many headers', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`],
-  ])('because of a response %s returns 502 and costs nothing', async (_what, bytes) => {
+  ])('returns 502 and costs nothing because of a response %s', async (_what, bytes) => {
     upstream.handle((_request, response) => {
       response.socket!.end(bytes);
       return undefined;
@@ -200,7 +200,7 @@ describe('an upstream failure', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
-  test('because of a closed connection returns 502 and costs nothing', async () => {
+  test('returns 502 and costs nothing if it closes the connection', async () => {
     upstream.handle((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       response.destroy();
@@ -213,7 +213,7 @@ describe('an upstream failure', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('uses up the authorization, and a buyer who retries is told to sign a new payment', async () => {
+  test('uses up the authorization, and the error on a retry says to sign a new payment', async () => {
     upstream.handle(() => ({ statusCode: 500 }));
     const headers = v2Headers(await sign(await rails.wallet(10_000n)));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(500);
@@ -225,7 +225,7 @@ describe('an upstream failure', () => {
 });
 
 describe('a payment that is sent again', () => {
-  test('with the same request gets the same response, without another upstream call or charge', async () => {
+  test('gets the same response for the same request, without another upstream call or charge', async () => {
     let count = 0;
     upstream.handle(() => ({ statusCode: 201, headers: { 'x-count': String(++count) }, body: `answer ${count}` }));
     const buyer = await rails.wallet(1_000_000n);
@@ -244,7 +244,7 @@ describe('a payment that is sent again', () => {
     expect(await rails.chain.balanceOf(buyer.address)).toBe(990_000n);
   });
 
-  test('with the same body gets the same response, and with a different body gets 409', async () => {
+  test('gets the same response for the same body, and 409 for a different one', async () => {
     const headers = v2Headers(await sign(await rails.wallet()));
     const post = (body: string) => fetch(`${shop.url}/weather`, { method: 'POST', headers, body });
     expect((await post('one')).status).toBe(200);
@@ -259,7 +259,7 @@ describe('a payment that is sent again', () => {
     ['a different path', '/other', 'GET'],
     ['a different query', '/weather?b=2', 'GET'],
     ['a different method', '/weather', 'POST'],
-  ])('for %s is rejected with 409', async (_what, path, method) => {
+  ])('is rejected with 409 for %s', async (_what, path, method) => {
     const headers = v2Headers(await sign(await rails.wallet()));
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     const answer = await fetch(shop.url + path, { method, headers });
@@ -268,7 +268,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('with different capitalization is the same payment', async () => {
+  test('is the same payment even with different capitalization', async () => {
     const { signature, authorization } = await sign(await rails.wallet(20_000n));
     const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
     const shouted = {
@@ -286,7 +286,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test('by someone who knows the chain but not the Idempotency-Key is rejected', async () => {
+  test('is rejected from someone who knows the chain but not the Idempotency-Key', async () => {
     const headers = { ...v2Headers(await sign(await rails.wallet())), 'idempotency-key': 'known to the buyer alone' };
     expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     const { 'idempotency-key': _key, ...withoutKey } = headers;
@@ -305,7 +305,7 @@ describe('a payment that is sent again', () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test("with a forged signature doesn't get the response", async () => {
+  test("doesn't get the response with a forged signature", async () => {
     const { authorization, signature } = await sign(await rails.wallet());
     expect((await fetch(`${shop.url}/weather`, { headers: v2Headers({ authorization, signature }) })).status).toBe(200);
     const forged = { authorization, signature: `0x${'11'.repeat(65)}` };
@@ -313,7 +313,7 @@ describe('a payment that is sent again', () => {
     expect(answer.status).toBe(409);
   });
 
-  test("in the other x402 version isn't charged twice", async () => {
+  test("isn't charged twice in the other x402 version", async () => {
     const signed = await sign(await rails.wallet(20_000n));
     expect((await fetch(`${shop.url}/weather`, { headers: v1Headers(signed) })).status).toBe(200);
     expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(signed) })).status).toBe(200);

@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
@@ -13,6 +14,7 @@ import {
   openTestLedger,
   type TestLedger,
 } from '../../features/payments/support.ts';
+import { NETWORK } from '../support.ts';
 
 const REFUSED: FacilitatorSettlement = { kind: 'refused', reason: 'insufficient_funds', message: 'Too poor.' };
 
@@ -20,6 +22,7 @@ const REFUSED: FacilitatorSettlement = { kind: 'refused', reason: 'insufficient_
 let one: TestLedger;
 let two: TestLedger;
 let seen: ChainOutcome;
+let looks = 0;
 
 beforeAll(async () => {
   one = await openTestLedger();
@@ -31,10 +34,15 @@ afterAll(async () => {
   await one?.close();
 });
 
-function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSettlement>) {
-  const unused = () => Promise.reject(new Error('Nobody asks for that here.'));
+function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSettlement>, now = () => new Date()) {
+  const unused = () => Promise.reject(new Error('No test calls this.'));
   const facilitator = { settle, verify: unused, supported: unused };
-  return createSettler({ ledger, facilitator, chain: { outcomeOf: async () => seen, fundsOf: unused }, log });
+  const outcomeOf = async () => {
+    looks += 1;
+    return seen;
+  };
+  const chain = { outcomeOf, fundsOf: unused };
+  return createSettler({ ledger, settlements: new Map([[NETWORK.id, { facilitator, chain }]]), log, now });
 }
 
 async function served(): Promise<Payment> {
@@ -96,7 +104,7 @@ test('a settlement that a process took over is retried while the facilitator is 
   expect(replies).toEqual([]);
 });
 
-test('if a settlement is rejected that another process may have sent, the chain decides the outcome', async () => {
+test('if a rejected settlement may also have been sent by another process, the chain decides the outcome', async () => {
   seen = { kind: 'unused', isExpired: false };
   const taken = await takenOver(await served());
   const replies: FacilitatorSettlement[] = [
@@ -105,4 +113,93 @@ test('if a settlement is rejected that another process may have sent, the chain 
   ];
   const settler = settlerOf(two, async () => replies.shift()!);
   expect(await settler.resolve(taken, leaseOf(taken))).toEqual({ kind: 'unresolved', isDenied: true });
+});
+
+test('a settlement that keeps failing is sent about ten times in twelve minutes, although buyers and the gateway check it every five seconds', async () => {
+  seen = { kind: 'unused', isExpired: false };
+  let time = Date.now();
+  const taken = { ...(await takenOver(await served())), validBefore: new Date(time + 720_000) };
+  let sends = 0;
+  const reverted: FacilitatorSettlement = {
+    kind: 'ambiguous',
+    reason: 'reverted',
+    message: 'Reverted.',
+    isDenied: true,
+  };
+  const settler = settlerOf(
+    two,
+    async () => {
+      sends += 1;
+      return reverted;
+    },
+    () => new Date(time),
+  );
+  for (let check = 0; check < 144; check++) {
+    expect(await settler.resolve(taken, leaseOf(taken))).toMatchObject({ kind: 'unresolved' });
+    expect(await settler.resolve(taken)).toMatchObject({ kind: 'unresolved' });
+    time += 5_000;
+  }
+  expect(sends).toBe(10);
+
+  const transactionHash = hex(32) as `0x${string}`;
+  seen = { kind: 'settled', transactionHash, settledAt: new Date() };
+  expect(await settler.resolve(taken)).toEqual({ kind: 'settled', transactionHash });
+});
+
+test('a payment on a network that is no longer served stays open and is logged, and is resolved once the network is served again', async () => {
+  seen = { kind: 'settled', transactionHash: `0x${'ab'.repeat(32)}`, settledAt: new Date() };
+  const payment = await served();
+  const lines: { msg: string; network: string }[] = [];
+  const noting = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const without = createSettler({ ledger: one.ledger, settlements: new Map(), log: noting });
+
+  const open = { ...payment, status: 'SETTLING' } as const;
+  expect(await without.resolve(open, leaseOf(payment))).toEqual({ kind: 'unresolved', isDenied: false });
+
+  const where = { where: { id: payment.id } };
+  expect(await one.db.prisma.payment.findUniqueOrThrow(where)).toMatchObject({
+    status: 'UNKNOWN',
+    failureReason: 'network_not_served',
+  });
+  expect(lines).toMatchObject([{ network: payment.network, msg: expect.stringContaining('no longer serves') }]);
+
+  const taken = await takenOver(payment);
+  const again = settlerOf(two, () => Promise.reject(new Error('It is settled already.')));
+  expect(await again.resolve(taken, leaseOf(taken))).toMatchObject({ kind: 'settled' });
+  expect(await one.db.prisma.payment.findUniqueOrThrow(where)).toMatchObject({ status: 'SETTLED' });
+});
+
+test('buyers who retry at any rate share one lookup every two seconds, and get the outcome as soon as it is looked up again', async () => {
+  seen = { kind: 'unused', isExpired: false };
+  let time = Date.now();
+  const payment = { ...(await takenOver(await served())), validBefore: new Date(time + 5_000) };
+  const settler = settlerOf(
+    two,
+    () => Promise.reject(new Error('It is too late to send it.')),
+    () => new Date(time),
+  );
+  const retry = () => settler.resolve(payment);
+  looks = 0;
+  expect(await Promise.all(Array.from({ length: 50 }, retry))).toEqual(
+    Array(50).fill({ kind: 'unresolved', isDenied: false }),
+  );
+  for (let retries = 0; retries < 50; retries++) await retry();
+  expect(looks).toBe(1);
+
+  const transactionHash = hex(32) as `0x${string}`;
+  seen = { kind: 'settled', transactionHash, settledAt: new Date() };
+  expect(await retry()).toMatchObject({ kind: 'unresolved' });
+  time += 2_000;
+  expect(await retry()).toEqual({ kind: 'settled', transactionHash });
+  expect(looks).toBe(2);
+});
+
+test("a buyer's retry doesn't keep the process that owns the payment from looking it up", async () => {
+  seen = { kind: 'unused', isExpired: false };
+  const taken = { ...(await takenOver(await served())), validBefore: new Date(Date.now() + 5_000) };
+  const settler = settlerOf(two, () => Promise.reject(new Error('It is too late to send it.')));
+  await settler.resolve(taken);
+  const transactionHash = hex(32) as `0x${string}`;
+  seen = { kind: 'settled', transactionHash, settledAt: new Date() };
+  expect(await settler.resolve(taken, leaseOf(taken))).toEqual({ kind: 'settled', transactionHash });
 });

@@ -124,7 +124,7 @@ describe('the payment terms', () => {
     'X-Host: evil',
   ];
 
-  test("aren't cached, and repeat no request header except the host", async () => {
+  test("aren't cached, and don't repeat any request header except the host", async () => {
     const { status, headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a.example', ...forged]);
     expect(status).toBe(402);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -135,13 +135,13 @@ describe('the payment terms', () => {
     expect(JSON.stringify([...headers, text])).not.toContain('evil');
   });
 
-  test("of a service with a public URL don't even repeat the host", async () => {
+  test("don't even repeat the host if the service has a public URL", async () => {
     const { headers } = await ask(`GET ${prefix}/weather?evil=1`, ['Host: evil.example', ...forged], publishedUrl);
     const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
     expect(resource.url).toBe(`https://pay.example${prefix}/weather`);
   });
 
-  test("of a project's own host contain the project's name, with the scheme and port of the public URL", async () => {
+  test("contain the name of a project's own host, with the scheme and port of the public URL", async () => {
     const urlOf = async (serviceUrl: string, host: string, ...headers: string[]) => {
       const answer = await ask('GET /weather', [`Host: ${host}`, ...headers], serviceUrl);
       expect(answer.status).toBe(402);
@@ -154,7 +154,7 @@ describe('the payment terms', () => {
   });
 
   test.each(['a"><script>1</script>', 'a b', ''])(
-    "of a service with a public URL don't need a valid host, such as %j",
+    "don't need a valid host if the service has a public URL: %j",
     async (host) => {
       expect((await ask(`GET ${prefix}/weather`, [`Host: ${host}`], publishedUrl)).status).toBe(402);
     },
@@ -166,7 +166,7 @@ describe('the payment terms', () => {
     ['localhost:4000', 'localhost:4000'],
     ['[::1]:4000', '[::1]:4000'],
     ['my_service:4000', 'my_service:4000'],
-  ])('without a public URL are made from the valid host %s', async (host, shown) => {
+  ])('are made from the valid host %s if the service has no public URL', async (host, shown) => {
     const { headers } = await ask(`GET ${prefix}/weather`, [`Host: ${host}`]);
     const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
     expect(resource.url).toBe(`http://${shown}${prefix}/weather`);
@@ -216,7 +216,7 @@ test("a route that leads to itself doesn't loop forever", async () => {
   await alice.rest('PATCH', `${loop.base}/endpoints/${loop.ids['/loop']}`, { upstreamUrl });
   const headers = headerLines(v2Headers(await sign(buyer)));
   const { pathname } = new URL(upstreamUrl);
-  // The payment isn't forwarded, so the second round is a 402, which is passed on as a failure.
+  // The payment isn't forwarded, so the second request gets a 402, which is passed on as a failure.
   await expect.poll(() => statusOf(`GET ${pathname}`, ['Host: a', ...headers])).toBe(502);
   expect(await rails.chain.balanceOf(buyer.address)).toBe(1_000_000n);
 });

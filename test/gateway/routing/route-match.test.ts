@@ -1,11 +1,20 @@
-import { expect, test } from 'vitest';
-import { createMatcher } from '../../../src/gateway/routing/route-match.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { METHODS } from '../../../src/features/endpoints/methods.ts';
+import { createMatcher, requireRoute } from '../../../src/gateway/routing/route-match.ts';
 
-const routed = (path: string) => ({ path, pattern: path.slice(1).split('/') });
+const routed = (path: string, methods: readonly string[] = []) => ({
+  path,
+  methods,
+  pattern: path.slice(1).split('/'),
+  priceAtomic: 1n,
+  previousPrices: [],
+});
+const segmentsOf = (path: string) => path.slice(1).split('/');
 
 /** Returns the path that matches a request. */
 function answering(paths: string[], request: string): string | undefined {
-  return createMatcher(paths.map(routed))(request.slice(1).split('/'))?.path;
+  return createMatcher(paths.map((path) => routed(path)))(segmentsOf(request), 'GET')?.route?.path;
 }
 
 test.each([
@@ -32,4 +41,50 @@ test.each([
 ] as const)('%s', (_what, paths, request, winner) => {
   expect(answering([...paths], request)).toBe(winner);
   expect(answering([...paths].sort(), request)).toBe(winner);
+});
+
+describe('a method', () => {
+  const match = createMatcher([
+    routed('/users/:id', ['GET']),
+    routed('/users/:name', ['PATCH', 'PUT']),
+    routed('/users/me', ['DELETE']),
+    routed('/*'),
+  ]);
+
+  test.each([
+    ['GET', '/users/7', '/users/:id'],
+    ['PUT', '/users/7', '/users/:name'],
+    ['DELETE', '/users/me', '/users/me'],
+    ['DELETE', '/else', '/*'],
+  ])('%s %s goes to the endpoint that lists it', (method, request, path) => {
+    expect(match(segmentsOf(request), method)?.route?.path).toBe(path);
+  });
+
+  test("doesn't make a less specific path serve the request", () => {
+    expect(match(segmentsOf('/users/7'), 'DELETE')).toEqual({ allow: ['GET', 'PUT', 'PATCH'] });
+    expect(match(segmentsOf('/users/me'), 'GET')).toEqual({ allow: ['DELETE'] });
+  });
+
+  test("is rejected with a list of allowed methods if the path doesn't have it", () => {
+    expect(() => requireRoute(match(segmentsOf('/users/me'), 'GET'))).toThrow(
+      expect.objectContaining({ code: 'METHOD_NOT_ALLOWED', headers: { allow: 'DELETE, OPTIONS' } }),
+    );
+    expect(() => requireRoute(createMatcher([])(['x'], 'GET'))).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+  });
+
+  test('never changes which path wins', () => {
+    const paths = ['/a/b', '/a/:p', '/:p/b', '/a/*', '/*'];
+    const list = fc.subarray([...METHODS], { minLength: 1 });
+    const request = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(fc.tuple(...paths.map(() => list)), request, fc.constantFrom(...METHODS), (lists, segments, name) => {
+        const routes = paths.map((path, index) => routed(path, lists[index]));
+        const winner = answering(paths, `/${segments.join('/')}`);
+        const methods = routes.find(({ path }) => path === winner)?.methods;
+        const found = createMatcher(routes)(segments, name);
+        if (methods?.includes(name)) expect(found?.route?.path).toBe(winner);
+        else expect(found).toEqual({ allow: METHODS.filter((method) => methods?.includes(method)) });
+      }),
+    );
+  });
 });

@@ -4,12 +4,27 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { openRouteTable } from '../../../src/gateway/routing/route-table.ts';
+import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway-processes.ts';
-import { createShop, decodeHeader, SELLER } from '../support.ts';
+import { createShop, decodeHeader, NETWORK, SELLER } from '../support.ts';
 
 type Terms = { resource: { url: string }; accepts: { amount: string; payTo: string }[] };
+
+const secretBox = {
+  open: () => {
+    throw new Error('Nothing is encrypted.');
+  },
+};
+
+/** Loses every hint. */
+const silent: Bus = {
+  publish: () => {},
+  publishHereFirst: () => {},
+  subscribe: () => () => {},
+  close: async () => {},
+};
 
 let app: TestApp;
 let other: GatewayProcess;
@@ -28,6 +43,23 @@ afterAll(async () => {
   await app?.stop();
   await upstream?.close();
 });
+
+/** Opens a route table that gets no hints and lists the names of its queries. */
+async function openCounted(options: { maxBytes?: number; now?: () => number } = {}) {
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  const queries: string[] = [];
+  const query = (...args: [{ name: string }]) => queries.push(args[0].name) && pool.query(...(args as [never]));
+  const table = await openRouteTable({
+    ...{ db: { pool: { query } as unknown as pg.Pool }, bus: silent, log: pino({ level: 'silent' }) },
+    ...{ networks: [NETWORK], ownHosts: undefined, secretBox, ...options },
+  });
+  queries.length = 0;
+  const close = async () => {
+    table.close();
+    await pool.end();
+  };
+  return { table, queries, pool, close };
+}
 
 /** Sends a custom Host header, which fetch can't. */
 function ask(
@@ -82,60 +114,113 @@ test('a changed route takes effect in other processes through the bus', async ()
   await expect.poll(() => status('/b'), WHEN_TOLD).toBe(404);
 });
 
-test('a flood of requests for unknown paths causes few queries', async () => {
+test('a flood of requests for unknown paths causes few queries, and none reads routes that haven’t changed', async () => {
   const { projectId } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
-  const pool = new pg.Pool({ connectionString: app.databaseUrl });
-  let queries = 0;
-  const counted = { query: (...args: [never]) => ++queries && pool.query(...args) } as unknown as pg.Pool;
-  const silent: Bus = {
-    publish: () => {},
-    publishHereFirst: () => {},
-    subscribe: () => () => {},
-    close: async () => {},
-  };
-  const table = await openRouteTable({
-    db: { pool: counted },
-    bus: silent,
-    log: pino({ level: 'silent' }),
-    ownHosts: undefined,
-  });
-  await table.find(projectId, ['a']);
-  queries = 0;
+  const { table, queries, close } = await openCounted();
+  await table.find(projectId, ['a'], 'GET');
+  queries.length = 0;
   const startedAt = performance.now();
   for (let round = 0; round < 5; round++) {
-    const found = await Promise.all(Array.from({ length: 100 }, (_, index) => table.find(projectId, [`x${index}`])));
+    const found = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => table.find(projectId, [`x${index}`], 'GET')),
+    );
     expect(found.every((route) => route === undefined)).toBe(true);
   }
-  expect(queries).toBeGreaterThanOrEqual(5);
-  expect(queries).toBeLessThanOrEqual((performance.now() - startedAt) / 100 + 1);
-  table.close();
-  await pool.end();
+  expect(queries.length).toBeGreaterThanOrEqual(5);
+  expect(queries.length).toBeLessThanOrEqual((performance.now() - startedAt) / 100 + 1);
+  expect(new Set(queries)).toEqual(new Set(['gateway-routes-version']));
+  await close();
+});
+
+test('a project’s routes are read again only after they have changed', async () => {
+  const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
+  let milliseconds = 0;
+  const { table, queries, pool, close } = await openCounted({ now: () => milliseconds });
+  async function queriesOfNextSecond(): Promise<string[]> {
+    milliseconds += 1_001;
+    queries.length = 0;
+    await table.find(projectId, ['a'], 'GET');
+    return [...queries];
+  }
+  expect(await queriesOfNextSecond()).toEqual(['gateway-routes']);
+  for (const change of [
+    `UPDATE "Endpoint" SET "description" = 'Changed' WHERE "projectId" = $1`,
+    `INSERT INTO "Endpoint" ("id", "projectId", "path", "upstreamUrl", "priceAtomic") VALUES ('ep_b', $1, '/b', 'https://b.example', 1)`,
+    `UPDATE "Endpoint" SET "isActive" = false WHERE "projectId" = $1 AND "path" = '/b'`,
+    `UPDATE "Endpoint" SET "isActive" = true WHERE "projectId" = $1 AND "path" = '/b'`,
+    `DELETE FROM "Endpoint" WHERE "projectId" = $1 AND "path" = '/b'`,
+    `INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
+     SELECT "id", 7, now() + interval '1 hour' FROM "Endpoint" WHERE "projectId" = $1`,
+    `UPDATE "PreviousPrice" SET "validUntil" = now() WHERE "endpointId" IN (SELECT "id" FROM "Endpoint" WHERE "projectId" = $1)`,
+    `UPDATE "Project" SET "walletAddress" = '0x000000000000000000000000000000000000dEaD' WHERE "id" = $1`,
+    `UPDATE "User" SET "blockedAt" = now() WHERE "id" = (SELECT "userId" FROM "Project" WHERE "id" = $1)`,
+    `UPDATE "User" SET "blockedAt" = NULL WHERE "id" = (SELECT "userId" FROM "Project" WHERE "id" = $1)`,
+  ]) {
+    expect(await queriesOfNextSecond(), change).toEqual(['gateway-routes-version']);
+    await pool.query(change, [projectId]);
+    expect(await queriesOfNextSecond(), change).toEqual(['gateway-routes-version', 'gateway-routes']);
+  }
+  const found = await table.find(projectId, ['a'], 'GET');
+  const payTo = '0x000000000000000000000000000000000000dEaD';
+  expect(found?.route).toMatchObject({ endpointId: ids['/a'], description: 'Changed', payTo, isBlocked: false });
+  await close();
+});
+
+test('the projects that were read the longest ago are removed if the routes take too much memory', async () => {
+  const { projectId: large } = await createShop(app, alice, {
+    '/a': { upstreamUrl: upstream.url },
+    '/b': { upstreamUrl: upstream.url },
+  });
+  const { projectId: small } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
+  const { table, queries, close } = await openCounted({ maxBytes: 8_600, now: () => 0 });
+  const find = (projectId: string) => table.find(projectId, ['a'], 'GET');
+  const empty = newId('Project');
+  for (const projectId of [large, small, large, small]) await find(projectId);
+  expect(queries).toEqual(['gateway-routes', 'gateway-routes']);
+  expect(await find(empty)).toBeUndefined();
+  await find(small);
+  expect(queries).toHaveLength(3);
+  expect((await find(large))?.route).toBeDefined();
+  expect(queries).toHaveLength(4);
+  expect([large, small, empty].map((projectId) => table.version(projectId) !== undefined)).toEqual([true, false, true]);
+  await close();
 });
 
 test('a change without a hint takes effect within a second', async () => {
   const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
   const pool = new pg.Pool({ connectionString: app.databaseUrl });
-  const silent: Bus = {
-    publish: () => {},
-    publishHereFirst: () => {},
-    subscribe: () => () => {},
-    close: async () => {},
-  };
   let milliseconds = 0;
   const table = await openRouteTable({
     db: { pool },
     bus: silent,
     log: pino({ level: 'silent' }),
+    networks: [NETWORK],
     ownHosts: undefined,
+    secretBox,
     now: () => milliseconds,
   });
-  const price = async () => (await table.find(projectId, ['a']))?.priceAtomic;
+  const price = async () => (await table.find(projectId, ['a'], 'GET'))?.route?.priceAtomic;
   expect(await price()).toBe(10_000n);
   await pool.query('UPDATE "Endpoint" SET "priceAtomic" = 20000 WHERE id = $1', [ids['/a']]);
   milliseconds = 1_000;
   expect(await price()).toBe(10_000n);
   milliseconds = 1_001;
   expect(await price()).toBe(20_000n);
+  table.close();
+  await pool.end();
+});
+
+test('a method is looked up in the database before it counts as not allowed, even without a hint', async () => {
+  const { projectId, ids } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url, methods: ['GET'] } });
+  const pool = new pg.Pool({ connectionString: app.databaseUrl });
+  const log = pino({ level: 'silent' });
+  const table = await openRouteTable({
+    ...{ db: { pool }, bus: silent, log, networks: [NETWORK], ownHosts: undefined, secretBox },
+  });
+  expect(await table.find(projectId, ['a'], 'PUT')).toEqual({ allow: ['GET'] });
+  await table.find(projectId, ['a'], 'GET');
+  await pool.query(`UPDATE "Endpoint" SET methods = '{GET,PUT}' WHERE id = $1`, [ids['/a']]);
+  expect((await table.find(projectId, ['a'], 'PUT'))?.route?.endpointId).toBe(ids['/a']);
   table.close();
   await pool.end();
 });

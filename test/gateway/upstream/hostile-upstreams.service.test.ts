@@ -100,7 +100,7 @@ describe('an upstream', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n1\r\na\r\n0\r\nSet-Cookie: a=1\r\n\r\n',
       paid,
     ],
-  ])('that sends %s is cut off after the first response, or costs nothing', async (_what, text, outcome) => {
+  ])('is cut off after the first response, or costs nothing, if it sends %s', async (_what, text, outcome) => {
     const result = await payForWild((socket) =>
       socket.end(text.replace('REDIRECT', `${upstream.url}/elsewhere`), 'latin1'),
     );
@@ -109,13 +109,13 @@ describe('an upstream', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('whose headers, together with the receipt, are too large for the stock client costs the buyer nothing', async () => {
+  test('costs the buyer nothing if its headers and the receipt are together too large for the stock client', async () => {
     const filler = 'X-Filler: aaaaaaaaaaaaaaaa\r\n'.repeat(675);
     const result = await payForWild((socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${filler}\r\na`));
     expect(result).toMatchObject(free);
   });
 
-  test('that sends interim responses before the final one works as usual', async () => {
+  test('works as usual if it sends interim responses before the final one', async () => {
     const result = await payForWild((socket) =>
       socket.end(
         `${'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1_000)}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na`,
@@ -125,7 +125,7 @@ describe('an upstream', () => {
     expect(result.headers.get('link')).toBeNull();
   });
 
-  test('that responds in millions of chunks uses memory only for the bytes, not for each chunk', async () => {
+  test('uses memory only for the bytes of its response, not for each of millions of chunks', async () => {
     const before = process.memoryUsage().rss;
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
@@ -145,7 +145,7 @@ describe('an upstream', () => {
     expect(most - before).toBeLessThan(250 * 1024 * 1024);
   });
 
-  test('that responds with a compression bomb has its response passed on compressed', async () => {
+  test('has its response passed on compressed, even if it is a compression bomb', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
     upstream.handle(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));
     const head = rawRequest(
@@ -160,7 +160,7 @@ describe('an upstream', () => {
     expect(answer!.headers.get('content-length')).toBe(String(bomb.length));
   });
 
-  test("that closes a kept-alive connection isn't called a second time", async () => {
+  test("isn't called a second time if it closes a kept-alive connection", async () => {
     let asked = 0;
     const first = await payForWild((socket) => {
       asked++;

@@ -6,7 +6,7 @@ import { parseUpstream, upstreamTarget } from '../../../src/gateway/upstream/tar
 const SHARED = { host: 'pay.test', base: 'https://pay.test/gateway/proj_1' };
 const OWN = { host: 'shop.test', base: 'https://shop.test' };
 
-/** What buyers get if an upstream responds to a request with this `Location`. */
+/** Returns what buyers get if an upstream responds to a request with this `Location`. */
 function located(upstreamUrl: string, path: string, request: string, location: string, address = SHARED) {
   const upstream = parseUpstream(upstreamUrl);
   const pattern = path.slice(1).split('/');
@@ -15,7 +15,7 @@ function located(upstreamUrl: string, path: string, request: string, location: s
   return publicLocation(location, { route: { upstream, pattern }, target, address });
 }
 
-describe("a URL of the upstream becomes the project's public URL", () => {
+describe('a URL of the upstream', () => {
   test.each([
     ['https://a.test/people', '/users', '/users', 'https://a.test/people/7', '/users/7'],
     ['https://a.test/people', '/users', '/users', 'https://a.test/people', '/users'],
@@ -32,19 +32,22 @@ describe("a URL of the upstream becomes the project's public URL", () => {
     ['https://a.test/people', '/users/:id/orders', '/users/7/orders', '/people/7/orders/3', '/users/7/orders/3'],
     ['https://a.test/people/:id/o', '/users/:id/o', '/users/7/o', '/people/7/o/3', '/users/7/o/3'],
     ['https://a.test/people/:id', '/users/:id/*', '/users/7/a', '/people/7/b', '/users/7/b'],
-  ])('for the upstream %s, the path %s, and the request %s: %s', (upstreamUrl, path, request, location, expected) => {
-    expect(located(upstreamUrl, path, request, location)).toBe(SHARED.base + expected);
-    expect(located(upstreamUrl, path, request, location, OWN)).toBe(OWN.base + expected);
-  });
+  ])(
+    "becomes the project's public URL for the upstream %s, the path %s, and the request %s: %s",
+    (upstreamUrl, path, request, location, expected) => {
+      expect(located(upstreamUrl, path, request, location)).toBe(SHARED.base + expected);
+      expect(located(upstreamUrl, path, request, location, OWN)).toBe(OWN.base + expected);
+    },
+  );
 
-  test('even if the upstream uses the host that the buyer called, or the public URL itself', () => {
+  test("becomes the project's public URL even if the upstream uses the host that the buyer called, or the public URL itself", () => {
     const call = ['https://a.test/people', '/users', '/users'] as const;
     expect(located(...call, 'https://pay.test/people/7')).toBe(`${SHARED.base}/users/7`);
     expect(located(...call, 'https://shop.test/people/7', OWN)).toBe(`${OWN.base}/users/7`);
     expect(located(...call, `${SHARED.base}/elsewhere/7`)).toBe(`${SHARED.base}/elsewhere/7`);
   });
 
-  test('without the parameters that the upstream URL sets', () => {
+  test("becomes the project's public URL without the parameters that the upstream URL sets", () => {
     const call = ['https://a.test/people?key=s3cret&f[a]=s3cret', '/users', '/users'] as const;
     expect(located(...call, '/people/7?key=s3cret&page=2')).toBe(`${SHARED.base}/users/7?page=2`);
     expect(located(...call, '/people/7?%6Bey=s3cret')).toBe(`${SHARED.base}/users/7`);
@@ -52,11 +55,24 @@ describe("a URL of the upstream becomes the project's public URL", () => {
   });
 });
 
+test.each([
+  ['200 parameters', `/x?${'"&'.repeat(199)}"`, true],
+  ['more than 200 parameters', `/x?${'"&'.repeat(200)}"`, false],
+  ['more than 200 parameters with semicolons', `/x?${'";'.repeat(200)}"`, false],
+  ['8 KB', `/x?${'a'.repeat(8 * 1024 - 3)}`, true],
+  ['more than 8 KB', `/x?${'a'.repeat(8 * 1024 - 2)}`, false],
+])(
+  'a URL with %s is shown, or left out if comparing it with the upstream URL would take long',
+  (_what, location, isShown) => {
+    expect(located('https://a.test/x?key=1', '/x', '/x', location) !== undefined).toBe(isShown);
+  },
+);
+
 describe('a URL that buyers must not see is left out', () => {
   test.each([
     ['a path outside the upstream URL', 'https://a.test/internal/7'],
     ['a path that only starts the same', 'https://a.test/people-internal'],
-    ['a way out of the upstream URL', '/people/../internal'],
+    ['a path that leaves the upstream URL', '/people/../internal'],
     ['another port of the upstream', 'https://a.test:8443/people/7'],
     ['a subdomain of the upstream', 'https://files.a.test/7'],
     ['another host with a link to the upstream', 'https://login.test/?next=https%3A%2F%2FA.test%2Fpeople'],

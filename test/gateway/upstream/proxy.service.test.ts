@@ -49,7 +49,7 @@ function exchange(text: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
   let received = '';
-  socket.setTimeout(5_000, () => socket.destroy(new Error(`No end of: ${received}`)));
+  socket.setTimeout(5_000, () => socket.destroy(new Error(`The response did not end: ${received}`)));
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1');
     const complete = [...received.matchAll(/HTTP\/1\.1 \d{3}[\s\S]*?\r\n\r\n/g)].filter(
@@ -90,14 +90,14 @@ describe('an ambiguous request', () => {
     ['a fragment', (p) => `${p}/files/a#b`, 400],
     ['a raw byte', (p) => `${p}/files/caf\xe9`, 400],
     ['absolute form', (p) => `http://elsewhere.example${p}/weather`, 400],
-    ['a way out of the prefix', () => '/gateway/../api/projects', 404],
-    ['an encoded way out of the prefix', () => '/gateway/%2e%2e/api/projects', 404],
+    ['a path that leaves the prefix', () => '/gateway/../api/projects', 404],
+    ['an encoded path that leaves the prefix', () => '/gateway/%2e%2e/api/projects', 404],
     ['no project', () => '/gateway//weather', 404],
     ['an unknown project', () => '/gateway/proj_x/weather', 404],
     ["a parameter that is the seller's", (p) => `${p}/keyed?key=mine`, 400],
     ["a parameter that is the seller's, encoded", (p) => `${p}/keyed?%6bey=mine`, 400],
   ];
-  test.each(targets)('with %s is rejected, with or without a payment', async (_what, target, status) => {
+  test.each(targets)('is rejected if it has %s, with or without a payment', async (_what, target, status) => {
     const head = `${line(target(prefix))}\r\nHost: a\r\n`;
     expect(statusesOf(await exchange(`${head}\r\n`))).toEqual([status]);
     expect(statusesOf(await exchange(`${head}${await paymentLine()}\r\n\r\n`))).toEqual([status]);
@@ -121,14 +121,14 @@ describe('an ambiguous request', () => {
     ['two hosts', ['Host: b'], ''],
     ['a null byte in a header', ['X-Null: a\0b'], ''],
   ];
-  test.each(framings)('with %s is rejected and never reaches an upstream', async (_what, headers, rest) => {
+  test.each(framings)('is rejected if it has %s, and never reaches an upstream', async (_what, headers, rest) => {
     const head = [`POST ${prefix}/weather HTTP/1.1`, 'Host: a', await paymentLine(), ...headers].join('\r\n');
     const received = await exchange(`${head}\r\n\r\n${rest}`);
     expect(statusesOf(received)).toEqual([400]);
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('in a pipeline reaches the upstream exactly once', async () => {
+  test('reaches the upstream exactly once if it is in a pipeline', async () => {
     const requests = await Promise.all(
       [1, 2, 3].map(
         async (n) =>
@@ -162,7 +162,7 @@ describe('the headers for the upstream', () => {
       'x-forwarded-proto': 'gopher',
       'x-forwarded-prefix': '/p',
       'x-real-ip': '10.0.0.1',
-      // Servers that turn names into variables (CGI, WSGI, PHP) read these like the ones above.
+      // Servers that turn header names into variables (CGI, WSGI, PHP) treat these like the ones above.
       'x-real_ip': '10.0.0.1',
       'x-http_method_override': 'DELETE',
       'x-http.method.override': 'DELETE',
@@ -358,7 +358,7 @@ describe("the buyer's response", () => {
     }
   });
 
-  test('to a HEAD request has the content length of the response to GET', async () => {
+  test('has the content length of the response to GET if the request is HEAD', async () => {
     upstream.handle(() => ({ headers: { 'content-length': '1234' } }));
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
@@ -367,7 +367,7 @@ describe("the buyer's response", () => {
     }
   });
 
-  test('to a HEAD request has no body', async () => {
+  test('has no body if the request is HEAD', async () => {
     const headers = await pay();
     for (let time = 0; time < 2; time++) {
       const answer = await fetch(`${shop.url}/weather`, { method: 'HEAD', headers });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parameterNames } from '../../../src/gateway/upstream/parameter-names.ts';
 import { parseUpstream, upstreamTarget } from '../../../src/gateway/upstream/target.ts';
 
 function target(upstreamUrl: string, path: string, request: string) {
@@ -71,6 +72,43 @@ describe('the upstream path', () => {
       ok: false,
       message: `The query parameter "${name}" is set by the seller.`,
     });
+  });
+
+  test('compares nested parameters at up to 100 levels, so that long names take little time and memory', () => {
+    const { reserved } = parseUpstream(`https://a.test/x?key${'['.repeat(2_000)}=s`);
+    expect(reserved.parents.size).toBe(100);
+    expect(target('https://a.test/x?key=s', '/w', `/w?key${'[a]'.repeat(5_000)}=mine`)).toMatchObject({ ok: false });
+    expect(target('https://a.test/x?key=s', '/w', `/w?${'['.repeat(15_000)}`)).toMatchObject({ ok: true });
+  });
+
+  test("doesn't compare parents that are longer than the seller's names", () => {
+    const name = `${'k'.repeat(2_000)}${'[a]'.repeat(100)}`;
+    expect(parameterNames(name).parents.size).toBe(100);
+    expect(parameterNames(name, 'key'.length).parents.size).toBe(0);
+  });
+
+  test('can get up to 2,000 nested parameters that must be compared', () => {
+    const nested = (count: number) =>
+      `/w?${Array.from({ length: count }, (_, index) => `${index}${'['.repeat(40)}`).join('&')}`;
+    const upstreamUrl = `https://a.test/x?${'k'.repeat(100)}=s`;
+    expect(target(upstreamUrl, '/w', nested(40))).toMatchObject({ ok: true });
+    expect(target(upstreamUrl, '/w', nested(60))).toEqual({
+      ok: false,
+      message: 'The query has too many nested parameters.',
+    });
+    expect(target('https://a.test/x?k=s', '/w', nested(60))).toMatchObject({ ok: true });
+  });
+
+  test('reads the names in an upstream URL once, and not for each request', () => {
+    const urlOf = (index: number) => `https://a.test/x?${index}[&key=s`;
+    const first = parseUpstream(urlOf(0)).reserved;
+    for (let index = 1; index < 500; index++) parseUpstream(urlOf(index));
+    expect(parseUpstream(urlOf(0)).reserved).toBe(first);
+    // The URL that was used least recently is forgotten.
+    const second = parseUpstream(urlOf(1)).reserved;
+    for (let index = 500; index < 1_000; index++) parseUpstream(urlOf(index));
+    expect(parseUpstream(urlOf(1)).reserved).not.toBe(second);
+    expect(parseUpstream(urlOf(1)).reserved).toEqual(second);
   });
 
   test("can have other query parameters next to the seller's", () => {

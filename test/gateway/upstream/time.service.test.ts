@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FACILITATOR_TIMEOUTS } from '../../../src/gateway/chain/facilitator-http.ts';
 import {
@@ -15,8 +16,12 @@ let app: TestApp;
 let alice: TestUser;
 let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
-/** Called when the connection of an upstream request closes, by path. */
+/** Callbacks by path, each called when the connection of that upstream request closes. */
 const onEnds = new Map<string, () => void>();
+
+const unread: Socket[] = [];
+/** An upstream that accepts connections and reads nothing. */
+const deaf = createServer({ pauseOnConnect: true }, (socket) => void unread.push(socket));
 
 beforeAll(async () => {
   rails = await startRails();
@@ -32,12 +37,23 @@ beforeAll(async () => {
   });
   app = await startTestApp({ env: rails.env });
   alice = await app.user('alice');
-  shop = await createShop(app, alice, { '/slow/*': { upstreamUrl: `${upstream.url}/slow` } });
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  shop = await createShop(app, alice, {
+    '/slow/*': { upstreamUrl: `${upstream.url}/slow`, timeoutSeconds: 2 },
+    '/body': { upstreamUrl: `${upstream.url}/body`, timeoutSeconds: 2, methods: ['POST'] },
+    '/deaf': {
+      upstreamUrl: `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`,
+      timeoutSeconds: 2,
+      methods: ['POST'],
+    },
+  });
 });
 
 afterAll(async () => {
   await app?.stop();
   await upstream?.close();
+  for (const socket of unread) socket.destroy();
+  deaf.close();
   await rails?.close();
 });
 
@@ -54,7 +70,7 @@ describe.concurrent('an upstream call is aborted before the authorization expire
     const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
     onEnds.set(path, onClosed);
     const payer = await rails.wallet(10_000n);
-    const endsAt = Math.floor(Date.now() / 1000) + 17;
+    const endsAt = Math.floor(Date.now() / 1000) + 19;
     const headers = v2Headers(await sign(payer, { validBefore: String(endsAt) }));
 
     const answer = await fetch(shop.url + path, { headers });
@@ -70,5 +86,34 @@ describe.concurrent('an upstream call is aborted before the authorization expire
       failureStage: 'UPSTREAM',
       failureReason: 'upstream_timeout',
     });
+  });
+});
+
+describe.concurrent('a call whose request body takes too long fails', () => {
+  async function failureOf(path: string, body: Buffer<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>) {
+    const headers = v2Headers(await sign(await rails.wallet(10_000n)));
+    const answer = await fetch(shop.url + path, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    const id = answer.headers.get('tollgate-payment-id');
+    const payment = await alice.rest<{ failureReason: string }>('GET', `${shop.base}/payments/${id}`);
+    return [answer.status, payment.body.failureReason];
+  }
+
+  test("because of the upstream if it doesn't read what the buyer has sent", async () => {
+    expect(await failureOf('/deaf', Buffer.alloc(9_000_000))).toEqual([504, 'upstream_timeout']);
+  });
+
+  test('because of the buyer if the upstream has read everything that has arrived', async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const drip = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        timer = setInterval(() => controller.enqueue(Buffer.alloc(20_000)), 100);
+      },
+      cancel: () => clearInterval(timer),
+    });
+    try {
+      expect(await failureOf('/body', drip)).toEqual([504, 'buyer_slow']);
+    } finally {
+      clearInterval(timer);
+    }
   });
 });

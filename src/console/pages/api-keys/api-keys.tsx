@@ -1,89 +1,114 @@
-import { Badge, Button, Code, Text } from '@mantine/core';
+import { Badge, Button, Code, Text, Tooltip } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
-import { ApiKeysDocument, type ApiKeysQuery, RevokeApiKeyDocument } from '../../../generated/console/api-keys.ts';
-import { toProblem } from '../../api/problem.ts';
+import { type ApiKeyFilter, ApiKeysDocument, RevokeApiKeyDocument } from '../../../generated/console/api-keys.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatEnum } from '../../parts/format.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { ActionForRole } from '../../parts/role.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
+import { type ApiKeyRow, keyStatus } from './key-status.ts';
 
 const CreateApiKeyDialog = lazyPart(() => import('./create-api-key.tsx'), 'CreateApiKeyDialog');
 
-type Row = NonNullable<ApiKeysQuery['project']>['apiKeys']['nodes'][number];
-
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<ApiKeyRow>[] = [
   { title: 'Name', render: ({ name }) => name },
-  { title: 'Key', render: ({ prefix, last4 }) => <Code bg="transparent">{`${prefix}…${last4}`}</Code> },
+  {
+    title: 'Key',
+    render: ({ prefix, last4 }) => (
+      <Code bg="transparent" style={{ whiteSpace: 'nowrap' }}>{`${prefix}…${last4}`}</Code>
+    ),
+  },
   {
     title: 'Environment',
     render: ({ environment }) => (
       <Badge color={environment === 'LIVE' ? 'teal' : 'gray'}>{formatEnum(environment)}</Badge>
     ),
   },
+  { title: 'Scopes', render: ({ scopes }) => scopes.map(formatEnum).join(', ') },
+  { title: 'Status', render: (row) => <KeyStatus row={row} /> },
+  { title: 'Expires', render: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : 'Never') },
   { title: 'Last used', render: ({ lastUsedAt }) => (lastUsedAt ? <Time iso={lastUsedAt} /> : 'Never') },
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
 
+function KeyStatus({ row }: { row: ApiKeyRow }) {
+  const { word, color, why } = keyStatus(row);
+  const badge = <Badge color={color}>{word}</Badge>;
+  return why ? <Tooltip label={why}>{badge}</Tooltip> : badge;
+}
+
 export function ApiKeysPage() {
   const project = useProject();
-  const paging = usePaging();
+  const filters = useListFilters<ApiKeyFilter>('keys');
+  const paging = usePaging(filters.key);
   const [isCreating, creating] = useDisclosure();
   const [secret, setSecret] = useState<string>();
-  const [revoked, setRevoked] = useState<Row>();
+  const [revoked, setRevoked] = useState<ApiKeyRow>();
   const revocation = useSubmit(RevokeApiKeyDocument);
   const [{ data, error }, reload] = useQuery({
     query: ApiKeysDocument,
-    variables: { projectId: project.id, ...paging.variables },
+    variables: { projectId: project.id, filter: filters.filter, ...paging.variables },
   });
+  const { atFilters, problem } = filters.split(error);
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const create = (
-    <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
-      Create API key
-    </Button>
+    <ActionForRole lowest="ADMIN">
+      <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
+        Create API key
+      </Button>
+    </ActionForRole>
   );
-  const actions: Column<Row> = {
+  const actions: Column<ApiKeyRow> = {
     title: 'Actions',
     align: 'right',
     width: 100,
     render: (row) => (
-      <Button
-        size="compact-xs"
-        variant="subtle"
-        color="red"
-        onClick={() => setRevoked(row)}
-        aria-label={`Revoke ${row.name}`}
-      >
-        Revoke
-      </Button>
+      <ActionForRole lowest="ADMIN">
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="red"
+          onClick={() => setRevoked(row)}
+          aria-label={`Revoke ${row.name}`}
+        >
+          Revoke
+        </Button>
+      </ActionForRole>
     ),
   };
   return (
     <Page
       title="API keys"
-      lead="Credentials for your programs. Each key can read and change only this project."
+      lead="Credentials for your programs. Each key works only in this project, and can do only what its scopes allow."
       actions={create}
     >
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="API keys"
           columns={[...COLUMNS, actions]}
           rows={data?.project?.apiKeys.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconKey} title="Create your first API key" action={create}>
-              Use it to call the API with <Code>Authorization: Bearer tg_…</Code>. You can revoke a key at any time.
-            </EmptyState>
+            <NoMatches what="API keys" filters={filters}>
+              <EmptyState icon={IconKey} title="Create your first API key" action={create}>
+                Use the key to call the API with <Code>Authorization: Bearer tg_…</Code>. You can revoke a key at any
+                time.
+              </EmptyState>
+            </NoMatches>
           }
         />
         <Pager pageInfo={data?.project?.apiKeys.pageInfo} paging={paging} />
@@ -101,7 +126,7 @@ export function ApiKeysPage() {
         )}
       </Suspense>
       <SecretDialog secret={secret} title="Your new API key" onClose={() => setSecret(undefined)}>
-        Tollgate stores only a hash of it. Anyone with this key can read and change this project.
+        Tollgate stores only a hash of the key. Anyone who has this key can do what its scopes allow.
       </SecretDialog>
       <ConfirmDialog
         isOpen={revoked !== undefined}

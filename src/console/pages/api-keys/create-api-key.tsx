@@ -1,19 +1,22 @@
 import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { CreateApiKeyDocument, type KeyEnvironment } from '../../../generated/console/api-keys.ts';
+import { type ApiKeyScope, CreateApiKeyDocument } from '../../../generated/console/api-keys.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { expiryOf, LIFETIMES } from './expiry.ts';
+import { ScopesField } from './scopes.tsx';
+
+const DEFAULT_SCOPES: ApiKeyScope[] = ['READ', 'DELIVERIES', 'WRITE'];
 
 export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; onCreated(key: string): void }) {
   const project = useProject();
-  const form = useForm<{ name: string; environment: KeyEnvironment | null }>({
-    initialValues: { name: '', environment: null },
-  });
+  const form = useForm({ initialValues: { name: '', scopes: DEFAULT_SCOPES, expiresAt: '', lastDay: '' } });
   const { submit, problem, isBusy } = useSubmit(CreateApiKeyDocument);
   useServerErrors(form, problem);
-  const create = form.onSubmit(async ({ name, environment }) => {
-    const data = await submit({ input: { projectId: project.id, name, ...(environment && { environment }) } });
+  const create = form.onSubmit(async ({ name, scopes, expiresAt, lastDay }) => {
+    const input = { projectId: project.id, name, scopes, expiresAt: expiryOf(expiresAt, lastDay) };
+    const data = await submit({ input });
     if (data?.createApiKey) onCreated(data.createApiKey.key);
   });
   return (
@@ -29,16 +32,17 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
             data-autofocus
             {...form.getInputProps('name')}
           />
-          <Select
-            label="Environment"
-            placeholder="Default for this deployment"
-            clearable
-            data={[
-              { value: 'LIVE', label: 'Live' },
-              { value: 'TEST', label: 'Test' },
-            ]}
-            {...form.getInputProps('environment')}
-          />
+          <ScopesField {...form.getInputProps('scopes')} />
+          <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('expiresAt')} />
+          {form.values.expiresAt === 'date' && (
+            <TextInput
+              type="date"
+              label="Last day"
+              description="The key works until the end of this day, in your time zone."
+              required
+              {...form.getInputProps('lastDay')}
+            />
+          )}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -1,5 +1,6 @@
 import { Select, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { GetInputPropsReturnType } from '@mantine/form';
+import { Marked } from '../../parts/marked.tsx';
 import type { ConnectorInfo } from './rows.ts';
 
 type Field = ConnectorInfo['fields'][number];
@@ -12,7 +13,7 @@ export function ConfigField({ field, input }: { field: Field; input: GetInputPro
   const { title, description, example, kind, choices, required, secret } = field;
   const common = {
     label: title,
-    description: secret ? `${description} Stored encrypted and never shown again.` : description,
+    description: <Marked>{secret ? `${description} Stored encrypted and never shown again.` : description}</Marked>,
     placeholder: example ?? '',
     required,
     ...input,

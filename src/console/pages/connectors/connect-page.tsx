@@ -17,26 +17,28 @@ function readReturned(): Returned {
   const code = parameters.get('code');
   if (state && code) return { state, code };
   const isDenied = parameters.get('error') === 'access_denied';
-  return { refusal: isDenied ? 'You didn’t agree to connect the account.' : 'The service didn’t connect the account.' };
+  return {
+    refusal: isDenied ? 'You didn’t allow access to the account.' : 'The service couldn’t connect the account.',
+  };
 }
 
-/** Where a vendor returns users who are connecting an account. */
+/** The page that a vendor redirects users to after they authorize an account. */
 export function ConnectPage() {
   const [returned] = useState(readReturned);
   const { submit, problem } = useSubmit(FinishConnectorAuthorizationDocument);
   const [, go] = useLocation();
   const isStarted = useRef(false);
   useEffect(() => {
-    // The state works only once.
+    // `state` can be used only once.
     if (isStarted.current) return;
     isStarted.current = true;
-    // The code isn't kept in the history.
+    // Keeps the code out of the browser history.
     window.history.replaceState(null, '', window.location.pathname);
     if (!('code' in returned)) return;
     void submit({ input: returned }).then((data) => {
       const connector = data?.finishConnectorAuthorization?.connector;
       if (!connector) return;
-      notifications.show({ title: 'Account connected', message: 'Test the credentials next.', color: 'teal' });
+      notifications.show({ title: 'Account connected', message: 'Next, test the credentials.', color: 'teal' });
       go(`/projects/${connector.projectId}/connectors`, { replace: true });
     });
   }, [returned, submit, go]);
@@ -48,7 +50,7 @@ export function ConnectPage() {
         {problem && <ProblemNotice problem={problem} />}
         {'refusal' in returned && (
           <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Not connected">
-            {returned.refusal} Nothing has changed.
+            {returned.refusal} No changes were made.
           </Alert>
         )}
         {isOver && (

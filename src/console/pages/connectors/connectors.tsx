@@ -1,31 +1,37 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconPlugConnected, IconPlus } from '@tabler/icons-react';
+import { IconPlugConnected } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
-import { useLocation } from 'wouter';
+import { useLocation, useParams } from 'wouter';
 import {
+  ConnectorDocument,
+  type ConnectorFilter,
   ConnectorsDocument,
   ConnectorTypesDocument,
   DeleteConnectorDocument,
   TestConnectorDocument,
   UpdateConnectorDocument,
 } from '../../../generated/console/connectors.ts';
-import { toProblem } from '../../api/problem.ts';
+import { notFound } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { AddWithinLimit } from '../../parts/add-within-limit.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
+import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
 import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { pauseAction } from '../../parts/pause-action.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
 const ConnectorPicker = lazyPart(() => import('./picker.tsx'), 'ConnectorPicker');
@@ -38,31 +44,46 @@ type Opened =
 
 export function ConnectorsPage() {
   const project = useProject();
-  const paging = usePaging();
+  const filters = useListFilters<ConnectorFilter>('connectors');
+  const paging = usePaging(filters.key);
   const [, go] = useLocation();
-  const [opened, setOpened] = useState<Opened>();
+  const [chosen, setOpened] = useState<Opened>();
   const [{ data: types }] = useQuery({ query: ConnectorTypesDocument });
-  const variables = { projectId: project.id, ...paging.variables };
+  const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({
     query: ConnectorsDocument,
     variables,
     requestPolicy: 'cache-and-network',
   });
+  const { atFilters, problem } = filters.split(error);
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const update = useSubmit(UpdateConnectorDocument);
   const removal = useSubmit(DeleteConnectorDocument);
   const trial = useSubmit(TestConnectorDocument);
-  const close = () => setOpened(undefined);
   const infoOf = (type: string) => types?.connectorTypes?.find((info) => info.type === type);
+  const base = `/projects/${project.id}/connectors`;
+  const { connectorId } = useParams<{ connectorId?: string }>();
+  const [linked] = useQuery({
+    query: ConnectorDocument,
+    variables: { projectId: project.id, id: connectorId ?? '' },
+    pause: !connectorId,
+  });
+  const loaded = linked.data?.project?.connector;
+  const found = loaded?.id === connectorId ? loaded : undefined;
+  const info = found && infoOf(found.type);
+  const opened: Opened | undefined = chosen ?? (info ? { what: 'form', info, connector: found } : undefined);
+  const close = () => {
+    setOpened(undefined);
+    if (connectorId) go(filters.keepIn(base));
+  };
 
-  const setActive = ({ id }: ConnectorRow, isActive: boolean) => update.submit({ input: { id, isActive } });
-  const setPaused = ({ id }: ConnectorRow, isPaused: boolean) => update.submit({ input: { id, isPaused } });
+  const { setActive, setPaused } = switchesOf('Connector', update);
   const deliveriesTo = ({ id }: Pick<ConnectorRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
-  async function test({ id }: ConnectorRow) {
+  async function test({ id, isPaused }: ConnectorRow) {
     const result = (await trial.submit({ input: { id } }))?.testConnector;
     if (!result) return;
     if (result.delivery) {
-      announceTestEvent(result.delivery);
+      announceTestEvent(result.delivery, isPaused);
       return go(deliveriesTo({ id }));
     }
     const { ok = false, message = '' } = result.probe ?? {};
@@ -74,13 +95,15 @@ export function ConnectorsPage() {
   }
 
   const add = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'picker' })}>
-      Add connector
-    </Button>
+    <AddWithinLimit
+      what="connector"
+      left={data?.project?.remainingConnectors}
+      onClick={() => setOpened({ what: 'picker' })}
+    />
   );
   const columns: Column<ConnectorRow>[] = [
     {
-      title: 'Service',
+      title: 'Connector',
       render: (connector) => {
         const info = infoOf(connector.type);
         return (
@@ -91,10 +114,10 @@ export function ConnectorsPage() {
               fw={600}
               onClick={() => info && setOpened({ what: 'form', info, connector })}
             >
-              {info?.title ?? connector.type}
+              {connector.name ?? info?.title ?? connector.type}
             </Anchor>
             <Text size="xs" c="dimmed">
-              {connector.id}
+              {connector.name ? `${info?.title ?? connector.type} · ${connector.id}` : connector.id}
             </Text>
           </Stack>
         );
@@ -111,24 +134,39 @@ export function ConnectorsPage() {
         const info = infoOf(connector.type);
         return (
           <RowMenu
-            name={`${info?.title ?? connector.type} ${connector.id}`}
+            name={connector.name ?? `${info?.title ?? connector.type} ${connector.id}`}
             actions={[
               {
                 label: info?.canProbe ? 'Test credentials' : 'Send test event',
+                lowest: 'DEVELOPER',
                 onClick: () => test(connector),
                 // Testing credentials sends no event, so it works for disabled connectors too.
                 obstacle: connector.isActive || info?.canProbe ? undefined : ENABLE_FIRST,
               },
-              { label: 'View deliveries', onClick: () => go(deliveriesTo(connector)) },
-              { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(connector)}&replay`) },
-              { label: 'Edit', onClick: () => info && setOpened({ what: 'form', info, connector }) },
+              { label: 'View deliveries', lowest: 'VIEWER', onClick: () => go(deliveriesTo(connector)) },
+              {
+                label: 'Replay deliveries',
+                lowest: 'DEVELOPER',
+                onClick: () => go(`${deliveriesTo(connector)}&replay`),
+              },
+              {
+                label: 'Edit',
+                lowest: 'DEVELOPER',
+                onClick: () => info && setOpened({ what: 'form', info, connector }),
+              },
               pauseAction(connector, setPaused),
               {
                 label: connector.isActive ? 'Disable' : 'Enable',
+                lowest: 'DEVELOPER',
                 onClick: () =>
                   connector.isActive ? setOpened({ what: 'disable', connector }) : setActive(connector, true),
               },
-              { label: 'Delete', onClick: () => setOpened({ what: 'delete', connector }), isDangerous: true },
+              {
+                label: 'Delete',
+                lowest: 'DEVELOPER',
+                onClick: () => setOpened({ what: 'delete', connector }),
+                isDangerous: true,
+              },
             ]}
           />
         );
@@ -137,19 +175,23 @@ export function ConnectorsPage() {
   ];
   return (
     <Page title="Connectors" lead="Send events to Slack, BigQuery, Xero, and other services." actions={add}>
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
+      {connectorId && linked.data && !loaded && <ProblemNotice problem={notFound('connector')} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       {trial.problem && <ProblemNotice problem={trial.problem} />}
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Connectors"
           columns={columns}
           rows={data?.project?.connectors.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconPlugConnected} title="Add your first connector" action={add}>
-              Choose a service, enter its credentials, and send a test event.
-            </EmptyState>
+            <NoMatches what="connectors" filters={filters}>
+              <EmptyState icon={IconPlugConnected} title="Add your first connector" action={add}>
+                Choose a service, enter its credentials, and send a test event.
+              </EmptyState>
+            </NoMatches>
           }
         />
         <Pager pageInfo={data?.project?.connectors.pageInfo} paging={paging} />
@@ -183,6 +225,13 @@ export function ConnectorsPage() {
           onConfirm={async () => {
             if (await setActive(opened.connector, false)) close();
           }}
+          onPause={
+            opened.connector.isPaused
+              ? undefined
+              : async () => {
+                  if (await setPaused(opened.connector, true)) close();
+                }
+          }
         />
       )}
       <ConfirmDialog
@@ -198,7 +247,7 @@ export function ConnectorsPage() {
           refresh();
         }}
       >
-        Its deliveries are deleted too, including those in progress. {DISABLE_INSTEAD}
+        This also deletes its deliveries, including those in progress. {DISABLE_INSTEAD}
       </ConfirmDialog>
     </Page>
   );

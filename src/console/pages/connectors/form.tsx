@@ -9,10 +9,11 @@ import {
 } from '../../../generated/console/connectors.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { DestinationFields } from '../../parts/destination-fields.tsx';
+import { DestinationFields, DestinationName } from '../../parts/destination-fields.tsx';
 import { connectAgain, whyPaused } from '../../parts/destination-status.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { ForRole } from '../../parts/role.tsx';
 import { ConfigField } from './config-field.tsx';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
@@ -28,7 +29,7 @@ function configValues(info: ConnectorInfo, connector: ConnectorRow | undefined):
   return Object.fromEntries(info.fields.map((field) => [field.name, storedValue(field)]));
 }
 
-/** The connected account is set by connecting it. */
+/** The user doesn't enter `grant`. It is set when they connect an account. */
 const isEntered = ({ name }: ConnectorInfo['fields'][number]) => name !== 'grant';
 
 /** Clearing a stored field removes it (`null`). Fields that were already empty are left out. */
@@ -79,7 +80,7 @@ export function ConnectorForm(props: {
       : await creation.submit({ input: { projectId: project.id, type: info.type, ...values } });
     if (saved) onSaved();
   });
-  /** The server checks the form, because credentials that are usually needed aren't needed here. */
+  /** Leaves validation to the server, because a connected account replaces credentials that the form requires. */
   async function connect() {
     const { config, ...subscription } = form.getValues();
     const mistake = checkFilter(subscription.filter);
@@ -93,60 +94,63 @@ export function ConnectorForm(props: {
   const isConnected = before.grant !== undefined && before.grant !== '';
   return (
     <Modal opened onClose={onClose} title={info.title} size="lg">
-      <form onSubmit={save}>
-        <Stack gap="md">
-          <Text size="sm" c="dimmed">
-            {info.description}{' '}
-            <Anchor href={info.documentationUrl} target="_blank" rel="noreferrer" underline="always">
-              How to get credentials <IconExternalLink size={13} aria-label="(opens in a new tab)" />
-            </Anchor>
-          </Text>
-          {connector?.isPaused && (
-            <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
-              {whyPaused(connector)}
-            </Alert>
-          )}
-          {connector && connectAgain(connector) && (
-            <Alert color="orange" icon={<IconKey size={18} />} title="Connect again">
-              {connectAgain(connector)}
-            </Alert>
-          )}
-          {neededAgain.length > 0 && (
-            <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
-              Enter these again to confirm that the new address may receive them:{' '}
-              {neededAgain.map(({ title }) => title).join(', ')}.
-            </Alert>
-          )}
-          <FormProblem form={form} problem={problem} />
-          {info.connectWith && (
-            <Group justify="space-between">
-              <Text size="sm">
-                {isConnected ? 'An account is connected.' : 'Connect your account, so that you don’t need credentials.'}
-              </Text>
-              <Button
-                variant="light"
-                leftSection={<IconPlugConnected size={16} />}
-                loading={start.isBusy}
-                onClick={() => void connect()}
-              >
-                {isConnected ? `Connect ${info.connectWith} again` : `Connect ${info.connectWith}`}
+      <ForRole lowest="DEVELOPER">
+        <form onSubmit={save}>
+          <Stack gap="md">
+            <Text size="sm" c="dimmed">
+              {info.description}{' '}
+              <Anchor href={info.documentationUrl} target="_blank" rel="noreferrer" underline="always">
+                How to get credentials <IconExternalLink size={13} aria-label="(opens in a new tab)" />
+              </Anchor>
+            </Text>
+            {connector?.isPaused && (
+              <Alert color="orange" icon={<IconPlugConnectedX size={18} />} title="Paused">
+                {whyPaused(connector)}
+              </Alert>
+            )}
+            {connector && connectAgain(connector) && (
+              <Alert color="orange" icon={<IconKey size={18} />} title="Reconnect this account">
+                {connectAgain(connector)}
+              </Alert>
+            )}
+            {neededAgain.length > 0 && (
+              <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
+                Enter these again so they can be sent to the new address:{' '}
+                {neededAgain.map(({ title }) => title).join(', ')}.
+              </Alert>
+            )}
+            <FormProblem form={form} problem={problem} />
+            {info.connectWith && (
+              <Group justify="space-between">
+                <Text size="sm">
+                  {isConnected ? 'An account is connected.' : 'Connect your account instead of entering credentials.'}
+                </Text>
+                <Button
+                  variant="light"
+                  leftSection={<IconPlugConnected size={16} />}
+                  loading={start.isBusy}
+                  onClick={() => void connect()}
+                >
+                  {isConnected ? `Reconnect ${info.connectWith}` : `Connect ${info.connectWith}`}
+                </Button>
+              </Group>
+            )}
+            {info.fields.filter(isEntered).map((field) => (
+              <ConfigField key={field.name} field={field} input={form.getInputProps(`config.${field.name}`)} />
+            ))}
+            <DestinationName form={form} fallback={info.title} />
+            <DestinationFields form={form} />
+            <Group justify="flex-end">
+              <Button variant="default" onClick={onClose}>
+                Cancel
+              </Button>
+              <Button type="submit" loading={isBusy}>
+                {connector ? 'Save changes' : 'Create connector'}
               </Button>
             </Group>
-          )}
-          {info.fields.filter(isEntered).map((field) => (
-            <ConfigField key={field.name} field={field} input={form.getInputProps(`config.${field.name}`)} />
-          ))}
-          <DestinationFields form={form} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isBusy}>
-              {connector ? 'Save changes' : 'Create connector'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+          </Stack>
+        </form>
+      </ForRole>
     </Modal>
   );
 }

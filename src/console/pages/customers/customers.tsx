@@ -1,32 +1,47 @@
-import { Anchor, Code, Group, SegmentedControl } from '@mantine/core';
+import { Anchor, Code, Group } from '@mantine/core';
 import { IconUsers } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useQuery } from 'urql';
 import { Link, useLocation } from 'wouter';
-import { type CustomerOrder, CustomersDocument, type CustomersQuery } from '../../../generated/console/customers.ts';
-import { toProblem } from '../../api/problem.ts';
+import {
+  type CustomerFilter,
+  type CustomerOrder,
+  CustomersDocument,
+  type CustomersQuery,
+} from '../../../generated/console/customers.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { ExportMenu } from '../../parts/export-menu.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatCount, formatUsd, shortenAddress } from '../../parts/format.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
 
 type Row = NonNullable<CustomersQuery['project']>['customers']['nodes'][number];
 
 export function CustomersPage() {
   const project = useProject();
-  const [orderBy, setOrderBy] = useState<CustomerOrder>('LAST_PAYMENT');
-  const paging = usePaging();
+  const filters = useListFilters<CustomerFilter>('customers');
+  const paging = usePaging(filters.key);
   const [, go] = useLocation();
-  const variables = { projectId: project.id, orderBy, ...paging.variables };
+  const [orderBy] = filters.values.orderBy ?? [];
+  const variables = {
+    projectId: project.id,
+    filter: filters.filter,
+    ...(orderBy && { orderBy: orderBy as CustomerOrder }),
+    ...paging.variables,
+  };
   const [{ data, error }, reload] = useQuery({
     query: CustomersDocument,
     variables,
     requestPolicy: 'cache-and-network',
   });
+  const { atFilters, problem } = filters.split(error);
+  const totals = data?.project?.customerTotals;
   const paymentsOf = ({ walletAddress }: Row) => `/projects/${project.id}/payments?payer=${walletAddress}`;
   const columns: Column<Row>[] = [
     {
@@ -57,25 +72,18 @@ export function CustomersPage() {
   return (
     <Page
       title="Customers"
+      isAboutMoney
       lead="Wallets with at least one settled payment."
-      actions={
-        <SegmentedControl
-          aria-label="Sort by"
-          size="xs"
-          data={[
-            { value: 'LAST_PAYMENT', label: 'Most recent' },
-            { value: 'TOTAL', label: 'Highest spend' },
-          ]}
-          value={orderBy}
-          onChange={(value) => {
-            paging.reset();
-            setOrderBy(value as CustomerOrder);
-          }}
-        />
-      }
+      actions={<ExportMenu what="customers" filters={filters.exported} />}
     >
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
+      <Stats>
+        <Stat label="Customers" value={totals && formatCount(totals.customerCount)} />
+        <Stat label="Settled payments" value={totals && formatCount(totals.paymentCount)} />
+        <Stat label="Total spend" value={totals && formatUsd(totals.totalUsd)} />
+      </Stats>
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Customers"
           columns={columns}
@@ -83,9 +91,11 @@ export function CustomersPage() {
           keyOf={({ id }) => id}
           onOpen={(row) => go(paymentsOf(row))}
           empty={
-            <EmptyState icon={IconUsers} title="No customers yet">
-              A wallet appears here after its first payment settles.
-            </EmptyState>
+            <NoMatches what="customers" filters={filters}>
+              <EmptyState icon={IconUsers} title="No customers yet">
+                A wallet appears here after its first payment settles.
+              </EmptyState>
+            </NoMatches>
           }
         />
         <Pager pageInfo={data?.project?.customers.pageInfo} paging={paging} />

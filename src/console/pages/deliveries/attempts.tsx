@@ -1,20 +1,22 @@
 import { Accordion, Badge, Code, Group, Stack, Text, Title } from '@mantine/core';
-import type { OneDeliveryQuery } from '../../../generated/console/deliveries.ts';
+import type { DeliveryStatus, OneDeliveryQuery } from '../../../generated/console/deliveries.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { formatMilliseconds } from '../../parts/format.ts';
 import { Time } from '../../parts/time.tsx';
 
 type Attempt = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>['attempts'][number];
 
-/** A delivery's attempts, newest first. The newest one is expanded. */
-export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
+/** A delivery's attempts, newest first. The newest one is expanded. If the delivery was skipped, says why there are no
+ * more attempts. */
+export function Attempts({ attempts, status }: { attempts: readonly Attempt[]; status: DeliveryStatus }) {
   const newestFirst = attempts.toReversed();
+  const rest = whyNoMore(attempts.length, status);
   return (
     <Stack gap={6} component="section" aria-label="Attempts">
       <Title order={3}>Attempts</Title>
-      {newestFirst.length === 0 && (
+      {rest && (
         <Text size="sm" c="dimmed">
-          No attempts yet.
+          {rest}
         </Text>
       )}
       <Accordion variant="contained" multiple defaultValue={newestFirst.slice(0, 1).map(({ id }) => id)}>
@@ -56,7 +58,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 <Headers title="Response" first={attempt.statusCode} headers={attempt.responseHeaders} />
                 {!attempt.responseBody && (
                   <Text size="xs" c="dimmed">
-                    {attempt.statusCode == null ? 'No response received.' : 'The response had no body.'}
+                    {whyNoBody(attempt)}
                   </Text>
                 )}
               </Stack>
@@ -66,6 +68,22 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
       </Accordion>
     </Stack>
   );
+}
+
+function whyNoMore(count: number, status: DeliveryStatus): string | undefined {
+  if (status === 'SKIPPED') {
+    return count === 0
+      ? 'No request was sent, because the delivery was skipped. The reason is above.'
+      : 'The delivery was skipped after these attempts. The reason is above.';
+  }
+  return count === 0 ? 'No attempts yet.' : undefined;
+}
+
+function whyNoBody({ isContentOmitted, statusCode }: Attempt): string {
+  if (isContentOmitted) {
+    return 'The request and the response aren’t stored, because the account had reached its daily limit for them.';
+  }
+  return statusCode == null ? 'No response received.' : 'The response had no body.';
 }
 
 function Outcome({ attempt: { statusCode, errorClass } }: { attempt: Attempt }) {
@@ -80,7 +98,7 @@ const PHASES = [
   { key: 'firstByteMs', label: 'Time to first byte', color: 'var(--mantine-color-teal-6)' },
 ] as const;
 
-/** An attempt's phases as a bar, and the same information in text form. */
+/** An attempt's phases as a bar, and the same information as text. */
 function Phases({ attempt }: { attempt: Attempt }) {
   const measured = PHASES.map(({ key, ...phase }) => ({ ...phase, milliseconds: attempt[key] ?? 0 })).filter(
     ({ milliseconds }) => milliseconds > 0,

@@ -1,27 +1,33 @@
-import { Button, Code, Text, UnstyledButton } from '@mantine/core';
+import { Button, Code, Group, Text, UnstyledButton } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconRefresh, IconSend } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
-import { useLocation, useParams, useSearch } from 'wouter';
+import { Link, useLocation, useParams, useSearch } from 'wouter';
 import type { DeliveryFilter } from '../../../generated/console/deliveries.ts';
-import { toProblem } from '../../api/problem.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { DeliveryStatusBadge } from '../../parts/delivery-status.tsx';
 import { type Destination, useDestinations } from '../../parts/destinations.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { ExportMenu } from '../../parts/export-menu.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatEventType, formatMilliseconds } from '../../parts/format.ts';
+import { useSteps } from '../../parts/item-steps.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { LiveBadge } from '../../parts/live-badge.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { ActionForRole } from '../../parts/role.tsx';
 import { Time } from '../../parts/time.tsx';
-import { DeliveryFilterBar, useDeliveryFilters } from '../replays/filters.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
 import { ReplayProgress } from '../replays/progress.tsx';
-import { useReplays } from '../replays/replays.ts';
+import { useReplays } from '../replays/use-replays.ts';
 import { type DeliveryRow, useDeliveryFeed } from './feed.ts';
 import { FilteredOut } from './filtered-out.tsx';
+import { SelectionBar } from './selection.tsx';
 
 const ReplayDialog = lazyPart(() => import('../replays/dialog.tsx'), 'ReplayDialog');
+const ResendDialog = lazyPart(() => import('./resend-dialog.tsx'), 'ResendDialog');
 const DeliveryDrawer = lazyPart(() => import('./drawer.tsx'), 'DeliveryDrawer');
 
 const PAGE_SIZE = 50;
@@ -31,31 +37,33 @@ export function DeliveriesPage() {
   const { deliveryId } = useParams<{ deliveryId?: string }>();
   const [, go] = useLocation();
   const search = useSearch();
-  const [filters, setFilters] = useDeliveryFilters();
+  const filters = useListFilters<DeliveryFilter>('deliveries');
   const [isReplaying, setReplaying] = useState(() => new URLSearchParams(search).has('replay'));
-  const { status, eventTypes, destinationId } = filters;
-  const paging = usePaging(PAGE_SIZE);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [isResending, setResending] = useState(false);
+  const [destinationId] = filters.values.destination ?? [];
+  const paging = usePaging(filters.key, PAGE_SIZE);
   const destinations = useDestinations(project.id);
   const { replays, show: showReplay } = useReplays(project.id);
-  const filter: DeliveryFilter = {
-    status: status.length > 0 ? status : null,
-    eventTypes: eventTypes.length > 0 ? eventTypes : null,
-  };
   const feed = useDeliveryFeed({
     projectId: project.id,
-    filter,
+    filter: filters.filter,
     window: paging.variables,
-    destination: destinationId === null ? undefined : destinations.get(destinationId),
-    matches: (row) =>
-      (status.length === 0 || status.includes(row.status)) &&
-      (eventTypes.length === 0 || eventTypes.includes(row.eventType)) &&
-      (destinationId === null || destinationOf(row) === destinationId),
   });
+  const { atFilters, problem } = filters.split(feed.error);
   const base = `/projects/${project.id}/deliveries`;
-  const withFilters = (path: string) => (search ? `${path}?${search}` : path);
-  const open = ({ id }: DeliveryRow) => go(withFilters(`${base}/${id}`));
+  const open = ({ id }: DeliveryRow) => go(filters.keepIn(`${base}/${id}`));
+  const steps = useSteps({
+    ids: feed.rows?.map(({ id }) => id) ?? [],
+    openId: deliveryId,
+    pageInfo: feed.pageInfo,
+    paging,
+    // Going back closes the drawer, instead of opening the previous delivery again.
+    onOpen: (id) => go(filters.keepIn(`${base}/${id}`), { replace: true }),
+  });
+  // Only the rows that are still visible, because live updates push rows off the page.
+  const selected = (feed.rows ?? []).filter(({ id }) => chosen.has(id)).map(({ id }) => id);
   const isPaused = feed.state === 'paused';
-  const isFiltered = status.length + eventTypes.length > 0 || destinationId !== null;
   return (
     <Page
       title="Deliveries"
@@ -63,14 +71,17 @@ export function DeliveriesPage() {
       actions={
         <>
           <LiveBadge state={feed.state} />
-          <Button
-            variant="default"
-            size="xs"
-            leftSection={<IconRefresh size={14} />}
-            onClick={() => setReplaying(true)}
-          >
-            Replay deliveries
-          </Button>
+          <ExportMenu what="deliveries" filters={filters.exported} />
+          <ActionForRole lowest="DEVELOPER">
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconRefresh size={14} />}
+              onClick={() => setReplaying(true)}
+            >
+              Replay deliveries
+            </Button>
+          </ActionForRole>
           <Button
             variant="default"
             size="xs"
@@ -83,32 +94,39 @@ export function DeliveriesPage() {
       }
     >
       <ReplayProgress replays={replays} destinations={destinations} onChange={showReplay} />
-      <DeliveryFilterBar
-        filters={filters}
-        destinations={destinations}
-        onChange={(changed) => {
-          setFilters(changed);
-          paging.reset();
-        }}
-      />
-      {destinationId !== null && <FilteredOut projectId={project.id} destinationId={destinationId} />}
-      {feed.error && <ProblemNotice problem={toProblem(feed.error)} onRetry={feed.reload} />}
+      {destinationId && <FilteredOut projectId={project.id} destinationId={destinationId} />}
+      {problem && <ProblemNotice problem={problem} onRetry={feed.reload} />}
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} destinations={destinations} />
+        <SelectionBar
+          count={selected.length}
+          onResend={() => setResending(true)}
+          onClear={() => setChosen(new Set())}
+        />
         <DataTable
           caption="Deliveries"
+          selection={{
+            selected: chosen,
+            onChange: setChosen,
+            nameOf: ({ eventType, id }) => `${formatEventType(eventType)} ${id}`,
+          }}
           columns={columns(destinations, open)}
           rows={feed.rows ?? (feed.error ? null : undefined)}
           keyOf={({ id }) => id}
           onOpen={open}
           classNameOf={({ id }) => (feed.arrived.has(id) ? 'row-new' : undefined)}
-          empty={isFiltered ? <NoMatches /> : <NoDeliveries projectId={project.id} />}
+          empty={
+            <NoMatches what="deliveries" filters={filters}>
+              <NoDeliveries projectId={project.id} />
+            </NoMatches>
+          }
         />
         <Pager pageInfo={feed.pageInfo} paging={paging} />
       </Panel>
       <Suspense>
         {isReplaying && (
           <ReplayDialog
-            filters={filters}
+            filters={filters.values}
             destinations={destinations}
             onStarted={(replay) => {
               showReplay(replay);
@@ -117,13 +135,25 @@ export function DeliveriesPage() {
             onClose={() => setReplaying(false)}
           />
         )}
+        {isResending && (
+          <ResendDialog
+            deliveryIds={selected}
+            onStarted={(replay) => {
+              showReplay(replay);
+              setChosen(new Set());
+              setResending(false);
+            }}
+            onClose={() => setResending(false)}
+          />
+        )}
         {deliveryId && (
           <DeliveryDrawer
             deliveryId={deliveryId}
             latest={feed.arrived.get(deliveryId)}
             destinations={destinations}
+            steps={steps}
             onResent={(row) => feed.show([row])}
-            onClose={() => go(withFilters(base))}
+            onClose={() => go(filters.keepIn(base))}
           />
         )}
       </Suspense>
@@ -160,8 +190,8 @@ function columns(
     {
       title: 'Destination',
       render: (row) => (
-        <Text size="sm" truncate maw={300}>
-          {destinations.get(destinationOf(row))?.name ?? destinationOf(row)}
+        <Text size="sm">
+          <Breakable text={destinations.get(destinationOf(row))?.name ?? destinationOf(row)} />
         </Text>
       ),
     },
@@ -188,26 +218,24 @@ function ResponseCell({ row: { statusCode, errorClass, reason, status } }: { row
   );
 }
 
-function NoMatches() {
-  return (
-    <EmptyState icon={IconSend} title="No matching deliveries">
-      No deliveries match these filters. New ones appear automatically.
-    </EmptyState>
-  );
-}
-
 function NoDeliveries({ projectId }: { projectId: string }) {
   return (
     <EmptyState
       icon={IconSend}
       title="No deliveries yet"
-      command={[
-        `curl -X POST ${window.location.origin}/api/projects/${projectId}/webhooks \\`,
-        `  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\`,
-        `  -d '{"url": "https://your-server.example/hook", "eventTypes": ["*"]}'`,
-      ].join('\n')}
+      action={
+        <Group gap="sm" justify="center">
+          <Button component={Link} href={`/projects/${projectId}/webhooks`} variant="default">
+            Open webhooks
+          </Button>
+          <Button component={Link} href={`/projects/${projectId}/connectors`} variant="default">
+            Open connectors
+          </Button>
+        </Group>
+      }
     >
-      Add a webhook or connector to see deliveries here. To create a webhook for all events, run this in a terminal:
+      Each event that is sent to a webhook or connector appears here. To see one now, add a webhook and send it a test
+      event.
     </EmptyState>
   );
 }

@@ -1,6 +1,7 @@
 import { Stack, Text, Title } from '@mantine/core';
 import type { OneDeliveryQuery } from '../../../generated/console/deliveries.ts';
 import { Command } from '../../parts/command.tsx';
+import { formatTimesIn } from '../../parts/format.ts';
 
 type Delivery = NonNullable<NonNullable<OneDeliveryQuery['project']>['delivery']>;
 
@@ -9,8 +10,8 @@ export function Explanation({ explanation: { summary, next, advice, curl } }: Pi
   return (
     <Stack gap={6} component="section" aria-label="Explanation">
       <Title order={3}>What happened</Title>
-      <Text size="sm">{summary}</Text>
-      <Text size="sm">{next}</Text>
+      <Text size="sm">{formatTimesIn(summary)}</Text>
+      <Text size="sm">{formatTimesIn(next)}</Text>
       {advice && (
         <Text size="sm" fw={500}>
           {advice}

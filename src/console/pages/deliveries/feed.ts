@@ -1,36 +1,31 @@
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useEffectEvent, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import {
   DeliveriesDocument,
-  DeliveriesToOneDocument,
   type DeliveryFilter,
   type DeliveryRowFragment,
   FollowDeliveriesDocument,
 } from '../../../generated/console/deliveries.ts';
 import { useFollow } from '../../api/use-follow.ts';
 import type { PageWindow } from '../../parts/data-table.tsx';
-import type { Destination } from '../../parts/destinations.ts';
 
 export type DeliveryRow = DeliveryRowFragment;
 
 /** The number of live rows to keep. Older ones are on the next page. */
 const MAX_ROWS = 100;
-/** A query might not see changes made just before the feed started, so the page is loaded again after this time. */
-const SETTLE_MILLISECONDS = 1_500;
+/**
+ * A query might not see changes made just before the feed started, so the page is reloaded after each of these delays.
+ * The last delay is for slow servers, where the feed can start seconds after the connection opens.
+ */
+const SETTLE_MILLISECONDS = [1_500, 8_000];
 
 /**
  * A page of deliveries with live updates. On the first page, new deliveries appear at the top. On other pages, and while
  * paused, no rows are added.
  */
-export function useDeliveryFeed(options: {
-  projectId: string;
-  filter: DeliveryFilter;
-  window: PageWindow;
-  destination: Destination | undefined;
-  matches(row: DeliveryRow): boolean;
-}) {
-  const { projectId, filter, window, destination, matches } = options;
-  const { page, error, reload } = useDeliveryPage(projectId, { filter, ...window }, destination);
+export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFilter; window: PageWindow }) {
+  const { projectId, filter, window } = options;
+  const { page, error, reload } = useDeliveryPage(projectId, { filter, ...window });
   const [arrived, setArrived] = useState<ReadonlyMap<string, DeliveryRow>>(new Map());
   const [isPaused, setPaused] = useState(false);
   const held = useRef(new Map<string, DeliveryRow>());
@@ -45,6 +40,11 @@ export function useDeliveryFeed(options: {
       return new Map(kept.map((row) => [row.id, row]));
     });
   }, []);
+
+  // A paused page adds no rows. It is loaded again when it is resumed.
+  const settle = useEffectEvent(() => {
+    if (!isPaused) reload();
+  });
 
   const state = useFollow({
     document: FollowDeliveriesDocument,
@@ -63,21 +63,23 @@ export function useDeliveryFeed(options: {
       // With a cursor, nothing is missed. Without one, fetch what happened in the meantime.
       if (hasCursor.current) return;
       reload();
-      setTimeout(reload, SETTLE_MILLISECONDS);
+      for (const milliseconds of SETTLE_MILLISECONDS) setTimeout(() => settle(), milliseconds);
     },
   });
 
   function pause(paused: boolean): void {
     setPaused(paused);
     if (paused) return;
-    show(held.current.values());
+    // This is a copy, because React may not read it until after the original is cleared.
+    show([...held.current.values()]);
     held.current.clear();
     setHeldCount(0);
+    reload();
   }
 
   const isFirstPage = !window.after && !window.before;
   return {
-    rows: page && merge(page.nodes, arrived, isFirstPage).filter(matches),
+    rows: page && merge(page.nodes, arrived, isFirstPage).filter((row) => matches(row, filter)),
     arrived,
     pageInfo: page?.pageInfo,
     error,
@@ -89,31 +91,29 @@ export function useDeliveryFeed(options: {
   };
 }
 
-/** A page of the delivery history, for all destinations or a single one. */
-function useDeliveryPage(
-  projectId: string,
-  query: PageWindow & { filter: DeliveryFilter },
-  destination: Destination | undefined,
-) {
-  const requestPolicy = 'cache-and-network';
-  const [all, askAll] = useQuery({
+/** A page of the delivery history. */
+function useDeliveryPage(projectId: string, query: PageWindow & { filter: DeliveryFilter }) {
+  const [{ data, error }, ask] = useQuery({
     query: DeliveriesDocument,
     variables: { projectId, ...query },
-    pause: destination !== undefined,
-    requestPolicy,
+    requestPolicy: 'cache-and-network',
   });
-  const { id = '', kind } = destination ?? {};
-  const [one, askOne] = useQuery({
-    query: DeliveriesToOneDocument,
-    variables: { projectId, id, isWebhook: kind === 'webhook', ...query },
-    pause: destination === undefined,
-    requestPolicy,
-  });
-  const ask = destination ? askOne : askAll;
   const reload = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask]);
-  if (!destination) return { page: all.data?.project?.deliveries, error: all.error, reload };
-  const { webhook, connector } = one.data?.project ?? {};
-  return { page: (webhook ?? connector)?.deliveries, error: one.error, reload };
+  return { page: data?.project?.deliveries, error, reload };
+}
+
+/** Whether a delivery from the live feed belongs in the list. */
+function matches(row: DeliveryRow, { status, eventTypes, webhookId, connectorId, eventId, from, to }: DeliveryFilter) {
+  const created = Date.parse(row.createdAt);
+  return (
+    (!status || status.includes(row.status)) &&
+    (!eventTypes || eventTypes.includes(row.eventType)) &&
+    (!webhookId || row.webhookId === webhookId) &&
+    (!connectorId || row.connectorId === connectorId) &&
+    (!eventId || row.eventId === eventId) &&
+    (!from || created >= Date.parse(from)) &&
+    (!to || created < Date.parse(to))
+  );
 }
 
 function merge(fetched: readonly DeliveryRow[], arrived: ReadonlyMap<string, DeliveryRow>, takesNew: boolean) {

@@ -4,8 +4,8 @@ import { FilteredOutDocument } from '../../../generated/console/deliveries.ts';
 import { formatCount } from '../../parts/format.ts';
 
 /**
- * How many events a destination's filter excluded in the last 30 days. Such events have no delivery, so they aren't
- * in the list.
+ * How many events a destination's filter excluded in the last 30 days. These events have no delivery, so they aren't in
+ * the list.
  */
 export function FilteredOut({ projectId, destinationId }: { projectId: string; destinationId: string }) {
   const [{ data }] = useQuery({

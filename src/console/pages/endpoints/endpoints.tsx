@@ -1,43 +1,103 @@
-import { Anchor, Badge, Button, Code, Group, Text, Tooltip } from '@mantine/core';
-import { IconAlertTriangle, IconPlus, IconRoute } from '@tabler/icons-react';
+import { Anchor, Badge, Button, Code, Group, Text } from '@mantine/core';
+import { IconFileImport, IconPlus, IconRoute } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
+import { useLocation, useParams } from 'wouter';
 import {
   DeleteEndpointDocument,
+  EndpointDocument,
+  type EndpointFilter,
+  type EndpointOrder,
   EndpointsDocument,
   UpdateEndpointDocument,
 } from '../../../generated/console/endpoints.ts';
-import { toProblem } from '../../api/problem.ts';
+import { notFound } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
-import { formatUsd } from '../../parts/format.ts';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { ActionForRole } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
-import type { EndpointRow } from './rows.ts';
+import { showDone } from '../../parts/toast.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
+import { methodsText } from './methods.tsx';
+import { type EndpointRow, priceText } from './rows.ts';
+import { Warnings } from './warnings.tsx';
 
 const EndpointForm = lazyPart(() => import('./form.tsx'), 'EndpointForm');
+const ImportDialog = lazyPart(() => import('./import.tsx'), 'ImportDialog');
 const EndpointPreview = lazyPart(() => import('./preview.tsx'), 'EndpointPreview');
 
-type Opened = { what: 'form'; endpoint?: EndpointRow } | { what: 'preview' | 'delete'; endpoint: EndpointRow };
+type Opened =
+  | { what: 'form'; endpoint?: EndpointRow }
+  | { what: 'import' }
+  | { what: 'preview' | 'delete'; endpoint: EndpointRow };
 
 export function EndpointsPage() {
   const project = useProject();
-  const paging = usePaging();
-  const [opened, setOpened] = useState<Opened>();
-  const variables = { projectId: project.id, ...paging.variables };
+  const filters = useListFilters<EndpointFilter>('endpoints');
+  const paging = usePaging(filters.key);
+  const [, go] = useLocation();
+  const [chosen, setOpened] = useState<Opened>();
+  const [orderBy] = filters.values.orderBy ?? [];
+  const variables = {
+    projectId: project.id,
+    filter: filters.filter,
+    ...(orderBy && { orderBy: orderBy as EndpointOrder }),
+    ...paging.variables,
+  };
   const [{ data, error }, reload] = useQuery({ query: EndpointsDocument, variables });
+  const { atFilters, problem } = filters.split(error);
   const update = useSubmit(UpdateEndpointDocument);
   const refresh = () => reload({ requestPolicy: 'network-only' });
-  const close = () => setOpened(undefined);
+  const { endpointId } = useParams<{ endpointId?: string }>();
+  const [linked] = useQuery({
+    query: EndpointDocument,
+    variables: { projectId: project.id, id: endpointId ?? '' },
+    pause: !endpointId,
+  });
+  const loaded = linked.data?.project?.endpoint;
+  const found = loaded?.id === endpointId ? loaded : undefined;
+  const opened: Opened | undefined = chosen ?? (found ? { what: 'form', endpoint: found } : undefined);
+  const close = () => {
+    setOpened(undefined);
+    if (endpointId) go(filters.keepIn(`/projects/${project.id}/endpoints`));
+  };
+  async function setActive({ id }: EndpointRow, isActive: boolean) {
+    if (!(await update.submit({ input: { id, isActive } }))) return;
+    const word = (isOn: boolean) => (isOn ? 'enabled' : 'disabled');
+    showDone(`Endpoint ${word(isActive)}`, {
+      label: 'Undo',
+      done: `Endpoint ${word(!isActive)} again`,
+      run: () => update.attempt({ input: { id, isActive: !isActive } }),
+    });
+  }
   const add = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
-      Add endpoint
-    </Button>
+    <ActionForRole lowest="DEVELOPER">
+      <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
+        Add endpoint
+      </Button>
+    </ActionForRole>
+  );
+  const actions = (
+    <Group gap="sm">
+      <ActionForRole lowest="DEVELOPER">
+        <Button
+          variant="default"
+          leftSection={<IconFileImport size={16} />}
+          onClick={() => setOpened({ what: 'import' })}
+        >
+          Import
+        </Button>
+      </ActionForRole>
+      {add}
+    </Group>
   );
   const columns: Column<EndpointRow>[] = [
     {
@@ -45,26 +105,21 @@ export function EndpointsPage() {
       render: (endpoint) => (
         <Group gap={6} wrap="nowrap">
           <Anchor component="button" type="button" onClick={() => setOpened({ what: 'form', endpoint })}>
-            <Code bg="transparent">{endpoint.path}</Code>
+            <Code bg="transparent" p={0}>
+              <Breakable text={endpoint.path} />
+            </Code>
           </Anchor>
-          {endpoint.warnings.length > 0 && (
-            <Tooltip label={endpoint.warnings.join(' ')} multiline maw={320}>
-              <IconAlertTriangle
-                size={16}
-                color="var(--mantine-color-orange-6)"
-                aria-label={endpoint.warnings.join(' ')}
-              />
-            </Tooltip>
-          )}
+          {endpoint.warnings.length > 0 && <Warnings endpoint={endpoint} />}
         </Group>
       ),
     },
-    { title: 'Price', align: 'right', render: ({ priceUsd }) => formatUsd(priceUsd) },
+    { title: 'Methods', render: ({ methods }) => methodsText(methods) },
+    { title: 'Price', align: 'right', render: priceText },
     {
       title: 'Upstream',
       render: ({ upstreamUrl }) => (
-        <Code bg="transparent" style={{ overflowWrap: 'anywhere' }}>
-          {upstreamUrl}
+        <Code bg="transparent" p={0}>
+          <Breakable text={upstreamUrl} />
         </Code>
       ),
     },
@@ -80,13 +135,19 @@ export function EndpointsPage() {
         <RowMenu
           name={endpoint.path}
           actions={[
-            { label: 'Preview as buyer', onClick: () => setOpened({ what: 'preview', endpoint }) },
-            { label: 'Edit', onClick: () => setOpened({ what: 'form', endpoint }) },
+            { label: 'Preview as buyer', lowest: 'VIEWER', onClick: () => setOpened({ what: 'preview', endpoint }) },
+            { label: 'Edit', lowest: 'DEVELOPER', onClick: () => setOpened({ what: 'form', endpoint }) },
             {
               label: endpoint.isActive ? 'Disable' : 'Enable',
-              onClick: () => update.submit({ input: { id: endpoint.id, isActive: !endpoint.isActive } }),
+              lowest: 'DEVELOPER',
+              onClick: () => setActive(endpoint, !endpoint.isActive),
             },
-            { label: 'Delete', onClick: () => setOpened({ what: 'delete', endpoint }), isDangerous: true },
+            {
+              label: 'Delete',
+              lowest: 'DEVELOPER',
+              onClick: () => setOpened({ what: 'delete', endpoint }),
+              isDangerous: true,
+            },
           ]}
         />
       ),
@@ -95,21 +156,26 @@ export function EndpointsPage() {
   return (
     <Page
       title="Endpoints"
+      isAboutMoney
       lead="Public paths that charge a price per request and forward paid requests to your API."
-      actions={add}
+      actions={actions}
     >
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
+      {endpointId && linked.data && !loaded && <ProblemNotice problem={notFound('endpoint')} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Endpoints"
           columns={columns}
           rows={data?.project?.endpoints.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconRoute} title="Create your first paid endpoint" action={add}>
-              Choose a public path, the API behind it, and a price per request. The gateway collects the payments.
-            </EmptyState>
+            <NoMatches what="endpoints" filters={filters}>
+              <EmptyState icon={IconRoute} title="Create your first paid endpoint" action={add}>
+                Choose a public path, the API behind it, and a price per request. The gateway collects the payments.
+              </EmptyState>
+            </NoMatches>
           }
         />
         <Pager pageInfo={data?.project?.endpoints.pageInfo} paging={paging} />
@@ -121,10 +187,12 @@ export function EndpointsPage() {
             onClose={close}
             onSaved={(endpoint) => {
               refresh();
-              setOpened(opened.endpoint ? undefined : { what: 'preview', endpoint });
+              if (opened.endpoint) close();
+              else setOpened({ what: 'preview', endpoint });
             }}
           />
         )}
+        {opened?.what === 'import' && <ImportDialog onClose={close} onImported={refresh} />}
         {opened?.what === 'preview' && <EndpointPreview endpoint={opened.endpoint} onClose={close} />}
       </Suspense>
       {opened?.what === 'delete' && (

@@ -2,23 +2,34 @@ import { Alert, Anchor, Badge, Code, Group, Modal, Stack, Text } from '@mantine/
 import { IconAlertTriangle, IconExternalLink } from '@tabler/icons-react';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { formatUsd, shortenAddress } from '../../parts/format.ts';
+import { shortenAddress } from '../../parts/format.ts';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
-import type { EndpointRow } from './rows.ts';
+import { useSettings } from '../../session/use-settings.ts';
+import { curlOptions, fetchOptions, methodsText } from './methods.tsx';
+import { type EndpointRow, isFree, priceText } from './rows.ts';
+import { TestPayment } from './test-payment.tsx';
 
-const clientCode = (address: string) => `import { x402Client } from '@x402/core/client';
+const clientCode = (address: string, methods: readonly string[]) => `import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { wrapFetchWithPayment } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
 
 const signer = privateKeyToAccount(process.env.PRIVATE_KEY);
 const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));
-console.log(await (await pay('${address}')).text());`;
+console.log(await (await pay('${address}'${fetchOptions(methods)})).text());`;
+
+const WHEN_CHARGED: Readonly<Record<EndpointRow['settlement'], string>> = {
+  AFTER_RESPONSE:
+    'The buyer gets the response once the payment is settled. Buyers aren’t charged if your API returns a status of 400 or above.',
+  BEFORE_REQUEST:
+    'The payment is settled first. Then your API is called, and its response streams to the buyer as it arrives. If the call fails, the buyer can retry once for free.',
+};
 
 /** An endpoint as buyers see it: its address, its price, and how to pay. */
 export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {
   const project = useProject();
   const address = gatewayAddress(project, endpoint.path);
+  const hasTestPayments = useSettings()?.hasTestPayments;
   return (
     <Modal opened onClose={onClose} title="Buyer preview" size="xl">
       <Stack gap="md">
@@ -32,31 +43,42 @@ export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; 
         ))}
         <Stack gap={4} className="panel" p="md">
           <Group gap="sm">
-            <Badge color="orange">402 Payment Required</Badge>
+            {isFree(endpoint) ? <Badge color="teal">Free</Badge> : <Badge color="orange">402 Payment Required</Badge>}
+            <Text size="sm" c="dimmed">
+              {methodsText(endpoint.methods)}
+            </Text>
             <Anchor href={address} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
               {address} <IconExternalLink size={13} aria-label="(opens in a new tab)" />
             </Anchor>
           </Group>
           <Text fz={26} fw={600}>
-            {formatUsd(endpoint.priceUsd)}{' '}
-            <Text span size="sm" c="dimmed">
-              in USDC per request
-            </Text>
+            {priceText(endpoint)}{' '}
+            {!isFree(endpoint) && (
+              <Text span size="sm" c="dimmed">
+                in USDC per request
+              </Text>
+            )}
           </Text>
           {endpoint.description && <Text size="sm">{endpoint.description}</Text>}
-          <Text size="sm" c="dimmed">
-            Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. The response is served once the payment has
-            settled. Buyers aren’t charged if your API returns a status of 400 or above.
-          </Text>
+          {!isFree(endpoint) && (
+            <Text size="sm" c="dimmed">
+              Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. {WHEN_CHARGED[endpoint.settlement]}
+            </Text>
+          )}
         </Stack>
+        {hasTestPayments && endpoint.isActive && <TestPayment endpoint={endpoint} />}
         <Text size="sm" fw={600}>
-          Get the payment terms without paying
+          {isFree(endpoint) ? 'Call it' : 'Get the payment terms without paying'}
         </Text>
-        <Command>{`curl -i '${address}'`}</Command>
-        <Text size="sm" fw={600}>
-          Pay with any x402 client
-        </Text>
-        <Command>{clientCode(address)}</Command>
+        <Command>{`curl ${curlOptions(endpoint.methods)} '${address}'`}</Command>
+        {!isFree(endpoint) && (
+          <>
+            <Text size="sm" fw={600}>
+              Pay with any x402 client
+            </Text>
+            <Command>{clientCode(address, endpoint.methods)}</Command>
+          </>
+        )}
       </Stack>
     </Modal>
   );

@@ -7,16 +7,20 @@ import { useProject } from '../../parts/current-project.tsx';
 import { useDestinations } from '../../parts/destinations.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEventType, formatTime } from '../../parts/format.ts';
+import { StepButtons, type Steps } from '../../parts/item-steps.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 
 type Shown = NonNullable<NonNullable<EventQuery['project']>['event']>;
 
 /** One event with its payload. Connector messages link here. */
-export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): void }) {
+export function EventDrawer({ eventId, steps, onClose }: { eventId: string; steps: Steps; onClose(): void }) {
   const project = useProject();
-  const [{ data, error }, reload] = useQuery({ query: EventDocument, variables: { projectId: project.id, eventId } });
-  const event = data?.project?.event;
+  const variables = { projectId: project.id, eventId };
+  const [{ data, error, fetching }, reload] = useQuery({ query: EventDocument, variables });
+  const found = data?.project?.event;
+  // While another event is loading, the query still returns the previous one.
+  const event = found?.id === eventId ? found : undefined;
   return (
     <Drawer
       opened
@@ -26,12 +30,15 @@ export function EventDrawer({ eventId, onClose }: { eventId: string; onClose(): 
       title="Event"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
-      {!data && !error && <Skeleton height={200} />}
-      {data && !event && (
-        <Text size="sm">Event not found. Events are deleted after the retention period, 90 days by default.</Text>
-      )}
-      {event && <Details event={event} />}
+      <Stack gap="md">
+        <StepButtons steps={steps} what="event" />
+        {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+        {!event && fetching && <Skeleton height={200} />}
+        {!event && !fetching && !error && (
+          <Text size="sm">Event not found. Events are deleted after the retention period, 90 days by default.</Text>
+        )}
+        {event && <Details event={event} />}
+      </Stack>
     </Drawer>
   );
 }
@@ -60,7 +67,7 @@ function Details({ event: { id, type, test, version, timestamp, data, filteredOu
           ],
           ['Time', formatTime(timestamp)],
           ['Payload version', String(version)],
-          ['Filtered out for', names.join(', ')],
+          ['Filtered out by', names.join(', ')],
         ]}
       />
       <JsonView title="Payload" value={data} />

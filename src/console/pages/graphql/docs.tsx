@@ -1,37 +1,35 @@
 import { Anchor, Badge, Box, Code, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
+import {
+  astFromValue,
+  type GraphQLArgument,
+  type GraphQLEnumValue,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  type GraphQLType,
+  getNamedType,
+  isAbstractType,
+  isInputType,
+  print,
+} from 'graphql';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
-import {
-  type GraphqlSchema,
-  type InputValue,
-  namedType,
-  placeName,
-  type SchemaType,
-  searchSchema,
-  type TypeRef,
-  typeText,
-} from '../../api/graphql-schema.ts';
+import { membersOf, placeName, searchSchema } from '../../api/graphql-schema.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
 
 const ROOTS = ['Query', 'Mutation', 'Subscription'];
 const MAX_RESULTS = 50;
-const KIND_LABELS: Readonly<Record<SchemaType['kind'], string>> = {
-  OBJECT: 'type',
-  INTERFACE: 'interface',
-  UNION: 'union',
-  ENUM: 'enum',
-  INPUT_OBJECT: 'input',
-  SCALAR: 'scalar',
-};
+type Member = GraphQLField<unknown, unknown> | GraphQLInputField | GraphQLEnumValue;
 
 /** Schema search, and the documentation for one type. */
-export function GraphqlDocs({ schema, typeName }: { schema: GraphqlSchema; typeName: string | undefined }) {
+export function GraphqlDocs({ schema, typeName }: { schema: GraphQLSchema; typeName: string | undefined }) {
   const [search, setSearch] = useState('');
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const type = schema.get(typeName ?? 'Query');
+  const type = schema.getType(typeName ?? 'Query');
   return (
     <Stack gap="sm" component="section" aria-label="Schema">
       <TextInput
@@ -49,13 +47,19 @@ export function GraphqlDocs({ schema, typeName }: { schema: GraphqlSchema; typeN
       {words.length > 0 ? (
         <SearchResults schema={schema} words={words} onOpen={() => setSearch('')} />
       ) : (
-        <Panel>{type ? <TypeDocs type={type} /> : <Text size="sm">Type not found. Search for it above.</Text>}</Panel>
+        <Panel>
+          {type ? (
+            <TypeDocs schema={schema} type={type} />
+          ) : (
+            <Text size="sm">Type not found. Search for it above.</Text>
+          )}
+        </Panel>
       )}
     </Stack>
   );
 }
 
-function SearchResults({ schema, words, onOpen }: { schema: GraphqlSchema; words: readonly string[]; onOpen(): void }) {
+function SearchResults({ schema, words, onOpen }: { schema: GraphQLSchema; words: readonly string[]; onOpen(): void }) {
   const places = searchSchema(schema, words);
   return (
     <Panel>
@@ -74,51 +78,60 @@ function SearchResults({ schema, words, onOpen }: { schema: GraphqlSchema; words
   );
 }
 
-function TypeDocs({ type }: { type: SchemaType }) {
-  const { kind, name, description, fields, inputFields, enumValues, possibleTypes } = type;
+function TypeDocs({ schema, type }: { schema: GraphQLSchema; type: GraphQLNamedType }) {
+  const { name, description } = type;
+  const members: readonly Member[] = membersOf(type);
   return (
     <>
       <Group gap="xs">
         <Title order={2}>{name}</Title>
-        <Badge color="gray">{KIND_LABELS[kind]}</Badge>
+        <Badge color="gray">{kindOf(type)}</Badge>
       </Group>
       <Description text={description} />
-      {possibleTypes && (
+      {isAbstractType(type) && (
         <Group gap="xs">
-          {possibleTypes.map((possible) => (
-            <TypeLink key={possible.name} name={possible.name ?? ''} />
+          {schema.getPossibleTypes(type).map((possible) => (
+            <TypeLink key={possible.name} name={possible.name} />
           ))}
         </Group>
       )}
       <List label={`Members of ${name}`}>
-        {fields?.map((field) => (
-          <Box component="li" key={field.name}>
-            <Signature name={field.name} type={field.type} />
-            <Description text={field.description} />
-            {field.args.length > 0 && (
-              <Box pl="md" mt={4} style={{ borderLeft: '1px solid var(--tollgate-line)' }}>
-                <List label={`Arguments of ${field.name}`}>{field.args.map(inputItem)}</List>
-              </Box>
-            )}
-          </Box>
-        ))}
-        {inputFields?.map(inputItem)}
-        {enumValues?.map((value) => (
-          <Box component="li" key={value.name}>
-            <Name>{value.name}</Name>
-            <Description text={value.description} />
-          </Box>
+        {members.map((member) => (
+          <MemberDocs key={member.name} member={member} />
         ))}
       </List>
     </>
   );
 }
 
-function inputItem({ name, type, description, defaultValue }: InputValue) {
+/** A type's kind as in SDL: `GraphQLInputObjectType` is an `input`. */
+function kindOf(type: GraphQLNamedType): string {
+  const [, kind = ''] = /^GraphQL(Object|Interface|Union|Enum|Input|Scalar)/.exec(type[Symbol.toStringTag]) ?? [];
+  return kind === 'Object' ? 'type' : kind.toLowerCase();
+}
+
+/** A field with its arguments, a field of an input, or a value of an enum. */
+function MemberDocs({ member }: { member: Member | GraphQLArgument }) {
+  const { name, description, deprecationReason } = member;
+  const args = 'args' in member ? member.args : [];
   return (
-    <Box component="li" key={name}>
-      <Signature name={name} type={type} {...(defaultValue !== null && { defaultValue })} />
+    <Box component="li">
+      {'type' in member ? <Signature {...member} /> : <Name>{name}</Name>}
+      {deprecationReason && (
+        <Text size="xs" c="dimmed">
+          Deprecated: <Marked>{deprecationReason}</Marked>
+        </Text>
+      )}
       <Description text={description} />
+      {args.length > 0 && (
+        <Box pl="md" mt={4} style={{ borderLeft: '1px solid var(--tollgate-line)' }}>
+          <List label={`Arguments of ${name}`}>
+            {args.map((argument) => (
+              <MemberDocs key={argument.name} member={argument} />
+            ))}
+          </List>
+        </Box>
+      )}
     </Box>
   );
 }
@@ -131,14 +144,15 @@ function List({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-function Signature({ name, type, defaultValue }: { name: string; type: TypeRef; defaultValue?: string }) {
+function Signature({ name, type, defaultValue }: { name: string; type: GraphQLType; defaultValue?: unknown }) {
+  const value = defaultValue !== undefined && isInputType(type) ? astFromValue(defaultValue, type) : undefined;
   return (
     <Group gap="xs">
       <Name>{name}</Name>
-      <TypeLink name={namedType(type)} text={typeText(type)} />
-      {defaultValue !== undefined && (
+      <TypeLink name={getNamedType(type).name} text={String(type)} />
+      {value && (
         <Text size="xs" c="dimmed" className="mono">
-          = {defaultValue}
+          = {print(value)}
         </Text>
       )}
     </Group>
@@ -168,7 +182,7 @@ function TypeLink({ name, text = name, onOpen }: { name: string; text?: string; 
   );
 }
 
-function Description({ text }: { text: string | null }) {
+function Description({ text }: { text: string | null | undefined }) {
   if (!text) return null;
   return (
     <Text size="sm">

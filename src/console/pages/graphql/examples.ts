@@ -60,12 +60,43 @@ export const EXAMPLES: readonly Example[] = [
 `,
   },
   {
+    name: 'Latest events, typed',
+    query: `query LatestEvents($projectId: ID!) {
+  project(id: $projectId) {
+    events(first: 10) {
+      nodes {
+        timestamp
+        payload {
+          __typename
+          ... on PaymentSettledData {
+            amountUsd
+            payer
+            transactionHash
+          }
+          ... on PaymentFailedData {
+            stage
+            reason
+          }
+          ... on EndpointPricingChangedData {
+            path
+            previousPriceUsd
+            priceUsd
+          }
+        }
+      }
+    }
+  }
+}
+`,
+  },
+  {
     name: 'Endpoints and prices',
     query: `query Endpoints($projectId: ID!) {
   project(id: $projectId) {
     name
     walletAddress
-    endpoints(first: 20) {
+    endpoints(first: 20, orderBy: PRICE) {
+      totalCount
       nodes {
         id
         path

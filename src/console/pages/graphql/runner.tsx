@@ -1,69 +1,91 @@
-import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import { useApi } from '../../api/client.ts';
-import { UNREACHABLE } from '../../api/problem.ts';
-import { followDocument, isSubscription, mayMutate, runDocument } from '../../api/run-document.ts';
+import type { GraphQLSchema } from 'graphql';
+import { useCallback, useEffect, useEffectEvent, useMemo, useState } from 'react';
+import { CodeEditor } from '../../parts/code-editor.tsx';
 import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
+import { JsonEditor } from '../../parts/json-editor.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { EXAMPLES } from './examples.ts';
+import { graphqlExtensions, runKeys } from './graphql-editor.ts';
+import { useHistory } from './history.ts';
+import {
+  faultsInVariables,
+  fromFragment,
+  NOT_AN_OBJECT,
+  operationAt,
+  operationsIn,
+  parseVariables,
+  toCurl,
+  toFragment,
+} from './operations.ts';
+import { prettify } from './prettify.ts';
+import { GraphqlToolbar } from './toolbar.tsx';
+import { useRun } from './use-run.ts';
 
-/** The number of subscription results to keep, newest first. */
-const MAX_RESULTS = 20;
-
-/** An editor for an operation and its variables, with the results. */
-export function GraphqlRunner() {
+/**
+ * Editors for a document and its variables, with the results.
+ *
+ * @param schema is undefined until it has been loaded; until then, the editor doesn't complete or check anything.
+ * @param onType is called when the user asks for a type's documentation.
+ */
+export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | undefined; onType(name: string): void }) {
   const project = useProject();
-  const [query, setQuery] = useState(EXAMPLES[0]!.query);
-  const [variables, setVariables] = useState(JSON.stringify({ projectId: project.id }, null, 2));
+  const [draft, setDraft] = useDraft(project.id);
+  const { query, variables } = draft;
+  const [cursor, setCursor] = useState(0);
   const [variablesError, setVariablesError] = useState<string>();
   const { results, note, isRunning, run, stop } = useRun();
+  const history = useHistory(project.id);
+  const operations = useMemo(() => operationsIn(query), [query]);
+  const operation = operationAt(operations, cursor);
 
   function start(): void {
     const parsed = parseVariables(variables);
-    setVariablesError(parsed ? undefined : 'Must be a JSON object, such as {"first": 10}.');
-    if (parsed) run(query, parsed);
+    setVariablesError(parsed ? undefined : NOT_AN_OBJECT);
+    if (!parsed) return;
+    history.add(draft);
+    run(query, parsed, operation);
   }
-  function startOnShortcut(event: KeyboardEvent): void {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    start();
-  }
+  // The editors keep the first functions they are given, so these functions call the ones from the latest render.
+  const startLatest = useEffectEvent(start);
+  const showLatest = useEffectEvent(onType);
+  const [keys] = useState(() => runKeys(() => startLatest()));
+  const extensions = useMemo(() => [keys, graphqlExtensions(schema, (name) => showLatest(name))], [keys, schema]);
+  const check = useCallback((value: unknown) => faultsInVariables(schema, operation, value), [schema, operation]);
 
   return (
     <Stack gap="lg">
       <Panel>
-        <Select
-          label="Example"
-          data={EXAMPLES.map(({ name }) => name)}
-          defaultValue={EXAMPLES[0]!.name}
-          allowDeselect={false}
-          onChange={(chosen) => setQuery(EXAMPLES.find(({ name }) => name === chosen)?.query ?? query)}
+        <GraphqlToolbar
+          history={history.entries}
+          onExample={(example) => setDraft({ query: example, variables })}
+          onHistory={(entry) => setDraft({ query: entry.query, variables: entry.variables || variables })}
+          onClearHistory={history.clear}
+          onPrettify={() => void prettify(draft).then(setDraft)}
+          curl={() => toCurl(query, parseVariables(variables) ?? {}, operation, window.location.origin)}
+          link={() => window.location.origin + window.location.pathname + toFragment(draft)}
         />
-        <Textarea
+        <CodeEditor
           label="Operation"
           value={query}
-          onChange={(event) => setQuery(event.currentTarget.value)}
-          onKeyDown={startOnShortcut}
-          autosize
-          minRows={10}
-          maxRows={30}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
+          onChange={(changed) => setDraft({ query: changed, variables })}
+          onCursor={setCursor}
+          extensions={extensions}
+          minLines={10}
+          maxLines={30}
         />
-        <Textarea
+        <JsonEditor
           label="Variables"
           description="JSON. Unused variables are ignored."
           value={variables}
-          onChange={(event) => setVariables(event.currentTarget.value)}
-          onKeyDown={startOnShortcut}
+          onChange={(changed) => setDraft({ query, variables: changed })}
+          check={check}
           error={variablesError}
-          autosize
-          minRows={3}
-          maxRows={12}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
+          keys={keys}
+          minLines={3}
+          maxLines={12}
         />
         <Group gap="sm">
           <Button leftSection={<IconPlayerPlay size={14} />} loading={isRunning} onClick={start}>
@@ -75,7 +97,9 @@ export function GraphqlRunner() {
             </Button>
           )}
           <Text size="xs" c="dimmed">
-            or press Ctrl-Enter
+            {operations.length > 1 && operation?.name
+              ? `Runs ${operation.name.value}, the operation at the cursor. You can also press Ctrl-Enter.`
+              : 'or press Ctrl-Enter'}
           </Text>
         </Group>
       </Panel>
@@ -83,73 +107,26 @@ export function GraphqlRunner() {
         <Text size="sm" c="dimmed" role="status">
           {note}
         </Text>
-        {results.map(({ number, text }) => (
-          <Command key={number}>{text}</Command>
+        {results.map(({ number, text: result }) => (
+          <Command key={number}>{result}</Command>
         ))}
       </Panel>
     </Stack>
   );
 }
 
-type Result = { number: number; text: string };
-
-function useRun() {
-  const api = useApi();
-  const [results, setResults] = useState<readonly Result[]>([]);
-  const [note, setNote] = useState('Run a query to see the result.');
-  const [isRunning, setRunning] = useState(false);
-  const stopRunning = useRef(() => {});
-  useEffect(() => () => stopRunning.current(), []);
-
-  function run(query: string, variables: Record<string, unknown>): void {
-    stopRunning.current();
-    let count = 0;
-    let isStopped = false;
-    const started = performance.now();
-    const show = (result: unknown) => {
-      if (isStopped) return;
-      count += 1;
-      const shown = { number: count, text: JSON.stringify(result, null, 2) };
-      setResults((before) => [shown, ...before].slice(0, MAX_RESULTS));
+/** The contents of the editors. A shared link can provide the initial contents, but nothing runs until the user runs
+ * it. */
+function useDraft(projectId: string) {
+  const initial = { query: EXAMPLES[0]!.query, variables: JSON.stringify({ projectId }, null, 2) };
+  const [draft, setDraft] = useState(() => fromFragment(window.location.hash) ?? initial);
+  useEffect(() => {
+    const onLink = () => {
+      const linked = fromFragment(window.location.hash);
+      if (linked) setDraft(linked);
     };
-    const end = (why: string) => {
-      if (isStopped) return;
-      isStopped = true;
-      setRunning(false);
-      setNote(why);
-    };
-    const request = { query, variables };
-    setResults([]);
-    setRunning(true);
-    if (isSubscription(query)) {
-      setNote('Listening. New results appear here.');
-      const unsubscribe = followDocument(api, request, show, (reason = 'The subscription has ended.') => end(reason));
-      stopRunning.current = () => {
-        end('Stopped.');
-        unsubscribe();
-      };
-      return;
-    }
-    setNote('Running…');
-    const stopped = mayMutate(query) ? 'Stopped. The server may still have applied the change.' : 'Stopped.';
-    stopRunning.current = () => end(stopped);
-    runDocument(api, request).then(
-      (result) => {
-        show(result);
-        end(`${Math.round(performance.now() - started)} ms`);
-      },
-      () => end(UNREACHABLE),
-    );
-  }
-  return { results, note, isRunning, run, stop: () => stopRunning.current() };
-}
-
-function parseVariables(text: string): Record<string, unknown> | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text.trim() || '{}');
-    const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-    return isObject ? (parsed as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+    window.addEventListener('hashchange', onLink);
+    return () => window.removeEventListener('hashchange', onLink);
+  }, []);
+  return [draft, setDraft] as const;
 }

@@ -1,19 +1,33 @@
-import { Progress, Table, Text } from '@mantine/core';
+import { Progress, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useQuery } from 'urql';
 import { LimitsDocument, type Tier } from '../../../generated/console/limits.ts';
 import { type Api, useApi } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { formatCount, formatEnum } from '../../parts/format.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
+import { AccountActivity } from './account-activity.tsx';
 
-const TIERS: readonly { tier: Tier; requestsPerMinute: string; connectors: string; webhooks: string }[] = [
+type TierLimits = { tier: Tier; requestsPerMinute: string; connectors: string; webhooks: string };
+
+const TIERS: readonly TierLimits[] = [
   { tier: 'STARTER', requestsPerMinute: '60', connectors: '0', webhooks: '10' },
   { tier: 'PRO', requestsPerMinute: '300', connectors: '5', webhooks: '50' },
   { tier: 'BUSINESS', requestsPerMinute: '1,000', connectors: '15', webhooks: '200' },
   { tier: 'ENTERPRISE', requestsPerMinute: 'Custom', connectors: 'Unlimited', webhooks: 'Unlimited' },
+];
+
+const columnsOf = (own: Tier | undefined): readonly Column<TierLimits>[] => [
+  {
+    title: 'Tier',
+    render: ({ tier }) => (tier === own ? <strong>{formatEnum(tier)} (yours)</strong> : formatEnum(tier)),
+  },
+  { title: 'Requests per minute', align: 'right', render: ({ requestsPerMinute }) => requestsPerMinute },
+  { title: 'Connectors', align: 'right', render: ({ connectors }) => connectors },
+  { title: 'Webhooks per project', align: 'right', render: ({ webhooks }) => webhooks },
 ];
 
 export function LimitsPage() {
@@ -21,7 +35,6 @@ export function LimitsPage() {
   const left = useRequestsLeft();
   const viewer = data?.viewer;
   const limits = viewer?.limits;
-  const isUnlimited = limits?.maxConnectors === null;
   return (
     <Page title="Limits & usage" lead="What your account can use across all projects.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
@@ -36,7 +49,7 @@ export function LimitsPage() {
         <Stat
           label="Connectors"
           value={limits && formatCount(limits.connectorCount)}
-          hint={limits && (isUnlimited ? 'No limit' : `of ${formatCount(limits.maxConnectors ?? 0)}`)}
+          hint={limits && <ConnectorLimit {...limits} />}
         />
         <Stat
           label="Webhooks"
@@ -46,50 +59,46 @@ export function LimitsPage() {
           hint="Per project"
         />
       </Stats>
-      {limits && limits.maxConnectors !== null && limits.maxConnectors > 0 && (
-        <Panel title="Connectors in use">
-          <Progress
-            value={(limits.connectorCount / limits.maxConnectors) * 100}
-            color={limits.connectorCount >= limits.maxConnectors ? 'red' : 'indigo'}
-            aria-label={`${limits.connectorCount} of ${limits.maxConnectors} connectors in use`}
-          />
-        </Panel>
-      )}
       <Panel title="Tiers" flush>
-        <Table>
-          <caption className="visually-hidden">Limits by tier</caption>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Tier</Table.Th>
-              <Table.Th ta="right">Requests per minute</Table.Th>
-              <Table.Th ta="right">Connectors</Table.Th>
-              <Table.Th ta="right">Webhooks per project</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {TIERS.map(({ tier, requestsPerMinute, connectors, webhooks }) => (
-              <Table.Tr key={tier} fw={tier === viewer?.tier ? 600 : undefined}>
-                <Table.Td>
-                  {formatEnum(tier)}
-                  {tier === viewer?.tier && ' (yours)'}
-                </Table.Td>
-                <Table.Td ta="right">{requestsPerMinute}</Table.Td>
-                <Table.Td ta="right">{connectors}</Table.Td>
-                <Table.Td ta="right">{webhooks}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <DataTable
+          isNarrow
+          caption="Limits by tier"
+          columns={columnsOf(viewer?.tier)}
+          rows={TIERS}
+          keyOf={({ tier }) => tier}
+          empty={undefined}
+        />
       </Panel>
+      <AccountActivity />
       <Text size="sm" c="dimmed">
         If your account has a limit, API responses have RateLimit and RateLimit-Policy headers, which tell you how many
-        requests you have left. Requests over the limit fail with status 429 and a Retry-After header.
+        requests you have left. Requests over the limit fail with status 429 and a Retry-After header. Viewing pages in
+        the console doesn’t count toward the limit.
       </Text>
     </Page>
   );
 }
 
-/** The number of requests left right now, or “Unlimited”. Finding out uses up one request. */
+/** How many connectors the tier includes, as a number and as a bar. */
+function ConnectorLimit({ connectorCount, maxConnectors }: { connectorCount: number; maxConnectors: number | null }) {
+  if (maxConnectors === null) return 'No limit';
+  return (
+    <>
+      of {formatCount(maxConnectors)}
+      {maxConnectors > 0 && (
+        <Progress
+          mt={4}
+          size="sm"
+          value={(connectorCount / maxConnectors) * 100}
+          color={connectorCount >= maxConnectors ? 'red' : 'indigo'}
+          aria-label={`${connectorCount} of ${maxConnectors} connectors in use`}
+        />
+      )}
+    </>
+  );
+}
+
+/** The number of requests left right now, or “Unlimited”. Checking this uses one request. */
 function useRequestsLeft(): string | undefined {
   const api = useApi();
   const [left, setLeft] = useState<string>();

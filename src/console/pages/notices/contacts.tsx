@@ -1,6 +1,5 @@
 import { Alert, Button, Group, Skeleton, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { IconMailOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useQuery } from 'urql';
@@ -15,20 +14,27 @@ import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { ForRole } from '../../parts/role.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
+import { showDone } from '../../parts/toast.tsx';
 
-/** Who is notified about notices. */
+/** The project's contacts, who receive its notices. */
 export function ContactsPanel() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: NoticeContactsDocument, variables: { projectId: id } });
   return (
     <Panel title="Contacts">
       <Text size="sm" c="dimmed">
-        Contacts get the first notice immediately, and later ones together. Masked parts of a URL stay as they are.
+        Contacts get the first notice immediately and later ones in batches. Masked parts of a URL don’t change when you
+        save.
       </Text>
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data?.project && !error && <Skeleton height={200} />}
-      {data?.project && <ContactsForm key={id} projectId={id} contacts={data.project.contacts} />}
+      {data?.project && (
+        <ForRole lowest="DEVELOPER">
+          <ContactsForm key={id} projectId={id} contacts={data.project.contacts} />
+        </ForRole>
+      )}
     </Panel>
   );
 }
@@ -47,7 +53,7 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
     form.setInitialValues(stored);
     form.setValues(stored);
     setSecret(result.webhookSecret ?? undefined);
-    notifications.show({ message: 'Contacts saved', color: 'teal' });
+    showDone('Contacts saved');
   });
   return (
     <form onSubmit={save}>
@@ -55,24 +61,24 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
         <FormProblem form={form} problem={problem} />
         {!contacts.canSendEmail && (
           <Alert color="orange" icon={<IconMailOff size={18} />} title="Email isn’t set up on this server">
-            You can add addresses, but they get nothing until the operator sets it up.
+            You can add addresses, but no email is sent until the operator sets up email.
           </Alert>
         )}
         <TagsInput
           label="Email addresses"
-          description="Up to 10. Press Enter after each."
+          description="Up to 10. Press Enter after each one."
           {...form.getInputProps('emails')}
         />
         <TextInput
           label="Webhook URL"
-          description="Your own server gets signed requests at this HTTPS URL."
+          description="Your server receives signed requests at this HTTPS URL."
           placeholder="https://example.com/notices"
           spellCheck={false}
           {...form.getInputProps('webhookUrl')}
         />
         <TextInput
           label="Slack URL"
-          description="An incoming webhook of Slack or a compatible service."
+          description="An incoming webhook URL from Slack or a compatible service."
           placeholder="https://hooks.slack.com/services/…"
           spellCheck={false}
           {...form.getInputProps('slackUrl')}
@@ -89,7 +95,7 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
         </Group>
       </Stack>
       <SecretDialog secret={secret} title="Signing secret" onClose={() => setSecret(undefined)}>
-        Use it to verify the requests to your webhook.
+        Use this secret to verify the requests to your webhook.
       </SecretDialog>
     </form>
   );

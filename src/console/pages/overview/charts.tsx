@@ -1,131 +1,192 @@
 import '@mantine/charts/styles.css';
-import { AreaChart, BarChart, LineChart } from '@mantine/charts';
+import { BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import type { OverviewQuery, RevenueInterval } from '../../../generated/console/overview.ts';
+import { useProject } from '../../parts/current-project.tsx';
 import { formatCount, formatMilliseconds, formatUsdShort } from '../../parts/format.ts';
 import { Panel } from '../../parts/page.tsx';
+import { bucketFilters, isSoFar, longLabel, shortLabel, ticksOf } from './buckets.ts';
+import { ChartValues } from './values.tsx';
 
 type Project = NonNullable<OverviewQuery['project']>;
-type Labels = { start: string };
+type Series = { name: string; label: string; color: string };
+type Row = { start: string; [name: string]: unknown };
 
-const LABELS: Readonly<Record<RevenueInterval, Intl.DateTimeFormatOptions>> = {
-  // Intervals are in UTC. In other time zones, a day could be labeled as the day before.
-  HOUR: { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
-  DAY: { month: 'short', day: 'numeric', timeZone: 'UTC' },
-  MONTH: { month: 'short', year: 'numeric', timeZone: 'UTC' },
-};
+/** The width of a label on the time axis, and the width of the value axis. */
+const LABEL_PIXELS = 64;
+const AXIS_PIXELS = 60;
 
-const COMMON = {
-  dataKey: 'start',
-  withLegend: false,
-  gridAxis: 'x',
-  tickLine: 'none',
-  strokeDasharray: '3 4',
-  xAxisProps: { minTickGap: 40 },
-} as const;
+const MONEY: readonly Series[] = [{ name: 'revenue', label: 'Revenue', color: 'indigo.6' }];
+const PAYMENTS: readonly Series[] = [
+  { name: 'paymentCount', label: 'Settled', color: 'teal.6' },
+  { name: 'failedCount', label: 'Failed', color: 'red.6' },
+];
+const DELIVERIES: readonly Series[] = [
+  { name: 'succeededCount', label: 'Succeeded', color: 'teal.6' },
+  { name: 'failedCount', label: 'Failed', color: 'red.6' },
+];
+const RESPONSE_TIMES: readonly Series[] = [
+  { name: 'responseTimeP50Ms', label: 'Median (p50)', color: 'indigo.6' },
+  { name: 'responseTimeP95Ms', label: 'p95', color: 'orange.6' },
+];
 
-/** The charts aren't interactive, so the keyboard skips them. Their labels say what they show. */
-const STILL = { accessibilityLayer: false } as const;
-
+/**
+ * The charts for a period. Clicking a bar or a point opens the list of the items that it counts. Keyboard users find
+ * the same links in the table below.
+ */
 export function OverviewCharts(props: {
   interval: RevenueInterval;
+  timeZone: string;
+  now: number;
   revenue: Project['revenue']['buckets'];
   deliveries: Project['deliveryStats']['buckets'];
 }) {
-  const { interval, revenue, deliveries } = props;
-  const money = labelled(revenue, interval).map((bucket) => ({ ...bucket, revenue: Number(bucket.totalUsd) }));
-  const sent = labelled(deliveries, interval);
+  const { interval, timeZone, now, revenue, deliveries } = props;
+  const base = `/projects/${useProject().id}`;
+  const [, go] = useLocation();
+  const money = revenue.map((bucket) => ({ ...bucket, revenue: Number(bucket.totalUsd) }));
+  const linkTo = (list: 'payments' | 'deliveries') => (start: string) =>
+    `${base}/${list}?${bucketFilters(start, interval)}`;
+  const common = { interval, timeZone, now };
+  const payments = { ...common, onOpen: (start: string) => go(linkTo('payments')(start)) };
+  const sent = { ...common, onOpen: (start: string) => go(linkTo('deliveries')(start)) };
   return (
     <>
       <Panel title="Revenue">
-        <Chart label={`Revenue: ${formatUsdShort(sum(money, ({ revenue: amount }) => amount))} in this period`}>
-          <AreaChart
-            {...COMMON}
-            h={220}
-            data={money}
-            series={[{ name: 'revenue', label: 'Revenue', color: 'indigo.6' }]}
-            valueFormatter={formatUsdShort}
-            curveType="monotone"
-            withDots={false}
-            fillOpacity={0.16}
-            areaChartProps={STILL}
-          />
-        </Chart>
+        <Chart
+          {...payments}
+          label={`Revenue: ${formatUsdShort(sum(money, 'revenue'))} in this period`}
+          rows={money}
+          series={MONEY}
+          height={240}
+          format={formatUsdShort}
+        />
       </Panel>
-      <SimpleGrid cols={{ base: 1, md: 3 }} spacing="md">
+      <SimpleGrid cols={{ base: 1, lg: 3 }} spacing="md">
         <Panel title="Payments">
           <Chart
-            label={`Payments: ${sum(money, ({ paymentCount }) => paymentCount)} settled, ${sum(money, ({ failedCount }) => failedCount)} failed`}
-          >
-            <BarChart
-              {...COMMON}
-              h={150}
-              type="stacked"
-              data={money}
-              series={[
-                { name: 'paymentCount', label: 'Settled', color: 'teal.6' },
-                { name: 'failedCount', label: 'Failed', color: 'red.6' },
-              ]}
-              valueFormatter={formatCount}
-              barChartProps={STILL}
-            />
-          </Chart>
+            {...payments}
+            label={`Payments: ${sum(money, 'paymentCount')} settled, ${sum(money, 'failedCount')} failed`}
+            rows={money}
+            isCount
+            series={PAYMENTS}
+            format={counted('payment', 'payments')}
+          />
         </Panel>
         <Panel title="Deliveries">
           <Chart
-            label={`Deliveries: ${sum(sent, ({ succeededCount }) => succeededCount)} succeeded, ${sum(sent, ({ failedCount }) => failedCount)} failed`}
-          >
-            <BarChart
-              {...COMMON}
-              h={150}
-              type="stacked"
-              data={sent}
-              series={[
-                { name: 'succeededCount', label: 'Succeeded', color: 'teal.6' },
-                { name: 'failedCount', label: 'Failed', color: 'red.6' },
-              ]}
-              valueFormatter={formatCount}
-              barChartProps={STILL}
-            />
-          </Chart>
+            {...sent}
+            label={`Deliveries: ${sum(deliveries, 'succeededCount')} succeeded, ${sum(deliveries, 'failedCount')} failed`}
+            rows={deliveries}
+            isCount
+            series={DELIVERIES}
+            format={counted('delivery', 'deliveries')}
+          />
         </Panel>
         <Panel title="Response time">
-          <Chart label="Delivery response times: median and 95th percentile">
-            <LineChart
-              {...COMMON}
-              h={150}
-              data={sent}
-              series={[
-                { name: 'responseTimeP50Ms', label: 'Median (p50)', color: 'indigo.6' },
-                { name: 'responseTimeP95Ms', label: '95th percentile (p95)', color: 'orange.6' },
-              ]}
-              valueFormatter={formatMilliseconds}
-              curveType="monotone"
-              connectNulls
-              dotProps={{ r: 2 }}
-              lineChartProps={STILL}
-            />
-          </Chart>
+          <Chart
+            {...sent}
+            isLine
+            label="Delivery response times: median and 95th percentile"
+            rows={deliveries}
+            series={RESPONSE_TIMES}
+            format={formatMilliseconds}
+          />
         </Panel>
       </SimpleGrid>
+      <ChartValues {...common} revenue={revenue} deliveries={deliveries} linkTo={linkTo} />
     </>
   );
 }
 
-function Chart({ label, children }: { label: string; children: ReactNode }) {
+/** Shows sums as bars, and other values as lines. */
+function Chart(props: {
+  label: string;
+  rows: readonly Row[];
+  series: readonly Series[];
+  interval: RevenueInterval;
+  timeZone: string;
+  now: number;
+  format: (value: number) => string;
+  onOpen: (start: string) => void;
+  height?: number;
+  isLine?: boolean;
+  /** Whether the values are whole numbers without a unit. */
+  isCount?: boolean;
+}) {
+  const { label, rows, series, interval, timeZone, now, format, onOpen, height = 190 } = props;
+  const { isLine = false, isCount = false } = props;
+  const { ref, width } = useElementSize();
+  const inner = {
+    // The table has the same values, so keyboard navigation skips the chart.
+    accessibilityLayer: false,
+    style: { cursor: 'pointer' },
+    margin: { top: 5, right: 24, bottom: 5, left: 5 },
+    onClick: ({ activeLabel }: { activeLabel?: string | number | undefined }) =>
+      activeLabel !== undefined && onOpen(String(activeLabel)),
+  };
+  const common = {
+    dataKey: 'start',
+    h: height,
+    data: rows.map((row) => ({ ...row, isSoFar: isSoFar(row.start, interval, now) })),
+    series: [...series],
+    withLegend: series.length > 1,
+    gridAxis: 'x' as const,
+    tickLine: 'none' as const,
+    strokeDasharray: '3 4',
+    valueFormatter: format,
+    xAxisProps: {
+      interval: 0,
+      ticks: ticksOf(rows, Math.floor((width - AXIS_PIXELS) / LABEL_PIXELS)),
+      tickFormatter: (start: string) => shortLabel(start, interval, timeZone),
+    },
+    yAxisProps: {
+      interval: 0,
+      tickCount: 5,
+      // Round numbers, such as 5, 10, 15.
+      niceTicks: 'snap125' as const,
+      allowDecimals: !isCount,
+      ...(isCount && { tickFormatter: formatCount, width: 40 }),
+    },
+    tooltipProps: {
+      // This is also called without a value while the tooltip is hidden.
+      labelFormatter: (start: ReactNode) => start && longLabel(String(start), interval, timeZone, now),
+    },
+  };
   return (
-    <div role="img" aria-label={label}>
-      {children}
+    <div ref={ref} role="img" aria-label={label}>
+      {isLine ? (
+        <LineChart {...common} curveType="linear" connectNulls dotProps={{ r: 2 }} lineChartProps={inner} />
+      ) : (
+        <BarChart
+          {...common}
+          type="stacked"
+          maxBarWidth={48}
+          barProps={{ shape: Bar, onClick: ({ payload }) => onOpen((payload as Row).start) }}
+          barChartProps={inner}
+        />
+      )}
     </div>
   );
 }
 
-function labelled<Bucket extends Labels>(buckets: readonly Bucket[], interval: RevenueInterval): Bucket[] {
-  const format = new Intl.DateTimeFormat('en', LABELS[interval]);
-  return buckets.map((bucket) => ({ ...bucket, start: format.format(new Date(bucket.start)) }));
+type BarShape = { x?: number; y?: number; width?: number; height?: number; fill?: string; fillOpacity?: number };
+
+/** A bar. Until its bucket ends, it is lighter and has a dashed outline. */
+function Bar(props: unknown) {
+  const { x, y, width, height, fill, fillOpacity, payload } = props as BarShape & { payload: { isSoFar: boolean } };
+  const place = { x, y, width, height: Math.max(0, height ?? 0) };
+  if (!payload.isSoFar) return <rect {...place} fill={fill} fillOpacity={fillOpacity} />;
+  return <rect {...place} fill={fill} fillOpacity={0.35} stroke={fill} strokeDasharray="3 2" />;
 }
 
-function sum<Bucket>(buckets: readonly Bucket[], of: (bucket: Bucket) => number): number {
-  return buckets.reduce((total, bucket) => total + of(bucket), 0);
+function counted(one: string, several: string) {
+  return (count: number) => `${formatCount(count)} ${count === 1 ? one : several}`;
+}
+
+function sum<Name extends string>(rows: readonly { [Key in Name]: number }[], name: Name): number {
+  return rows.reduce((total, row) => total + row[name], 0);
 }

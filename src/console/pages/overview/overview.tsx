@@ -5,9 +5,12 @@ import {
   OverviewDeliveriesDocument,
   OverviewDocument,
   OverviewPaymentsDocument,
+  type OverviewQuery,
+  type RevenueInterval,
 } from '../../../generated/console/overview.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { ExportMenu } from '../../parts/export-menu.tsx';
 import { useChanges } from '../../parts/follow-changes.ts';
 import { formatCount, formatMilliseconds, formatShare, formatUsdShort } from '../../parts/format.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -16,86 +19,104 @@ import { Page } from '../../parts/page.tsx';
 import { PeriodControl, type PeriodName, usePeriod } from '../../parts/period.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
+import { useTimeZone } from '../../parts/time-zone.tsx';
+import { useCollected } from '../../parts/use-collected.ts';
 import { NextSteps } from './steps.tsx';
 import { TopCustomers, TopEndpoints } from './tops.tsx';
 
 const OverviewCharts = lazyPart(() => import('./charts.tsx'), 'OverviewCharts');
 
-/** A busy project changes all the time, and each refresh counts toward the account's rate limit. */
-const REFRESH_MILLISECONDS = 5_000;
+/** A busy project changes constantly, and the console's requests are rate limited. */
+const REFRESH_MILLISECONDS = 10_000;
 
 export function OverviewPage() {
   const project = useProject();
   const [periodName, setPeriodName] = useState<PeriodName>('30d');
   const { from, interval } = usePeriod(periodName);
+  const zone = useTimeZone();
   const variables = { projectId: project.id, from, interval, payments: { from } };
   const [{ data, error }, ask] = useQuery({ query: OverviewDocument, variables });
   const reload = () => ask({ requestPolicy: 'network-only' });
+  const reloadSoon = useCollected(reload, REFRESH_MILLISECONDS);
   const followed = useMemo(() => ({ projectId: project.id }), [project.id]);
-  const state = useChanges(
-    OverviewPaymentsDocument,
-    followed,
-    (update) => update.paymentUpdated?.cursor,
-    reload,
-    REFRESH_MILLISECONDS,
-  );
-  useChanges(
-    OverviewDeliveriesDocument,
-    followed,
-    (update) => update.deliveryUpdated?.cursor,
-    reload,
-    REFRESH_MILLISECONDS,
-  );
+  const state = useChanges(OverviewPaymentsDocument, followed, (update) => update.paymentUpdated?.cursor, reloadSoon);
+  useChanges(OverviewDeliveriesDocument, followed, (update) => update.deliveryUpdated?.cursor, reloadSoon);
 
-  const revenue = data?.project?.revenue;
-  const payments = data?.project?.paymentTotals;
-  const deliveries = data?.project?.deliveryStats;
   return (
     <Page
       title={project.name}
+      isAboutMoney
       actions={
         <>
           <LiveBadge state={state} />
+          {zone.control}
           <PeriodControl value={periodName} onChange={setPeriodName} />
+          <ExportMenu what="revenue" filters={{ from, interval }} />
         </>
       }
     >
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
-      {data?.project && <NextSteps project={data.project} />}
+      {/* Everything appears at the same time, so nothing shifts while the user is pointing at it. */}
+      <Suspense fallback={<Loading />}>
+        {data?.project && <Content {...{ from, interval, timeZone: zone.timeZone }} overview={data.project} />}
+        {!data && !error && <Loading />}
+      </Suspense>
+    </Page>
+  );
+}
+
+function Loading() {
+  return <Skeleton height={860} />;
+}
+
+type Overview = NonNullable<OverviewQuery['project']>;
+
+function Content(props: { from: string; interval: RevenueInterval; timeZone: string; overview: Overview }) {
+  const { from, interval, timeZone, overview } = props;
+  const { revenue, paymentTotals: payments, deliveryStats: deliveries } = overview;
+  const project = useProject();
+  const listOf = (list: string, filters: Readonly<Record<string, string>> = {}) =>
+    `/projects/${project.id}/${list}?${new URLSearchParams({ ...filters, from })}`;
+  const paymentsOf = (filter: string, value: string) => listOf('payments', { status: 'SETTLED', [filter]: value });
+  return (
+    <>
+      <NextSteps project={overview} />
       <Stats>
         <Stat
           label="Revenue"
-          value={revenue && formatUsdShort(revenue.totals.totalUsd)}
-          hint={revenue && settledPayments(revenue.totals.paymentCount)}
+          href={listOf('payments', { status: 'SETTLED' })}
+          value={formatUsdShort(revenue.totals.totalUsd)}
+          hint={settledPayments(revenue.totals.paymentCount)}
         />
         <Stat
           label="Customers"
-          value={revenue && formatCount(revenue.totals.customerCount)}
+          href={listOf('customers')}
+          value={formatCount(revenue.totals.customerCount)}
           hint="Wallets with a settled payment"
         />
         <Stat
           label="Payment success rate"
-          value={payments && formatShare(payments.settledCount, payments.settledCount + payments.failedCount)}
-          hint={payments && `${formatCount(payments.failedCount)} failed, ${formatCount(payments.openCount)} open`}
+          href={listOf('payments')}
+          value={formatShare(payments.settledCount, payments.settledCount + payments.failedCount)}
+          hint={`${formatCount(payments.failedCount)} failed, ${formatCount(payments.openCount)} open`}
         />
         <Stat
           label="Delivery success rate"
-          value={deliveries && shareOf(deliveries.totals)}
-          hint={deliveries && responseTimes(deliveries.totals)}
+          href={listOf('deliveries')}
+          value={shareOf(deliveries.totals)}
+          hint={responseTimes(deliveries.totals)}
         />
       </Stats>
-      <Suspense fallback={<Skeleton height={520} />}>
-        {revenue && deliveries ? (
-          <OverviewCharts interval={interval} revenue={revenue.buckets} deliveries={deliveries.buckets} />
-        ) : (
-          <Skeleton height={520} />
-        )}
-      </Suspense>
+      <OverviewCharts
+        {...{ interval, timeZone, now: Date.now() }}
+        revenue={revenue.buckets}
+        deliveries={deliveries.buckets}
+      />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-        <TopEndpoints rows={revenue?.topEndpoints} />
-        <TopCustomers rows={revenue?.topCustomers} />
+        <TopEndpoints rows={revenue.topEndpoints} paymentsOf={paymentsOf} />
+        <TopCustomers rows={revenue.topCustomers} paymentsOf={paymentsOf} />
       </SimpleGrid>
-    </Page>
+    </>
   );
 }
 

@@ -30,10 +30,19 @@ export function NextSteps({ project: { endpoints, payments, webhooks, connectors
           and other services with a <PageLink href={at('/connectors')}>connector</PageLink>.
         </Step>
         <Step title="Make a test payment" isDone={hasPayment}>
-          {endpoint
-            ? 'See the payment terms that a buyer’s client gets before it pays:'
-            : 'Once you have an endpoint, its test command appears here. In development, you can make payments in a sandbox:'}
-          <Command>{endpoint ? `curl -i '${gatewayAddress(project, endpoint.path)}'` : 'npm run demo'}</Command>
+          {!endpoint && 'After you create an endpoint, this step shows how to pay for a request.'}
+          {endpoint && project.mode === 'TEST' && (
+            <>
+              In <PageLink href={at('/endpoints')}>Endpoints</PageLink>, open the menu of {endpoint.path} and choose
+              “Preview as buyer”. If this server has a sandbox, you can pay there.{' '}
+            </>
+          )}
+          {endpoint && (
+            <>
+              To see the payment terms that a buyer’s client gets before it pays:
+              <Command>{`curl -i '${gatewayAddress(project, endpoint.path)}'`}</Command>
+            </>
+          )}
         </Step>
       </Stack>
     </Panel>

@@ -7,20 +7,25 @@ import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatEnum, formatMilliseconds, formatTime, formatUsd } from '../../parts/format.ts';
+import { StepButtons, type Steps } from '../../parts/item-steps.tsx';
+import { usePaymentNetworks } from '../../parts/network-fields.tsx';
 import { PAYMENT_STATUS_COLORS } from '../../parts/payment-status.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { reasonSentence } from './reasons.ts';
 
 type Payment = NonNullable<NonNullable<PaymentQuery['project']>['payment']>;
 
 /** One payment: its status, steps, and transaction. */
-export function PaymentDrawer({ paymentId, onClose }: { paymentId: string; onClose(): void }) {
+export function PaymentDrawer({ paymentId, steps, onClose }: { paymentId: string; steps: Steps; onClose(): void }) {
   const project = useProject();
-  const [{ data, error }] = useQuery({
+  const [{ data, error, fetching }] = useQuery({
     query: PaymentDocument,
     variables: { projectId: project.id, paymentId },
     requestPolicy: 'cache-and-network',
   });
-  const payment = data?.project?.payment;
+  const found = data?.project?.payment;
+  // While another payment is loading, the query still returns the previous one.
+  const payment = found?.id === paymentId ? found : undefined;
   return (
     <Drawer
       opened
@@ -30,19 +35,28 @@ export function PaymentDrawer({ paymentId, onClose }: { paymentId: string; onClo
       title="Payment"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {error && <ProblemNotice problem={toProblem(error)} />}
-      {!data && !error && <Skeleton height={200} />}
-      {data && !payment && <Text size="sm">Payment not found.</Text>}
-      {payment && <Details payment={payment} />}
+      <Stack gap="md">
+        <StepButtons steps={steps} what="payment" />
+        {error && <ProblemNotice problem={toProblem(error)} />}
+        {!payment && fetching && <Skeleton height={200} />}
+        {!payment && !fetching && !error && <Text size="sm">Payment not found.</Text>}
+        {payment && <Details payment={payment} />}
+      </Stack>
     </Drawer>
   );
 }
 
+const STAGES = { VERIFY: 'Verification', UPSTREAM: 'Call to your API', SETTLE: 'Settlement' } as const;
+
 const UNKNOWN_ADVICE =
   'The settlement was sent, but its outcome isn’t known yet. Tollgate keeps checking the chain until the authorization expires. You don’t need to do anything.';
 
+const UNSERVED_ADVICE =
+  'The buyer was charged before your API was called, and didn’t get a complete response. The buyer can retry once for free. Tollgate doesn’t refund payments automatically.';
+
 function Details({ payment }: { payment: Payment }) {
-  const { status, failureReason, failureMessage, failureStage } = payment;
+  const { status, failureReason, failureMessage, failureStage, unservedReason } = payment;
+  const reasonCode = failureReason ?? unservedReason;
   return (
     <Stack gap="md">
       <Group gap="sm">
@@ -55,22 +69,37 @@ function Details({ payment }: { payment: Payment }) {
         <Alert
           color={PAYMENT_STATUS_COLORS[status]}
           icon={<IconInfoCircle size={18} />}
-          title={failureStage ? `${formatEnum(failureStage)}: ${failureReason}` : failureReason}
+          title={failureReason && (reasonSentence(failureReason) ?? failureReason)}
         >
           {status === 'UNKNOWN' ? UNKNOWN_ADVICE : failureMessage}
         </Alert>
       )}
-      <Steps payment={payment} />
+      {unservedReason && (
+        <Alert
+          color="orange"
+          icon={<IconInfoCircle size={18} />}
+          title={`Not served: ${reasonSentence(unservedReason) ?? unservedReason}`}
+        >
+          {UNSERVED_ADVICE}
+        </Alert>
+      )}
+      <PaymentSteps payment={payment} />
       <Facts
         rows={[
           ['Payment ID', <Copyable key="id" value={payment.id} what="payment ID" />],
+          ['Reason code', reasonCode && <Copyable key="reason" value={reasonCode} what="reason code" />],
+          ['Failed during', failureStage && STAGES[failureStage]],
           ['Request', <Code key="r">{`${payment.method} ${payment.endpointPath}`}</Code>],
           ['Payer', <Copyable key="payer" value={payment.payer} what="payer address" />],
           ['Paid to', <Copyable key="payTo" value={payment.payTo} what="wallet address" />],
-          ['Asset', `${payment.asset} on ${payment.network}`],
+          ['Asset', payment.asset],
+          ['Network', <NetworkName key="network" id={payment.network} />],
           ['Transaction', payment.transactionHash && <Transaction key="tx" payment={payment} />],
           ['Nonce', <Copyable key="nonce" value={payment.nonce} what="nonce" />],
           ['Protocol', `x402 version ${payment.x402Version}`],
+          ['Charged', payment.settlement === 'BEFORE_REQUEST' ? 'Before the request' : 'After the response'],
+          ['Upstream calls', payment.upstreamCallCount?.toString()],
+          ['Payment identifier', payment.identifier],
           ['Upstream status', payment.upstreamStatusCode && String(payment.upstreamStatusCode)],
           [
             'Upstream response time',
@@ -80,6 +109,18 @@ function Details({ payment }: { payment: Payment }) {
         ]}
       />
     </Stack>
+  );
+}
+
+function NetworkName({ id }: { id: string }) {
+  const title = usePaymentNetworks().find(({ network }) => network === id)?.title;
+  return (
+    <>
+      {title && `${title} `}
+      <Code bg="transparent" p={0} c={title ? 'dimmed' : undefined}>
+        {id}
+      </Code>
+    </>
   );
 }
 
@@ -103,13 +144,16 @@ function Transaction({ payment: { transactionHash, explorerUrl } }: { payment: P
   );
 }
 
-function Steps({ payment }: { payment: Payment }) {
+function PaymentSteps({ payment }: { payment: Payment }) {
+  const settled = ['Settled', payment.settledAt] as const;
+  const isFirst = payment.settlement === 'BEFORE_REQUEST';
   const steps = [
-    ['Presented', payment.createdAt],
-    ['Verified', payment.verifiedAt],
-    ['Upstream responded', payment.servedAt],
-    ['Settled', payment.settledAt],
-  ] as const;
+    ['Presented', payment.createdAt] as const,
+    ['Verified', payment.verifiedAt] as const,
+    ...(isFirst ? [settled] : []),
+    ['Upstream responded', payment.servedAt] as const,
+    ...(isFirst ? [] : [settled]),
+  ];
   const done = steps.filter(([, time]) => time).length;
   return (
     <Timeline active={done - 1} bulletSize={14} lineWidth={2}>

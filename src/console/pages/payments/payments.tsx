@@ -1,20 +1,23 @@
-import { Anchor, Badge, Code, Group, Select } from '@mantine/core';
+import { Anchor, Badge, Button, Code } from '@mantine/core';
 import { IconReceipt } from '@tabler/icons-react';
 import { Suspense, useMemo } from 'react';
 import { useQuery } from 'urql';
-import { Link, useLocation, useParams, useSearchParams } from 'wouter';
+import { Link, useLocation, useParams } from 'wouter';
 import {
-  type PaymentStatus,
+  type PaymentFilter,
   PaymentsDocument,
   PaymentsLiveDocument,
   type PaymentsQuery,
 } from '../../../generated/console/payments.ts';
-import { toProblem } from '../../api/problem.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { ExportMenu } from '../../parts/export-menu.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { useChanges } from '../../parts/follow-changes.ts';
-import { formatCount, formatEnum, formatShare, formatUsd, formatUsdShort, shortenAddress } from '../../parts/format.ts';
+import { formatCount, formatEnum, formatShare, formatUsd, shortenAddress } from '../../parts/format.ts';
+import { useSteps } from '../../parts/item-steps.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { LiveBadge } from '../../parts/live-badge.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
@@ -22,18 +25,17 @@ import { PAYMENT_STATUS_COLORS } from '../../parts/payment-status.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
 
 const PaymentDrawer = lazyPart(() => import('./drawer.tsx'), 'PaymentDrawer');
 
 type Row = NonNullable<PaymentsQuery['project']>['payments']['nodes'][number];
 
-const STATUSES = Object.keys(PAYMENT_STATUS_COLORS) as PaymentStatus[];
-
-const columns = (base: string): Column<Row>[] => [
+const columns = (pageOf: (id: string) => string): Column<Row>[] => [
   {
     title: 'Status',
     render: ({ id, status }) => (
-      <Anchor component={Link} href={`${base}/${id}`} underline="never" aria-label={`Payment ${id}, ${status}`}>
+      <Anchor component={Link} href={pageOf(id)} underline="never" aria-label={`Payment ${id}, ${formatEnum(status)}`}>
         <Badge color={PAYMENT_STATUS_COLORS[status]}>{formatEnum(status)}</Badge>
       </Anchor>
     ),
@@ -42,15 +44,27 @@ const columns = (base: string): Column<Row>[] => [
   {
     title: 'Request',
     render: ({ method, endpointPath }) => (
-      <Code bg="transparent">
-        {method} {endpointPath}
+      <Code bg="transparent" p={0}>
+        {method} <Breakable text={endpointPath} />
       </Code>
     ),
   },
-  { title: 'Payer', render: ({ payer }) => <Code bg="transparent">{shortenAddress(payer)}</Code> },
+  {
+    title: 'Payer',
+    render: ({ payer }) => (
+      <Code bg="transparent" p={0}>
+        {shortenAddress(payer)}
+      </Code>
+    ),
+  },
   {
     title: 'Failure reason',
-    render: ({ failureReason }) => failureReason && <Code bg="transparent">{failureReason}</Code>,
+    render: ({ failureReason }) =>
+      failureReason && (
+        <Code bg="transparent" p={0}>
+          <Breakable text={failureReason} />
+        </Code>
+      ),
   },
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
@@ -59,12 +73,10 @@ export function PaymentsPage() {
   const project = useProject();
   const base = `/projects/${project.id}/payments`;
   const { paymentId } = useParams<{ paymentId?: string }>();
-  const [search, setSearch] = useSearchParams();
   const [, go] = useLocation();
-  const status = search.get('status') as PaymentStatus | null;
-  const payer = search.get('payer');
-  const filter = useMemo(() => ({ ...(status && { status: [status] }), ...(payer && { payer }) }), [status, payer]);
-  const paging = usePaging();
+  const filters = useListFilters<PaymentFilter>('payments');
+  const paging = usePaging(filters.key);
+  const { filter } = filters;
   const variables = { projectId: project.id, filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: PaymentsDocument, variables });
   const live = useChanges(
@@ -74,19 +86,31 @@ export function PaymentsPage() {
     () => reload({ requestPolicy: 'network-only' }),
   );
   const totals = data?.project?.paymentTotals;
-  const setFilter = (name: string, value: string | null) => {
-    paging.reset();
-    setSearch((current) => {
-      if (value) current.set(name, value);
-      else current.delete(name);
-      return current;
-    });
-  };
+  const pageOf = (id: string) => filters.keepIn(`${base}/${id}`);
+  const { atFilters, problem } = filters.split(error);
+  const payments = data?.project?.payments;
+  const steps = useSteps({
+    ids: payments?.nodes.map(({ id }) => id) ?? [],
+    openId: paymentId,
+    pageInfo: payments?.pageInfo,
+    paging,
+    onOpen: (id) => go(pageOf(id), { replace: true }),
+  });
   return (
-    <Page title="Payments" lead="Every payment attempt and its outcome." actions={<LiveBadge state={live} />}>
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+    <Page
+      title="Payments"
+      isAboutMoney
+      lead="Every payment attempt and its outcome."
+      actions={
+        <>
+          <LiveBadge state={live} />
+          <ExportMenu what="payments" filters={filters.exported} />
+        </>
+      }
+    >
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Stats>
-        <Stat label="Settled amount" value={totals && formatUsdShort(totals.settledUsd)} />
+        <Stat label="Settled amount" value={totals && formatUsd(totals.settledUsd)} />
         <Stat label="Payments" value={totals && formatCount(totals.paymentCount)} />
         <Stat
           label="Success rate"
@@ -96,49 +120,41 @@ export function PaymentsPage() {
         <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Neither settled nor failed yet" />
       </Stats>
       <Panel flush>
-        <Group gap="sm" p="md">
-          <Select
-            aria-label="Status"
-            placeholder="All statuses"
-            size="xs"
-            w={160}
-            clearable
-            data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
-            value={status}
-            onChange={(value) => setFilter('status', value)}
-          />
-          {payer && (
-            <Badge
-              component="button"
-              type="button"
-              onClick={() => setFilter('payer', null)}
-              style={{ cursor: 'pointer' }}
-            >
-              Payer {shortenAddress(payer)} ×
-            </Badge>
-          )}
-        </Group>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Payments"
-          columns={columns(base)}
-          rows={data?.project?.payments.nodes ?? (error ? null : undefined)}
+          columns={columns(pageOf)}
+          rows={payments?.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
-          onOpen={({ id }) => go(`${base}/${id}`)}
+          onOpen={({ id }) => go(pageOf(id))}
           empty={
-            <EmptyState
-              icon={IconReceipt}
-              title={status || payer ? 'No matching payments' : 'No payments yet'}
-              {...(!status && !payer && { command: 'npm run demo' })}
-            >
-              {status || payer
-                ? 'Change or clear the filters.'
-                : 'Payments appear here as buyers call your endpoints. To try this with test money, run:'}
-            </EmptyState>
+            <NoMatches what="payments" filters={filters}>
+              <NoPayments projectId={project.id} isTest={project.mode === 'TEST'} />
+            </NoMatches>
           }
         />
-        <Pager pageInfo={data?.project?.payments.pageInfo} paging={paging} />
+        <Pager pageInfo={payments?.pageInfo} paging={paging} />
       </Panel>
-      <Suspense>{paymentId && <PaymentDrawer paymentId={paymentId} onClose={() => go(base)} />}</Suspense>
+      <Suspense>
+        {paymentId && <PaymentDrawer paymentId={paymentId} steps={steps} onClose={() => go(filters.keepIn(base))} />}
+      </Suspense>
     </Page>
+  );
+}
+
+function NoPayments({ projectId, isTest }: { projectId: string; isTest: boolean }) {
+  return (
+    <EmptyState
+      icon={IconReceipt}
+      title="No payments yet"
+      action={
+        <Button component={Link} href={`/projects/${projectId}/endpoints`} variant="default">
+          Open endpoints
+        </Button>
+      }
+    >
+      Payments appear here as buyers call your endpoints.
+      {isTest && ' To make a test payment, open an endpoint’s preview from its menu.'}
+    </EmptyState>
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group } from '@mantine/core';
+import { Anchor, Badge, Button, Code, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconFolderPlus, IconPlus } from '@tabler/icons-react';
 import { Suspense } from 'react';
@@ -6,11 +6,14 @@ import { useQuery } from 'urql';
 import { Link, useLocation } from 'wouter';
 import { ProjectsDocument, type ProjectsQuery } from '../../../generated/console/projects.ts';
 import { toProblem } from '../../api/problem.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
-import { shortenAddress } from '../../parts/format.ts';
+import { formatEnum, shortenAddress } from '../../parts/format.ts';
+import { InvitationNotice } from '../../parts/invitation-notice.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
+import { ModeBadge } from '../../parts/mode.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -23,10 +26,14 @@ type Row = NonNullable<ProjectsQuery['projects']>['nodes'][number];
 const COLUMNS: readonly Column<Row>[] = [
   {
     title: 'Name',
-    render: ({ id, name }) => (
-      <Anchor component={Link} href={`/projects/${id}`} fw={600}>
-        {name}
-      </Anchor>
+    render: ({ id, name, mode, viewerRole }) => (
+      <Group gap="xs" wrap="nowrap">
+        <Anchor component={Link} href={`/projects/${id}`} fw={600}>
+          {name}
+        </Anchor>
+        <ModeBadge mode={mode} />
+        {viewerRole && viewerRole !== 'OWNER' && <Badge color="gray">{formatEnum(viewerRole)}</Badge>}
+      </Group>
     ),
   },
   {
@@ -45,7 +52,7 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ id }) => (
       <Group gap={4} wrap="nowrap">
         <Code bg="transparent" p={0}>
-          {id}
+          <Breakable text={id} />
         </Code>
         <Copy value={id} what="project ID" />
       </Group>
@@ -70,6 +77,7 @@ export function ProjectsPage() {
       lead="Each project has its own endpoints and a wallet that receives their payments."
       actions={create}
     >
+      <InvitationNotice />
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       <Panel flush>
         <DataTable

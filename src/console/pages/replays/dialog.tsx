@@ -1,6 +1,5 @@
-import { Alert, Button, Group, Modal, MultiSelect, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { IconHistory } from '@tabler/icons-react';
 import { useState } from 'react';
 import { CreateReplayDocument, type ReplayFilter, type ReplayRowFragment } from '../../../generated/console/replays.ts';
 import { useSubmit } from '../../api/use-submit.ts';
@@ -8,8 +7,14 @@ import { useProject } from '../../parts/current-project.tsx';
 import type { Destination } from '../../parts/destinations.ts';
 import { EventTypesField } from '../../parts/event-types-field.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import { formatCount, formatEnum } from '../../parts/format.ts';
-import { type DeliveryFilters, STATUSES } from './filters.tsx';
+import { formatEnum } from '../../parts/format.ts';
+import type { FilterValues } from '../../parts/list-filters.ts';
+import { toLocalTime, toUtc } from '../../parts/local-time.ts';
+import { ForRole } from '../../parts/role.tsx';
+import { Counted, countDeliveries } from './counted.tsx';
+
+/** Deliveries in progress can’t be replayed. */
+const STATUSES = ['PENDING', 'SUCCEEDED', 'FAILED', 'SKIPPED'];
 
 const DEFAULT_PER_SECOND = 50;
 const MAX_PER_SECOND = 1_000;
@@ -25,7 +30,8 @@ type Values = {
 
 /** Replays deliveries: the user selects them, sees how many match, and confirms. */
 export function ReplayDialog(props: {
-  filters: DeliveryFilters;
+  /** The page’s filters, which are the dialog’s initial values. */
+  filters: FilterValues;
   destinations: ReadonlyMap<string, Destination>;
   onStarted(replay: ReplayRowFragment): void;
   onClose(): void;
@@ -36,13 +42,14 @@ export function ReplayDialog(props: {
   const counting = useSubmit(CreateReplayDocument);
   const starting = useSubmit(CreateReplayDocument);
   const problem = starting.problem ?? counting.problem;
+  const { status = [], eventType = [], destination = [], from = [], to = [] } = filters;
   const form = useForm<Values>({
     initialValues: {
-      status: filters.status.filter((status) => status !== 'RUNNING'),
-      eventTypes: filters.eventTypes,
-      destinationId: filters.destinationId,
-      from: '',
-      to: '',
+      status: status.filter((each) => STATUSES.includes(each)),
+      eventTypes: [...eventType],
+      destinationId: destination[0] ?? null,
+      from: toLocalTime(from[0] ?? ''),
+      to: toLocalTime(to[0] ?? ''),
       maxPerSecond: DEFAULT_PER_SECOND,
     },
     // The previous count no longer applies.
@@ -64,86 +71,64 @@ export function ReplayDialog(props: {
   }
   return (
     <Modal opened onClose={onClose} title="Replay deliveries" size="lg">
-      <form onSubmit={count}>
-        <Stack gap="md">
-          <FormProblem form={form} problem={problem} />
-          <MultiSelect
-            label="Status"
-            description="Leave empty for all. Deliveries in progress can’t be replayed."
-            data={STATUSES.filter((status) => status !== 'RUNNING').map((value) => ({
-              value,
-              label: formatEnum(value),
-            }))}
-            placeholder={form.getValues().status.length === 0 ? 'All statuses' : ''}
-            clearable
-            {...form.getInputProps('status')}
-          />
-          <EventTypesField label="Event types" {...form.getInputProps('eventTypes')} />
-          <Select
-            label="Destination"
-            placeholder="All destinations"
-            data={[...destinations.values()].map(({ id, name }) => ({ value: id, label: name }))}
-            clearable
-            searchable
-            {...form.getInputProps('destinationId')}
-          />
-          <Group grow align="flex-start">
-            <TextInput type="datetime-local" label="Created after" {...form.getInputProps('from')} />
-            <TextInput type="datetime-local" label="Created before" {...form.getInputProps('to')} />
-            <NumberInput
-              label="Rate (deliveries per second)"
-              min={1}
-              max={MAX_PER_SECOND}
-              allowDecimal={false}
-              {...form.getInputProps('maxPerSecond')}
+      <ForRole lowest="DEVELOPER">
+        <form onSubmit={count}>
+          <Stack gap="md">
+            <FormProblem form={form} problem={problem} />
+            <MultiSelect
+              label="Status"
+              description="Leave empty for all. Deliveries in progress can’t be replayed."
+              data={STATUSES.map((value) => ({ value, label: formatEnum(value) }))}
+              placeholder={form.getValues().status.length === 0 ? 'All statuses' : ''}
+              clearable
+              {...form.getInputProps('status')}
             />
-          </Group>
-          {total !== undefined && <Counted total={total} maxPerSecond={Number(form.getValues().maxPerSecond)} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Close
-            </Button>
-            {total === undefined || total === 0 ? (
-              <Button type="submit" loading={counting.isBusy}>
-                Count deliveries
-              </Button>
-            ) : (
-              <Button loading={starting.isBusy} onClick={start}>
-                Replay {countDeliveries(total)}
-              </Button>
+            <EventTypesField label="Event types" {...form.getInputProps('eventTypes')} />
+            <Select
+              label="Destination"
+              placeholder="All destinations"
+              data={[...destinations.values()].map(({ id, name }) => ({ value: id, label: name }))}
+              clearable
+              searchable
+              {...form.getInputProps('destinationId')}
+            />
+            <SimpleGrid cols={{ base: 1, sm: 3 }} style={{ alignItems: 'end' }}>
+              <TextInput type="datetime-local" label="Created from" {...form.getInputProps('from')} />
+              <TextInput type="datetime-local" label="Created before" {...form.getInputProps('to')} />
+              <NumberInput
+                label="Deliveries per second"
+                min={1}
+                max={MAX_PER_SECOND}
+                allowDecimal={false}
+                {...form.getInputProps('maxPerSecond')}
+              />
+            </SimpleGrid>
+            {total !== undefined && (
+              <Counted
+                total={total}
+                maxPerSecond={Number(form.getValues().maxPerSecond) || DEFAULT_PER_SECOND}
+                none="Change the filters, then count again."
+              />
             )}
-          </Group>
-        </Stack>
-      </form>
+            <Group justify="flex-end">
+              <Button variant="default" onClick={onClose}>
+                Close
+              </Button>
+              {total === undefined || total === 0 ? (
+                <Button type="submit" loading={counting.isBusy}>
+                  Count deliveries
+                </Button>
+              ) : (
+                <Button loading={starting.isBusy} onClick={start}>
+                  Replay {countDeliveries(total)}
+                </Button>
+              )}
+            </Group>
+          </Stack>
+        </form>
+      </ForRole>
     </Modal>
   );
-}
-
-function Counted({ total, maxPerSecond }: { total: number; maxPerSecond: number }) {
-  if (total === 0) {
-    return (
-      <Alert color="gray" role="status" icon={<IconHistory size={18} />} title="No matching deliveries">
-        Change the filters, then count again.
-      </Alert>
-    );
-  }
-  const seconds = Math.ceil(total / (maxPerSecond || DEFAULT_PER_SECOND));
-  return (
-    <Alert
-      color="orange"
-      role="status"
-      icon={<IconHistory size={18} />}
-      title={`${countDeliveries(total)} ${total === 1 ? 'matches' : 'match'}`}
-    >
-      Each delivery goes to its original destination again with the same webhook-id. This takes at least{' '}
-      {seconds === 1 ? 'a second' : `${formatCount(seconds)} seconds`}. Destinations that don’t deduplicate by
-      webhook-id will process the events twice.
-    </Alert>
-  );
-}
-
-function countDeliveries(total: number): string {
-  return `${formatCount(total)} ${total === 1 ? 'delivery' : 'deliveries'}`;
 }
 
 function replayFilter({ status, eventTypes, destinationId, from, to }: Values): ReplayFilter {
@@ -155,12 +140,7 @@ function replayFilter({ status, eventTypes, destinationId, from, to }: Values): 
     eventTypes: eventTypes.length > 0 ? (eventTypes as NonNullable<ReplayFilter['eventTypes']>) : null,
     webhookId: isConnector ? null : destinationId,
     connectorId: isConnector ? destinationId : null,
-    from: instant(from),
-    to: instant(to),
+    from: toUtc(from) || null,
+    to: toUtc(to) || null,
   };
-}
-
-/** Converts the field's local time to UTC. */
-function instant(local: string): string | null {
-  return local === '' ? null : new Date(local).toISOString();
 }

@@ -1,17 +1,22 @@
-import { Badge, Code, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
-import { useState } from 'react';
+import { Anchor, Badge, Code, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { Suspense, useState } from 'react';
 import {
-  curlCommand,
+  isExport,
   type Operation,
   type OperationResponse,
   type Parameter,
   problemsOf,
   type RestReference,
 } from '../../api/openapi.ts';
-import { Command } from '../../parts/command.tsx';
+import { docsSectionOf } from '../../api/problem.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { docsUrl } from '../../parts/docs-link.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
+import { Loading } from '../../parts/loading.tsx';
 import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
+import { readBody } from './body.ts';
+import { SamplePanel } from './sample-panel.tsx';
 import { SchemaFields } from './schema.tsx';
 import { RestTry } from './try.tsx';
 
@@ -22,6 +27,8 @@ export const METHOD_COLORS: Readonly<Record<string, string>> = {
   DELETE: 'red',
 };
 
+const BodyEditor = lazyPart(() => import('./body-editor.tsx'), 'BodyEditor');
+
 type Schemas = RestReference['schemas'];
 
 /** One operation: its parameters, its request body, its responses, and how to call it. */
@@ -29,7 +36,10 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
   const { method, path, summary, parameters, requestBody, responses } = operation;
   const { id } = useProject();
   const [values, setValues] = useState<Readonly<Record<string, string>>>({ projectId: id });
-  const body = requestBody?.content['application/json'];
+  const content = requestBody?.content['application/json'];
+  const example = content?.example ? JSON.stringify(content.example, null, 2) : '';
+  const [text, setText] = useState(example);
+  const body = content && readBody(text, content.schema, requestBody.required ?? false, schemas);
   return (
     <Stack gap="lg">
       <Stack gap={6}>
@@ -53,22 +63,24 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
           ))}
         </Panel>
       )}
-      {body && (
+      {content && body && (
         <Panel title="Request body">
-          <SchemaFields schema={body.schema} schemas={schemas} />
-          {body.example && (
-            <Stack gap={6}>
-              <Text size="sm" fw={500}>
-                Example
-              </Text>
-              <Command>{JSON.stringify(body.example, null, 2)}</Command>
-            </Stack>
-          )}
+          <SchemaFields schema={content.schema} schemas={schemas} />
+          <Suspense fallback={<Loading />}>
+            <BodyEditor
+              schema={content.schema}
+              schemas={schemas}
+              text={text}
+              example={example}
+              faults={body.faults}
+              onChange={setText}
+            />
+          </Suspense>
         </Panel>
       )}
       <Panel title="Request">
-        <Command>{curlCommand(operation, values, window.location.origin)}</Command>
-        {method === 'GET' && <RestTry operation={operation} values={values} />}
+        <SamplePanel request={{ operation, values, body: body?.value, origin: window.location.origin }} />
+        {!isExport(operation) && <RestTry operation={operation} values={values} body={body} />}
       </Panel>
       <Panel title="Responses">
         {Object.entries(responses).map(([status, response]) => (
@@ -113,12 +125,18 @@ function ResponseSection({
   schemas: Schemas;
 }) {
   const isSuccess = status < '400';
-  const schema = response.content?.['application/json']?.schema;
+  const file = response.content?.['application/jsonl'];
+  const schema = file?.['x-line-schema'] ?? response.content?.['application/json']?.schema;
   if (!isSuccess) return <ErrorCodes status={status} response={response} />;
   return (
     <Stack gap={6}>
       <Group gap="xs">
         <Badge color="teal">{status}</Badge>
+        {file && (
+          <Text size="sm" c="dimmed">
+            A file with one line per item
+          </Text>
+        )}
         {!schema && (
           <Text size="sm" c="dimmed">
             No response body
@@ -140,7 +158,9 @@ function ErrorCodes({ status, response }: { status: string; response: OperationR
               <Badge color="gray">{status}</Badge>
             </Table.Td>
             <Table.Td w={240}>
-              <Code bg="transparent">{code}</Code>
+              <Anchor href={docsUrl('errors', docsSectionOf({ code }))} target="_blank" underline="always">
+                <Code bg="transparent">{code}</Code>
+              </Anchor>
             </Table.Td>
             <Table.Td>
               <Marked>{meaning}</Marked>

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Badge, Code, Grid, List, NavLink, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { loadReference, OPENAPI_PATH, type Operation, type RestReference } from '../../api/openapi.ts';
 import { Command } from '../../parts/command.tsx';
@@ -9,8 +9,9 @@ import { Loading } from '../../parts/loading.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { METHOD_COLORS, RestOperation } from './operation.tsx';
 
-/** The REST API reference, with the current project filled in. */
+/** The REST API reference, with the current project's ID filled in. */
 export function RestPage() {
+  const { id: projectId } = useProject();
   const { operationId } = useParams<{ operationId?: string }>();
   const [reference, setReference] = useState<RestReference>();
   const [failure, setFailure] = useState<Error>();
@@ -18,10 +19,14 @@ export function RestPage() {
     loadReference().then(setReference, setFailure);
   }, []);
   const operation = reference?.operations.find((candidate) => candidate.operationId === operationId);
+  // The list stays in place next to an operation, so the top of a newly opened one may be out of view.
+  useEffect(() => {
+    if (operation) window.scrollTo(0, 0);
+  }, [operation]);
   return (
     <Page
       title="REST reference"
-      lead="Every operation in the REST API, with this project filled in."
+      lead="Every operation in the REST API, with this project’s ID filled in."
       actions={
         <Anchor href={OPENAPI_PATH} target="_blank">
           OpenAPI 3.1
@@ -32,12 +37,17 @@ export function RestPage() {
       {!reference && !failure && <Loading />}
       {reference && (
         <Grid gap="lg">
-          <Grid.Col span={{ base: 12, md: 4 }}>
+          <Grid.Col span={{ base: 12, md: 4 }} className="rest-contents" {...(operation && { visibleFrom: 'md' })}>
             <Contents reference={reference} current={operationId} />
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 8 }}>
             {operation ? (
-              <RestOperation key={operation.operationId} operation={operation} schemas={reference.schemas} />
+              <>
+                <Anchor component={Link} href={`/projects/${projectId}/rest`} hiddenFrom="md">
+                  All operations
+                </Anchor>
+                <RestOperation key={operation.operationId} operation={operation} schemas={reference.schemas} />
+              </>
             ) : (
               <Introduction isUnknown={operationId !== undefined} />
             )}
@@ -56,6 +66,8 @@ function matches({ summary, path, method, operationId }: Operation, words: strin
 function Contents({ reference, current }: { reference: RestReference; current: string | undefined }) {
   const { id } = useProject();
   const [search, setSearch] = useState('');
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => list.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'center' }), []);
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = reference.operations.filter((operation) => matches(operation, words));
   const groups = reference.tags
@@ -76,7 +88,7 @@ function Contents({ reference, current }: { reference: RestReference; current: s
           No matching operations.
         </Text>
       )}
-      <Stack component="nav" aria-label="Operations" gap="md">
+      <Stack ref={list} component="nav" aria-label="Operations" gap="md">
         {groups.map(({ name, operations }) => (
           <Stack gap={2} key={name}>
             <Text fz="xs" fw={600} c="dimmed" px="xs">
@@ -125,7 +137,8 @@ function Introduction({ isUnknown }: { isUnknown: boolean }) {
       <Command>{start}</Command>
       <List size="sm" spacing={6}>
         <List.Item>
-          Request bodies are JSON. A <Code>PATCH</Code> changes only the fields you send. Unknown fields are rejected.
+          Request bodies are JSON. A <Code>PATCH</Code> changes only the fields you send. Unknown fields and query
+          parameters are rejected.
         </List.Item>
         <List.Item>
           Lists return <Code>data</Code>, newest first, and <Code>nextCursor</Code>. To get the next page, send the

@@ -1,7 +1,6 @@
-import { Button, Group, PasswordInput, Skeleton, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, Group, PasswordInput, Skeleton, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
@@ -18,8 +17,14 @@ import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
+import { type PayeeChange, PayeeDialog, payeeChanges } from '../../parts/payee-dialog.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
-import { type PayeeChange, PayeeDialog, payeeChanges } from './payee-dialog.tsx';
+import { ForRole, useRoleObstacle } from '../../parts/role.tsx';
+import { showDone } from '../../parts/toast.tsx';
+import { CustomDomain } from './custom-domain.tsx';
+import { LiveCopy } from './live-copy.tsx';
+import { NetworksPanel } from './networks-panel.tsx';
+import { UpstreamHeaders } from './upstream-headers.tsx';
 
 type Settings = NonNullable<ProjectSettingsQuery['project']>;
 
@@ -27,14 +32,30 @@ export function SettingsPage() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: ProjectSettingsDocument, variables: { id } });
   return (
-    <Page title="Settings" lead="The project’s name, wallet, gateway host, and upstream secret.">
+    <Page title="Settings" lead="The project’s public details, wallet, domain, networks, and secrets.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data?.project && !error && <Skeleton height={240} />}
       {data?.project && (
         <>
-          <ProjectForm key={data.project.id} settings={data.project} />
+          <ForRole lowest="DEVELOPER">
+            <ProjectForm key={data.project.id} settings={data.project} />
+          </ForRole>
+          <ForRole lowest="ADMIN">
+            <CustomDomain />
+          </ForRole>
+          <ForRole lowest="DEVELOPER">
+            <UpstreamHeaders key={`${data.project.id} headers`} settings={data.project} />
+          </ForRole>
+          <ForRole lowest="OWNER">
+            <NetworksPanel settings={data.project} />
+          </ForRole>
           {data.project.upstreamSecret && <UpstreamSecret secret={data.project.upstreamSecret} />}
-          <DangerZone settings={data.project} />
+          <ForRole lowest="OWNER">
+            <LiveCopy settings={data.project} />
+          </ForRole>
+          <ForRole lowest="OWNER">
+            <DangerZone settings={data.project} />
+          </ForRole>
         </>
       )}
     </Page>
@@ -45,20 +66,24 @@ function ProjectForm({ settings }: { settings: Settings }) {
   const form = useForm({
     initialValues: valuesOf(settings),
   });
+  const isWalletFixed = useRoleObstacle('OWNER') !== undefined;
+  const isRouteFixed = useRoleObstacle('ADMIN') !== undefined;
   const [toConfirm, setToConfirm] = useState<PayeeChange[]>();
   const { submit, problem, isBusy } = useSubmit(UpdateProjectDocument);
   useServerErrors(form, problem);
   async function save(changes: PayeeChange[]) {
-    const { name, milestonesUsd } = form.getValues();
+    const { name, milestonesUsd, description, iconUrl } = form.getValues();
     const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));
-    const saved = (await submit({ input: { id: settings.id, name, milestonesUsd, ...payee } }))?.updateProject?.project;
+    const shown = { description, iconUrl: iconUrl.trim() || null };
+    const input = { id: settings.id, name, milestonesUsd, ...shown, ...payee };
+    const saved = (await submit({ input }))?.updateProject?.project;
     setToConfirm(undefined);
     if (!saved) return;
     // Show what the service stored, which may differ. For example, it adds the checksum to a wallet address.
     const values = valuesOf(saved);
     form.setInitialValues(values);
     form.setValues(values);
-    notifications.show({ message: 'Changes saved', color: 'teal' });
+    showDone('Changes saved');
   }
   const submitForm = form.onSubmit((values) => {
     const changes = payeeChanges(settings, values);
@@ -71,20 +96,46 @@ function ProjectForm({ settings }: { settings: Settings }) {
         <Stack gap="md" maw={560}>
           <FormProblem form={form} problem={problem} />
           <TextInput label="Name" required {...form.getInputProps('name')} />
+          <Textarea
+            label="Description"
+            description="What the project offers. Buyers see the name and the description."
+            autosize
+            minRows={2}
+            {...form.getInputProps('description')}
+          />
+          <TextInput
+            label="Icon URL"
+            description="An HTTPS URL. Catalogs show the icon to buyers."
+            placeholder="https://example.com/icon.png"
+            spellCheck={false}
+            {...form.getInputProps('iconUrl')}
+          />
           <TextInput
             label="Wallet address"
             description="EVM address that receives payments. Changes apply starting with the next payment."
             required
             spellCheck={false}
+            disabled={isWalletFixed}
             {...form.getInputProps('walletAddress')}
           />
           <TextInput
-            label="Gateway host"
-            description="Your own domain for the endpoints. Point its DNS record to the gateway."
+            label="Custom domain"
+            description="Your own domain for the endpoints. It works once you verify that you own it."
             placeholder="api.example.com"
             spellCheck={false}
+            disabled={isRouteFixed}
             {...form.getInputProps('gatewayHost')}
           />
+          {settings.defaultHost && (
+            <TextInput
+              label="Default domain name"
+              description={`Buyers can always use ${settings.defaultHost}. If you change the name, the old one stays reserved for your account for 30 days.`}
+              required
+              spellCheck={false}
+              disabled={isRouteFixed}
+              {...form.getInputProps('slug')}
+            />
+          )}
           <TagsInput
             label="Customer milestones (USD)"
             description="Records a customer.milestone event when a customer’s total spend reaches one of these amounts."
@@ -109,8 +160,10 @@ function ProjectForm({ settings }: { settings: Settings }) {
   );
 }
 
-function valuesOf({ name, walletAddress, gatewayHost, milestonesUsd }: Omit<Settings, 'id' | 'upstreamSecret'>) {
-  return { name, walletAddress, gatewayHost: gatewayHost ?? '', milestonesUsd };
+function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHeaders' | 'mode' | 'networks'>) {
+  const { name, walletAddress, gatewayHost, slug, milestonesUsd, description, iconUrl } = settings;
+  const shown = { description: description ?? '', iconUrl: iconUrl ?? '' };
+  return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, ...shown };
 }
 
 function UpstreamSecret({ secret }: { secret: string }) {
@@ -136,7 +189,7 @@ function DangerZone({ settings: { id, name } }: { settings: Settings }) {
     <Panel title="Delete project">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          Deletes its endpoints, API keys, webhooks, connectors, and history.
+          Deletes the project’s endpoints, API keys, webhooks, connectors, and history.
         </Text>
         <Button color="red" variant="light" onClick={dialog.open}>
           Delete project

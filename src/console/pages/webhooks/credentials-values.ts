@@ -1,9 +1,6 @@
-import { randomId } from '@mantine/hooks';
-import type {
-  WebhookAuthenticationInput,
-  WebhookAuthenticationType,
-  WebhookHeaderInput,
-} from '../../../generated/console/webhooks.ts';
+import type { WebhookAuthenticationInput, WebhookAuthenticationType } from '../../../generated/console/webhooks.ts';
+import { type HeaderRow, headerRows, keptHeaders } from '../../parts/header-values.ts';
+import type { NeededAgain } from '../../parts/needed-again.tsx';
 import type { WebhookRow } from './rows.ts';
 
 type FieldName = Exclude<keyof WebhookAuthenticationInput, 'type'>;
@@ -15,10 +12,7 @@ type AuthenticationField = {
   isOptional?: boolean;
 };
 
-/** A row of the form's table. `key` identifies it while rows are added and removed. */
-export type HeaderRow = WebhookHeaderInput & { key: string };
-
-/** The form values for a webhook's own headers and authentication. Secrets that are stored appear as their masks. */
+/** The form values for a webhook's custom headers and authentication. Stored secrets are masked. */
 export type CredentialsValues = {
   headers: HeaderRow[];
   authentication: { type: WebhookAuthenticationType | 'NONE' } & Record<FieldName, string>;
@@ -58,12 +52,10 @@ export function credentialsValues(webhook: WebhookRow | undefined): CredentialsV
   const { headers = [], authentication } = webhook ?? {};
   const stored = Object.entries(authentication ?? {}).filter(([, value]) => value !== null);
   return {
-    headers: headers.map(({ name, value }, index) => ({ key: `stored-${index}`, name, value })),
+    headers: headerRows(headers),
     authentication: { type: 'NONE', ...EMPTY, ...Object.fromEntries(stored) },
   };
 }
-
-export const newHeader = (): HeaderRow => ({ key: randomId('header-'), name: '', value: '' });
 
 /** The values that changed, as the API expects them. */
 export function credentialsInput(values: CredentialsValues, before: CredentialsValues) {
@@ -83,9 +75,7 @@ function authenticationInput({
   return { type, ...Object.fromEntries(chosen) };
 }
 
-/** A secret that must be entered again, because a change to an address affects where it is sent. */
-export type NeededAgain = { path: string; title: string };
-
+/** The secrets that must be entered again after an address changes. */
 export function secretsNeededAgain(
   values: CredentialsValues & { url: string },
   before: CredentialsValues & { url: string },
@@ -93,12 +83,7 @@ export function secretsNeededAgain(
   const isMoved = values.url !== before.url;
   const { type } = values.authentication;
   const isTokenMoved = values.authentication.tokenUrl !== before.authentication.tokenUrl;
-  const headers = isMoved
-    ? values.headers.flatMap(({ name, value }, index) => {
-        const stored = before.headers.find((header) => header.name.toLowerCase() === name.toLowerCase());
-        return stored?.value === value ? [{ path: `headers.${index}.value`, title: name }] : [];
-      })
-    : [];
+  const headers = isMoved ? keptHeaders('headers', values.headers, before.headers) : [];
   const fields = AUTHENTICATION_FIELDS[type].filter(
     ({ name, isSecret }) =>
       isSecret &&

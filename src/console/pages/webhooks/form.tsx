@@ -1,6 +1,5 @@
-import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { IconKey } from '@tabler/icons-react';
 import {
   CreateWebhookDocument,
   type EventTypeFilter,
@@ -9,11 +8,14 @@ import {
 } from '../../../generated/console/webhooks.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { DestinationFields } from '../../parts/destination-fields.tsx';
+import { DestinationFields, DestinationName } from '../../parts/destination-fields.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { newHeader } from '../../parts/header-values.ts';
+import { NeededAgainAlert, neededAgainErrors } from '../../parts/needed-again.tsx';
+import { ForRole } from '../../parts/role.tsx';
 import { CredentialsFields } from './credentials-fields.tsx';
-import { credentialsInput, credentialsValues, newHeader, secretsNeededAgain } from './credentials-values.ts';
+import { credentialsInput, credentialsValues, secretsNeededAgain } from './credentials-values.ts';
 import { RETRY_SCHEDULES } from './retry-schedules.ts';
 import type { WebhookRow } from './rows.ts';
 
@@ -23,6 +25,9 @@ const ORDERINGS: readonly { value: WebhookOrdering; label: string }[] = [
 ];
 const MAX_ESCAPE_ATTEMPTS = 100;
 const MAX_TIMEOUT_SECONDS = 30;
+
+/** The host in a URL that may not be complete yet. */
+const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : '');
 
 /** The form that creates or changes a webhook. For a new webhook, `onSaved` gets its secret. */
 export function WebhookForm(props: {
@@ -46,8 +51,7 @@ export function WebhookForm(props: {
     },
     validate: (values) => {
       const needed = webhook ? secretsNeededAgain(values, before) : [];
-      const errors = needed.map(({ path }) => [path, 'Enter this again because the address has changed.']);
-      return { ...Object.fromEntries(errors), filter: checkFilter(values.filter) };
+      return { ...neededAgainErrors(needed), filter: checkFilter(values.filter) };
     },
   });
   const neededAgain = webhook ? secretsNeededAgain(form.values, before) : [];
@@ -74,86 +78,84 @@ export function WebhookForm(props: {
   });
   return (
     <Modal opened onClose={onClose} title={webhook ? 'Edit webhook' : 'New webhook'} size="lg">
-      <form onSubmit={save}>
-        <Stack gap="md">
-          <FormProblem form={form} problem={problem} />
-          <TextInput
-            label="URL"
-            description="HTTPS URL that receives events. It must return a 2xx status before the timeout."
-            placeholder="https://api.example.com/hooks/tollgate"
-            required
-            data-autofocus
-            spellCheck={false}
-            {...form.getInputProps('url')}
-          />
-          <TextInput label="Description" {...form.getInputProps('description')} />
-          {neededAgain.length > 0 && (
-            <Alert color="orange" icon={<IconKey size={18} />} title="You’re changing the address">
-              Enter these again to confirm that the new address may receive them:{' '}
-              {neededAgain.map(({ title }) => title).join(', ')}.
-            </Alert>
-          )}
-          <CredentialsFields form={form} onAddHeader={() => form.insertListItem('headers', newHeader())} />
-          <DestinationFields form={form} />
-          <Group grow align="flex-start">
-            <Select
-              label="Retry schedule"
-              description="How often and how long failed deliveries are retried."
-              data={RETRY_SCHEDULES}
-              allowDeselect={false}
-              {...form.getInputProps('retrySchedule')}
+      <ForRole lowest="DEVELOPER">
+        <form onSubmit={save}>
+          <Stack gap="md">
+            <FormProblem form={form} problem={problem} />
+            <TextInput
+              label="URL"
+              description="HTTPS URL that receives events. It must return a 2xx status before the timeout."
+              placeholder="https://api.example.com/hooks/tollgate"
+              required
+              data-autofocus
+              spellCheck={false}
+              {...form.getInputProps('url')}
             />
-            <NumberInput
-              label="Timeout (seconds)"
-              description="How long your server may take to respond."
-              placeholder="15"
-              min={1}
-              max={MAX_TIMEOUT_SECONDS}
-              clampBehavior="none"
-              allowDecimal={false}
-              {...form.getInputProps('timeoutSeconds')}
-            />
-          </Group>
-          <Group grow align="flex-start">
-            <Select
-              label="Ordering"
-              description="Choose whether events for the same payment are delivered in order."
-              data={ORDERINGS}
-              allowDeselect={false}
-              {...form.getInputProps('ordering')}
-            />
-            {form.getValues().ordering === 'PAYMENT' && (
+            <DestinationName form={form} fallback={hostOf(form.getValues().url)} />
+            <TextInput label="Description" {...form.getInputProps('description')} />
+            <NeededAgainAlert needed={neededAgain} />
+            <CredentialsFields form={form} onAddHeader={() => form.insertListItem('headers', newHeader())} />
+            <DestinationFields form={form} />
+            <Group grow align="flex-start">
+              <Select
+                label="Retry schedule"
+                description="How many times, and for how long, failed deliveries are retried."
+                data={RETRY_SCHEDULES}
+                allowDeselect={false}
+                {...form.getInputProps('retrySchedule')}
+              />
               <NumberInput
-                label="Failed attempts before skipping ahead"
-                description="After this many failures, later events for the payment are sent anyway."
-                placeholder="4"
+                label="Timeout (seconds)"
+                description="How long your server may take to respond."
+                placeholder="15"
                 min={1}
-                max={MAX_ESCAPE_ATTEMPTS}
+                max={MAX_TIMEOUT_SECONDS}
                 clampBehavior="none"
                 allowDecimal={false}
-                {...form.getInputProps('orderingEscapeAfterAttempts')}
+                {...form.getInputProps('timeoutSeconds')}
               />
-            )}
-            <NumberInput
-              label="Payload version"
-              description="Pinned; you choose when to upgrade."
-              placeholder="Latest"
-              min={1}
-              clampBehavior="none"
-              allowDecimal={false}
-              {...form.getInputProps('payloadVersion')}
-            />
-          </Group>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={isBusy}>
-              {webhook ? 'Save changes' : 'Create webhook'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+            </Group>
+            <Group grow align="flex-start">
+              <Select
+                label="Ordering"
+                description="Choose whether events for the same payment are delivered in order."
+                data={ORDERINGS}
+                allowDeselect={false}
+                {...form.getInputProps('ordering')}
+              />
+              {form.getValues().ordering === 'PAYMENT' && (
+                <NumberInput
+                  label="Failed attempts before skipping ahead"
+                  description="After this many failures, later events for the payment are sent anyway."
+                  placeholder="4"
+                  min={1}
+                  max={MAX_ESCAPE_ATTEMPTS}
+                  clampBehavior="none"
+                  allowDecimal={false}
+                  {...form.getInputProps('orderingEscapeAfterAttempts')}
+                />
+              )}
+              <NumberInput
+                label="Payload version"
+                description="The version stays the same until you change it."
+                placeholder="Latest"
+                min={1}
+                clampBehavior="none"
+                allowDecimal={false}
+                {...form.getInputProps('payloadVersion')}
+              />
+            </Group>
+            <Group justify="flex-end">
+              <Button variant="default" onClick={onClose}>
+                Cancel
+              </Button>
+              <Button type="submit" loading={isBusy}>
+                {webhook ? 'Save changes' : 'Create webhook'}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </ForRole>
     </Modal>
   );
 }

@@ -1,23 +1,28 @@
-import { Anchor, Button, Code, Group, Text } from '@mantine/core';
-import { IconPlus, IconWebhook } from '@tabler/icons-react';
+import { Button, Group } from '@mantine/core';
+import { IconWebhook } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
-import { useLocation } from 'wouter';
+import { useLocation, useParams } from 'wouter';
 import {
   DeleteWebhookDocument,
   SendWebhookTestEventDocument,
   UpdateWebhookDocument,
+  WebhookDocument,
+  type WebhookFilter,
   WebhooksDocument,
 } from '../../../generated/console/webhooks.ts';
-import { toProblem } from '../../api/problem.ts';
+import { notFound } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { AddWithinLimit } from '../../parts/add-within-limit.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
 import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
+import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
 import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { pauseAction } from '../../parts/pause-action.ts';
@@ -25,7 +30,9 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useListFilters } from '../../parts/use-list-filters.ts';
 import type { WebhookRow } from './rows.ts';
+import { WebhookCell } from './webhook-cell.tsx';
 
 const WebhookForm = lazyPart(() => import('./form.tsx'), 'WebhookForm');
 const RotateSecretDialog = lazyPart(() => import('./rotate-secret.tsx'), 'RotateSecretDialog');
@@ -38,52 +45,55 @@ type Opened =
 
 export function WebhooksPage() {
   const project = useProject();
-  const paging = usePaging();
+  const filters = useListFilters<WebhookFilter>('webhooks');
+  const paging = usePaging(filters.key);
   const [, go] = useLocation();
-  const [opened, setOpened] = useState<Opened>();
+  const [chosen, setOpened] = useState<Opened>();
   const [secret, setSecret] = useState<string>();
-  const variables = { projectId: project.id, ...paging.variables };
+  const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({
     query: WebhooksDocument,
     variables,
     requestPolicy: 'cache-and-network',
   });
+  const { atFilters, problem } = filters.split(error);
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const update = useSubmit(UpdateWebhookDocument);
   const removal = useSubmit(DeleteWebhookDocument);
   const trial = useSubmit(SendWebhookTestEventDocument);
-  const close = () => setOpened(undefined);
-  const setActive = ({ id }: WebhookRow, isActive: boolean) => update.submit({ input: { id, isActive } });
-  const setPaused = ({ id }: WebhookRow, isPaused: boolean) => update.submit({ input: { id, isPaused } });
+  const base = `/projects/${project.id}/webhooks`;
+  const { webhookId } = useParams<{ webhookId?: string }>();
+  const [linked] = useQuery({
+    query: WebhookDocument,
+    variables: { projectId: project.id, id: webhookId ?? '' },
+    pause: !webhookId,
+  });
+  const loaded = linked.data?.project?.webhook;
+  const found = loaded?.id === webhookId ? loaded : undefined;
+  const opened: Opened | undefined = chosen ?? (found ? { what: 'form', webhook: found } : undefined);
+  const close = () => {
+    setOpened(undefined);
+    if (webhookId) go(filters.keepIn(base));
+  };
+  const { setActive, setPaused } = switchesOf('Webhook', update);
   const deliveriesTo = ({ id }: Pick<WebhookRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
-  async function sendTest({ id }: WebhookRow) {
+  async function sendTest({ id, isPaused }: WebhookRow) {
     const delivery = (await trial.submit({ input: { id } }))?.sendWebhookTestEvent?.delivery;
     if (!delivery) return;
-    announceTestEvent(delivery);
+    announceTestEvent(delivery, isPaused);
     go(deliveriesTo({ id }));
   }
   const add = (
-    <Button leftSection={<IconPlus size={16} />} onClick={() => setOpened({ what: 'form' })}>
-      Add webhook
-    </Button>
+    <AddWithinLimit
+      what="webhook"
+      left={data?.project?.remainingWebhooks}
+      onClick={() => setOpened({ what: 'form' })}
+    />
   );
   const columns: Column<WebhookRow>[] = [
     {
-      title: 'URL',
-      render: (webhook) => (
-        <>
-          <Anchor component="button" type="button" onClick={() => setOpened({ what: 'form', webhook })}>
-            <Code bg="transparent" style={{ overflowWrap: 'anywhere' }}>
-              {webhook.url}
-            </Code>
-          </Anchor>
-          {webhook.description && (
-            <Text size="xs" c="dimmed">
-              {webhook.description}
-            </Text>
-          )}
-        </>
-      ),
+      title: 'Webhook',
+      render: (webhook) => <WebhookCell webhook={webhook} onOpen={() => setOpened({ what: 'form', webhook })} />,
     },
     { title: 'Events', render: ({ eventTypes }) => describeEvents(eventTypes) },
     { title: 'Status', render: (webhook) => <DestinationStatusBadge destination={webhook} /> },
@@ -94,23 +104,30 @@ export function WebhooksPage() {
       width: 80,
       render: (webhook) => (
         <RowMenu
-          name={webhook.url}
+          name={webhook.name ?? webhook.url}
           actions={[
             {
               label: 'Send test event',
+              lowest: 'DEVELOPER',
               onClick: () => sendTest(webhook),
               obstacle: webhook.isActive ? undefined : ENABLE_FIRST,
             },
-            { label: 'View deliveries', onClick: () => go(deliveriesTo(webhook)) },
-            { label: 'Replay deliveries', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
-            { label: 'Edit', onClick: () => setOpened({ what: 'form', webhook }) },
-            { label: 'Rotate secret', onClick: () => setOpened({ what: 'rotate', webhook }) },
+            { label: 'View deliveries', lowest: 'VIEWER', onClick: () => go(deliveriesTo(webhook)) },
+            { label: 'Replay deliveries', lowest: 'DEVELOPER', onClick: () => go(`${deliveriesTo(webhook)}&replay`) },
+            { label: 'Edit', lowest: 'DEVELOPER', onClick: () => setOpened({ what: 'form', webhook }) },
+            { label: 'Rotate secret', lowest: 'DEVELOPER', onClick: () => setOpened({ what: 'rotate', webhook }) },
             pauseAction(webhook, setPaused),
             {
               label: webhook.isActive ? 'Disable' : 'Enable',
+              lowest: 'DEVELOPER',
               onClick: () => (webhook.isActive ? setOpened({ what: 'disable', webhook }) : setActive(webhook, true)),
             },
-            { label: 'Delete', onClick: () => setOpened({ what: 'delete', webhook }), isDangerous: true },
+            {
+              label: 'Delete',
+              lowest: 'DEVELOPER',
+              onClick: () => setOpened({ what: 'delete', webhook }),
+              isDangerous: true,
+            },
           ]}
         />
       ),
@@ -129,19 +146,23 @@ export function WebhooksPage() {
         </Group>
       }
     >
-      {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {problem && <ProblemNotice problem={problem} onRetry={reload} />}
+      {webhookId && linked.data && !loaded && <ProblemNotice problem={notFound('webhook')} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       {trial.problem && <ProblemNotice problem={trial.problem} />}
       <Panel flush>
+        <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Webhooks"
           columns={columns}
           rows={data?.project?.webhooks.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon={IconWebhook} title="Add your first webhook" action={add} command="npm run receiver">
-              Add an HTTPS URL. To test locally, run this receiver and use http://127.0.0.1:4010/ as the URL:
-            </EmptyState>
+            <NoMatches what="webhooks" filters={filters}>
+              <EmptyState icon={IconWebhook} title="Add your first webhook" action={add} command="npm run receiver">
+                Add an HTTPS URL. To test locally, run this receiver and use http://127.0.0.1:4010/ as the URL:
+              </EmptyState>
+            </NoMatches>
           }
         />
         <Pager pageInfo={data?.project?.webhooks.pageInfo} paging={paging} />
@@ -171,7 +192,7 @@ export function WebhooksPage() {
         {opened?.what === 'help' && <SignatureHelp onClose={close} />}
       </Suspense>
       <SecretDialog secret={secret} title="Your signing secret" onClose={() => setSecret(undefined)}>
-        Use it on your server to verify that requests come from Tollgate.
+        Use this secret on your server to verify that requests come from Tollgate.
       </SecretDialog>
       {opened?.what === 'disable' && (
         <DisableDialog
@@ -182,6 +203,13 @@ export function WebhooksPage() {
           onConfirm={async () => {
             if (await setActive(opened.webhook, false)) close();
           }}
+          onPause={
+            opened.webhook.isPaused
+              ? undefined
+              : async () => {
+                  if (await setPaused(opened.webhook, true)) close();
+                }
+          }
         />
       )}
       <ConfirmDialog
@@ -197,7 +225,7 @@ export function WebhooksPage() {
           refresh();
         }}
       >
-        Its deliveries are deleted too, including those in progress. {DISABLE_INSTEAD}
+        This also deletes its deliveries, including those in progress. {DISABLE_INSTEAD}
       </ConfirmDialog>
     </Page>
   );

@@ -15,8 +15,8 @@ builder.relayMutationField(
   {
     description: 'Properties of the connector. Credentials in `config` are ignored.',
     inputFields: (t) => ({
-      projectId: t.id({ required: true, description: 'The project of the connector.' }),
-      connectorId: t.id({ description: 'The connector to connect again. Omit it to create one.' }),
+      projectId: t.id({ required: true, description: 'The project that the connector belongs to.' }),
+      connectorId: t.id({ description: 'The connector to reconnect. Omit this field to create a connector.' }),
       type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
       config: t.field({
         type: 'JSON',
@@ -28,8 +28,8 @@ builder.relayMutationField(
   },
   {
     description:
-      'Starts to connect an account to a connector, with an app of this service’s operator. Send the user to ' +
-      '`authorizationUrl`. The vendor returns them to the console, which calls `finishConnectorAuthorization` within ten ' +
+      'Starts connecting an account to a connector through the operator’s OAuth app. Send the user to ' +
+      '`authorizationUrl`. The vendor redirects them to the console, which calls `finishConnectorAuthorization` within ten ' +
       'minutes. API keys can’t do this.',
     resolve: async (_root, { input: { projectId, ...input } }, { services, viewer }) => ({
       authorizationUrl: await services.connectorAuthorizations.start(viewer, projectId, input),
@@ -38,7 +38,9 @@ builder.relayMutationField(
   {
     description: 'The result of `startConnectorAuthorization`.',
     outputFields: (t) => ({
-      authorizationUrl: t.exposeString('authorizationUrl', { description: 'The vendor’s page where the user agrees.' }),
+      authorizationUrl: t.exposeString('authorizationUrl', {
+        description: 'The URL of the vendor’s page where the user authorizes access.',
+      }),
     }),
   },
 );
@@ -46,22 +48,29 @@ builder.relayMutationField(
 builder.relayMutationField(
   'finishConnectorAuthorization',
   {
-    description: 'What the vendor returned.',
+    description: 'The values that the vendor returned.',
     inputFields: (t) => ({
-      state: t.string({ required: true, description: 'The `state` that the vendor returned. It works once.' }),
+      state: t.string({
+        required: true,
+        description: 'The `state` that the vendor returned. Each `state` can be used only once.',
+      }),
       code: t.string({ required: true, description: 'The `code` that the vendor returned.' }),
     }),
   },
   {
     description:
-      'Creates or changes the connector after the user has agreed. Only the user who started it can finish it. API keys ' +
+      'Creates or changes the connector after the user authorizes access. Must be called by the user who started the authorization. API keys ' +
       'can’t do this.',
     resolve: (_root, { input }, { services, viewer }) => services.connectorAuthorizations.finish(viewer, input),
   },
   {
     description: 'The result of `finishConnectorAuthorization`.',
     outputFields: (t) => ({
-      connector: t.field({ type: Connector, description: 'The connector.', resolve: (connector) => connector }),
+      connector: t.prismaField({
+        type: Connector,
+        description: 'The connector.',
+        resolve: (_query, connector) => connector,
+      }),
     }),
   },
 );

@@ -34,8 +34,8 @@ const SIGN = [
  * secret in `$WEBHOOK_SECRET`, because servers reject old timestamps.
  *
  * @param request its `webhook-timestamp` and `webhook-signature` are replaced.
- * @param options `hidesUrl`: whether the URL is replaced by `$WEBHOOK_URL` too. `ownHeaders`: the names of the webhook's own
- *   headers. Each of their values is a variable.
+ * @param options `hidesUrl`: whether to also replace the URL with `$WEBHOOK_URL`. `ownHeaders`: the names of the
+ *   webhook's custom headers. Each value is replaced with a variable.
  */
 export function webhookCurl(
   { method, url, headers, body = '' }: SentRequest,
@@ -58,10 +58,10 @@ export function webhookCurl(
 }
 
 /**
- * A POSIX shell command that sends any request again. Each secret is replaced by a variable named after its field. If a
- * secret is encoded or only partly present, the whole header or URL is replaced.
+ * A POSIX shell command that sends any request again. Each secret is replaced with a variable named after its field. If
+ * a secret is encoded or only partly present, the whole header or URL is replaced.
  *
- * @returns undefined if the body contains a secret in a different form, because such a body can't be shown.
+ * @returns undefined if the body contains a secret in a different form, because then the body can't be shown.
  */
 export function connectorCurl(request: SentRequest, secrets: readonly NamedSecret[]): CurlCommand | undefined {
   const values = secrets.map(({ value }) => value);

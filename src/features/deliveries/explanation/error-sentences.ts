@@ -10,14 +10,14 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   rejected: {
     summary: 'The service returned a success status but rejected the event.',
-    advice: 'See `responseBody` for what the service said.',
+    advice: 'See `responseBody` for the service’s error message.',
   },
   timeout: {
     summary: 'The response did not finish in time.',
-    advice: 'Respond first and do the work afterward. A webhook can also have a longer `timeoutSeconds`.',
+    advice: 'Respond first and do the work afterward. You can also set a longer `timeoutSeconds` for the webhook.',
   },
   connect_timeout: {
-    summary: 'The connection could not be made in time.',
+    summary: 'The connection timed out.',
     advice: 'Check that your firewall allows the requests. Packets are being dropped, not rejected.',
   },
   connection_refused: {
@@ -45,9 +45,13 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
     summary: 'The address is not allowed.',
     advice: 'Use a host on the public internet. This name resolves to a private address.',
   },
+  proxy_error: {
+    summary: 'Our proxy for outgoing requests did not open a connection.',
+    advice: 'You do not need to do anything. The operator’s log has the details.',
+  },
   no_access_token: {
-    summary: 'There was no access token to send it with.',
-    advice: 'Check the credential that the access tokens come from. The reason says what was rejected.',
+    summary: 'No access token was available for the request.',
+    advice: 'Check the credential that is used to get access tokens. The reason says what was rejected.',
   },
   interrupted: {
     summary: 'The worker stopped while sending. The request may have arrived.',
@@ -73,7 +77,7 @@ const STATUS_ADVICE: Record<number, string> = {
   413: 'The request is too large for the destination. Raise its limit.',
   415: 'The destination does not accept JSON. Check what it expects.',
   422: 'The destination rejected the content. Compare `curl` with what it expects.',
-  429: 'The destination is rate-limiting requests. Tollgate honors its `Retry-After`. If this keeps happening, raise the limit there, or set a lower `maxPerSecond`.',
+  429: 'The destination is rate-limiting requests. Tollgate honors its `Retry-After`. If this keeps happening, raise the destination’s limit, or set a lower `maxPerSecond`.',
 };
 
 /** What to do about a response with this status. */
@@ -85,21 +89,21 @@ export function adviceOfStatus(statusCode: number): string {
     : 'Return any 2xx status to confirm that the request arrived.';
 }
 
-/** By status or error class. Gets the name of the service. */
+/** By status or error class. Each function takes the name of the service. */
 const CONNECTOR_ADVICE: Record<string, (title: string) => string> = {
   401: (title) => `Save a valid credential for ${title} in the connector's config.`,
-  403: (title) => `Check in ${title} what the credential is allowed to do.`,
-  404: (title) => `Check that what the connector sends events to still exists in ${title}.`,
-  410: (title) => `Check that what the connector sends events to still exists in ${title}.`,
+  403: (title) => `Check the credential’s permissions in ${title}.`,
+  404: (title) => `Check that the connector’s destination, such as a channel or a table, still exists in ${title}.`,
+  410: (title) => `Check that the connector’s destination, such as a channel or a table, still exists in ${title}.`,
   429: (title) =>
-    `${title} is rate-limiting requests. Tollgate sends fewer of them. If this keeps happening, raise the limit there, or set a lower \`maxPerSecond\`.`,
-  rejected: (title) => `See \`responseBody\` for what ${title} said.`,
-  interrupted: (title) => `${title} may get the event twice. The event's ID shows which ones are the same.`,
+    `${title} is rate-limiting requests. Tollgate slows down automatically. If this keeps happening, raise the limit in ${title}, or set a lower \`maxPerSecond\`.`,
+  rejected: (title) => `See \`responseBody\` for the response from ${title}.`,
+  interrupted: (title) => `${title} may get the event twice. Use the event ID to recognize duplicates.`,
   target_not_allowed: () => "Change the URL in the connector's config to one on the public internet.",
 };
 
 /** The error classes whose usual advice also fits connectors. */
-const SHARED_ADVICE: ReadonlySet<string> = new Set(['no_access_token', 'internal']);
+const SHARED_ADVICE: ReadonlySet<string> = new Set(['no_access_token', 'proxy_error', 'internal']);
 
 /**
  * What to do about a failed attempt to reach a connector's service. The reason already says what the service rejected.
@@ -113,6 +117,6 @@ export function adviceForConnector(
   const known = advice[key] ?? CONNECTOR_ADVICE[key]?.(title);
   if (known) return known;
   if (SHARED_ADVICE.has(key)) return ERROR_CLASS_SENTENCES[key]!.advice;
-  if (statusCode !== null && statusCode < 500) return `See \`responseBody\` for what ${title} said.`;
+  if (statusCode !== null && statusCode < 500) return `See \`responseBody\` for the response from ${title}.`;
   return `If this keeps happening, check whether ${title} has an outage.`;
 }

@@ -14,25 +14,25 @@ export const REASONS: Record<string, Sentences> = {
     advice: `If that was a mistake, enable the webhook. ${RESEND}`,
   },
   disabled: {
-    summary: 'It was not sent, because its destination was disabled.',
+    summary: 'The event was not sent because the destination was disabled.',
     advice: `Enable the destination. ${RESEND}`,
   },
   filtered: {
-    summary: "It was not sent, because the event does not match its destination's filter.",
+    summary: "The event was not sent because it does not match the destination's filter.",
     advice: 'If that is not what you want, change the filter and resend the delivery.',
   },
   not_carried: {
-    summary: 'It was not sent, because this type of connector does not support this event type.',
+    summary: 'The event was not sent because this type of connector does not support this event type.',
     advice: 'Nothing is wrong. To hide these deliveries, remove the event type from the connector’s events.',
   },
   unknown_type: {
-    summary: 'It was not sent, because this type of connector is no longer supported.',
+    summary: 'The event was not sent because this type of connector is no longer supported.',
     advice: 'Create a connector of a different type.',
   },
 };
 
-/** `exhausted`, for a webhook without retries. */
+/** The sentence for `exhausted` if the webhook has no retries. */
 export const UNRETRIED: Sentences = {
-  summary: 'It failed, and its webhook has no retries, so the delivery was marked as failed.',
+  summary: 'The attempt failed, and the webhook has no retries, so the delivery was marked as failed.',
   advice: `Fix the destination, or choose another \`retrySchedule\` for the webhook. ${RESEND}`,
 };

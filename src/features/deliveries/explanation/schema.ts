@@ -36,17 +36,17 @@ const RemainingTry = builder.simpleObject('RemainingTry', {
 const DestinationState = builder.simpleObject('DestinationState', {
   description: 'The current status of a delivery’s webhook or connector.',
   fields: (t) => ({
-    id: t.id({ description: 'The webhook, `wh_…`, or connector, `con_…`.' }),
+    id: t.id({ description: 'The webhook (`wh_…`) or connector (`con_…`).' }),
     title: t.string({ description: '`webhook`, or the name of the connector’s service.' }),
-    isActive: t.boolean({ description: 'Whether it receives events.' }),
-    disabledReason: t.string({ nullable: true, description: 'Why the service disabled it, if it did.' }),
-    disabledAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was disabled.' }),
+    isActive: t.boolean({ description: 'Whether the destination receives events.' }),
+    disabledReason: t.string({ nullable: true, description: 'Why Tollgate disabled the destination, if it did.' }),
+    disabledAt: t.field({ type: 'DateTime', nullable: true, description: 'When the destination was disabled.' }),
     pausedReason: t.string({
       nullable: true,
       description:
-        'Why Tollgate paused it: something that you must fix, such as the credentials, or five deliveries in a row that were rejected for the same reason. Null if you paused it.',
+        'Why Tollgate paused deliveries: something that you must fix, such as the credentials, or five deliveries in a row that were rejected for the same reason. Null if you paused them.',
     }),
-    pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When it was paused.' }),
+    pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When the destination was paused.' }),
     failingSince: t.field({
       type: 'DateTime',
       nullable: true,
@@ -61,8 +61,8 @@ const DestinationState = builder.simpleObject('DestinationState', {
 const CurlVariable = builder.simpleObject('CurlVariable', {
   description: 'A shell variable that a command needs.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name, for example, `WEBHOOK_SECRET`.' }),
-    description: t.string({ description: 'What to set it to.' }),
+    name: t.string({ description: 'The variable’s name, for example, `WEBHOOK_SECRET`.' }),
+    description: t.string({ description: 'What to set the variable to.' }),
   }),
 });
 
@@ -71,9 +71,12 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
   fields: (t) => ({
     deliveryId: t.id({ description: 'The delivery.' }),
     status: t.field({ type: DeliveryStatusEnum, description: 'The status of the delivery.' }),
-    summary: t.string({ description: 'The reason in plain words.' }),
+    summary: t.string({ description: 'The reason in plain language.' }),
     next: t.string({ description: 'What happens next, and when.' }),
-    advice: t.string({ nullable: true, description: 'What you can do about it; null if there is nothing to do.' }),
+    advice: t.string({
+      nullable: true,
+      description: 'What you can do about the status; null if there is nothing to do.',
+    }),
     remainingTries: t.field({
       type: [RemainingTry],
       description: 'The remaining attempts, assuming all of them fail.',
@@ -89,11 +92,20 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
       description: 'The slowest phase of the last attempt.',
     }),
     slowestPhaseMs: t.int({ nullable: true, description: 'Duration of the slowest phase in milliseconds.' }),
-    destination: t.field({ type: DestinationState, description: 'The current status of its webhook or connector.' }),
+    destination: t.field({
+      type: DestinationState,
+      description: 'The current status of the delivery’s webhook or connector.',
+    }),
+    requestBody: t.string({
+      nullable: true,
+      description:
+        'The body of the request, byte for byte, with secrets masked. For a connector, this is the first request ' +
+        'that Tollgate would send for this event alone with the current settings. Null if the body can’t be shown.',
+    }),
     curl: t.string({
       nullable: true,
       description:
-        'Shell commands that send the request again, with secrets as variables; null if they cannot be shown safely.',
+        'Shell commands that send the request again, with secrets as variables; null if the commands cannot be shown safely.',
     }),
     curlVariables: t.field({ type: [CurlVariable], description: 'The variables that `curl` needs.' }),
   }),
@@ -102,7 +114,8 @@ const DeliveryExplanation = builder.simpleObject('DeliveryExplanation', {
 builder.objectField(Delivery, 'explanation', (t) =>
   t.field({
     type: DeliveryExplanation,
-    description: 'The reason for its current status, what happens next, and a command that sends the request again.',
+    description:
+      'The reason for the delivery’s current status, what happens next, and a command that sends the request again.',
     // Explaining a delivery takes several queries.
     complexity: { field: 50, multiplier: 1 },
     resolve: async ({ id }, _args, { services, viewer }) => {

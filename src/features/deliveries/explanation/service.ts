@@ -1,6 +1,7 @@
 import type { ConnectorDefinition, ConnectorMemory } from '../../../connectors/definition.ts';
 import { type ConnectorConfig, secretFields } from '../../../connectors/describe.ts';
-import type { Database } from '../../../database/client.ts';
+import type { TenantDatabase } from '../../../database/tenant-client.ts';
+import { belongingTo } from '../../../database/tenant-filter.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
 import { rebuildConnectorRequest, rebuildWebhookRequest } from '../../../delivery/send/rebuild-request.ts';
 import { retryScheduleOf } from '../../../delivery/send/retry-policy.ts';
@@ -10,6 +11,7 @@ import { notFound } from '../../../errors.ts';
 import type { PayloadVersions } from '../../../events/versions.ts';
 import type { Attempt, Connector, Delivery, Webhook } from '../../../generated/prisma/client.ts';
 import { maskUrl } from '../../../secrets/mask-url.ts';
+import { scrub } from '../../../secrets/redact.ts';
 import type { SecretBox } from '../../../secrets/secret-box.ts';
 import { type CurlCommand, connectorCurl, webhookCurl } from './curl.ts';
 import {
@@ -23,7 +25,7 @@ import {
 } from './words.ts';
 
 export type ExplanationOptions = {
-  db: Database;
+  db: TenantDatabase;
   secretBox: Pick<SecretBox, 'open'>;
   connectors: (type: string) => ConnectorDefinition | undefined;
   userAgent: string;
@@ -42,8 +44,14 @@ export type DeliveryExplanation = {
   slowestPhase: DeliveryPhase | null;
   slowestPhaseMs: number | null;
   destination: DestinationState;
+  /** The request's body, with secrets masked. Null if no request can be built. */
+  requestBody: string | null;
   curl: CurlCommand | null;
 };
+
+type ShownRequest = Pick<DeliveryExplanation, 'requestBody' | 'curl'>;
+
+const NO_REQUEST: ShownRequest = { requestBody: null, curl: null };
 
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
@@ -53,9 +61,16 @@ export function createExplainer(options: ExplanationOptions) {
   return async function explain(delivery: Delivery): Promise<DeliveryExplanation> {
     const [event, webhook, connector, lastAttempt] = await Promise.all([
       readEvent(delivery),
-      delivery.webhookId ? db.prisma.webhook.findUnique({ where: { id: delivery.webhookId } }) : null,
-      delivery.connectorId ? db.prisma.connector.findUnique({ where: { id: delivery.connectorId } }) : null,
-      db.prisma.attempt.findFirst({ where: { deliveryId: delivery.id }, orderBy: { number: 'desc' } }),
+      delivery.webhookId
+        ? db.prisma.webhook.findUnique({ where: belongingTo(delivery, { id: delivery.webhookId }) })
+        : null,
+      delivery.connectorId
+        ? db.prisma.connector.findUnique({ where: belongingTo(delivery, { id: delivery.connectorId }) })
+        : null,
+      db.prisma.attempt.findFirst({
+        where: belongingTo(delivery, { deliveryId: delivery.id }),
+        orderBy: { number: 'desc' },
+      }),
     ]);
     const row = webhook ?? connector;
     if (!event || !row) throw notFound();
@@ -75,11 +90,9 @@ export function createExplainer(options: ExplanationOptions) {
       remainingTries: remainingTries(facts),
       slowestPhase: slowest?.phase ?? null,
       slowestPhaseMs: slowest?.milliseconds ?? null,
-      curl: webhook
-        ? webhook.url === ''
-          ? null
-          : curlToWebhook(event, webhook)
-        : curlToConnector(event, connector!, delivery, lastAttempt),
+      ...(webhook
+        ? showWebhookRequest(event, webhook)
+        : showConnectorRequest(event, connector!, delivery, lastAttempt)),
     };
   };
 
@@ -93,23 +106,29 @@ export function createExplainer(options: ExplanationOptions) {
     return rows[0];
   }
 
-  function curlToWebhook(event: EventRow, webhook: Webhook): CurlCommand {
+  function showWebhookRequest(event: EventRow, webhook: Webhook): ShownRequest {
     const { url, projectId, payloadVersion } = webhook;
+    // A deleted webhook no longer has a URL.
+    if (url === '') return NO_REQUEST;
     const context = { projectId, url, userAgent, payloadVersion, payloadVersions };
     const request = rebuildWebhookRequest(event, context);
     const ownHeaders = ownHeaderNames(webhook.credentials as WebhookCredentials | null);
-    return webhookCurl({ ...request, headers: sentHeaders(request) }, { hidesUrl: maskUrl(url) !== url, ownHeaders });
+    const sent = { ...request, headers: sentHeaders(request) };
+    return {
+      requestBody: request.body ?? null,
+      curl: webhookCurl(sent, { hidesUrl: maskUrl(url) !== url, ownHeaders }),
+    };
   }
 
-  function curlToConnector(
+  function showConnectorRequest(
     event: EventRow,
     connector: Connector,
     { attemptCount }: Delivery,
     lastAttempt: Attempt | null,
-  ): CurlCommand | null {
+  ): ShownRequest {
     const definition = connectors(connector.type);
-    // A deleted connector has no config left.
-    if (!definition || connector.secretConfig === '') return null;
+    // A deleted connector no longer has a config.
+    if (!definition || connector.secretConfig === '') return NO_REQUEST;
     const { id, projectId, eventTypes, secretConfig } = connector;
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
     const config: ConnectorConfig = JSON.parse(secretBox.open(secretConfig, cell));
@@ -120,18 +139,23 @@ export function createExplainer(options: ExplanationOptions) {
       attemptNumber: Math.max(1, attemptCount),
       now: lastAttempt?.startedAt ?? event.now,
     });
-    if (!request) return null;
-    return connectorCurl({ ...request, headers: sentHeaders(request) }, secretFields(definition, config)) ?? null;
+    if (!request) return NO_REQUEST;
+    const secrets = secretFields(definition, config);
+    const values = secrets.map(({ value }) => value);
+    return {
+      requestBody: request.body === undefined ? null : scrub(request.body, values),
+      curl: connectorCurl({ ...request, headers: sentHeaders(request) }, secrets) ?? null,
+    };
   }
 }
 
-/** The names of a webhook's own headers, and of the one that its authentication adds. Their values aren't shown. */
+/** The names of a webhook's custom headers and of the header that its authentication adds, without their values. */
 function ownHeaderNames(credentials: WebhookCredentials | null): string[] {
   const names = credentials?.headers.map(({ name }) => name.toLowerCase()) ?? [];
   return credentials?.authentication ? [...names, 'authorization'] : names;
 }
 
-/** The retries of a delivery if the next attempts fail in the same way. */
+/** The retries that a delivery gets if its next attempts fail in the same way. */
 function ifAllFail(
   schedule: readonly number[],
   definition: ConnectorDefinition | undefined,

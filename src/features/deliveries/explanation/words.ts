@@ -14,14 +14,14 @@ export type DestinationState = {
   id: string;
   /** `webhook`, or the title of the connector's type. Used in sentences. */
   title: string;
-  /** What to do about failures, if it is a connector whose type has its own advice. */
+  /** Advice for failures, if the destination is a connector whose type has its own advice. */
   advice?: Readonly<Partial<Record<string, string>>> | undefined;
   isActive: boolean;
   disabledReason: string | null;
   disabledAt: Date | null;
   pausedReason: string | null;
   pausedAt: Date | null;
-  /** When the service checks the credentials of a connector that it paused. */
+  /** When the service will next check the credentials of a connector that it paused. */
   nextProbeAt: Date | null;
   failingSince: Date | null;
   isSlowedDown: boolean;
@@ -59,8 +59,8 @@ const NOTHING_MORE = 'No further automatic retries.';
 const HOLDS: Record<string, Sentences & { next: string }> = {
   ordering: {
     summary:
-      'It is waiting for its turn: the webhook keeps events in order, and an earlier event for the same payment has not been delivered yet.',
-    next: 'It will be sent as soon as the earlier delivery succeeds, fails for good, or has failed so many times that the webhook skips ahead.',
+      'The delivery is waiting its turn: the webhook keeps events in order, and an earlier event for the same payment has not been delivered yet.',
+    next: 'It will be sent as soon as the earlier delivery succeeds, fails permanently, or has failed so many times that the webhook skips ahead.',
     advice: "Check why the earlier delivery is failing, or lower the webhook's `orderingEscapeAfterAttempts`.",
   },
 };
@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
   {
     when: ({ delivery }) => delivery.status === 'SUCCEEDED',
     say: ({ delivery: { reason }, lastAttempt, destination }) => ({
-      summary: `It was delivered${responseOf(lastAttempt, destination)}.${reason ? ` ${reason}` : ''}`,
+      summary: `The event was delivered${responseOf(lastAttempt, destination)}.${reason ? ` ${reason}` : ''}`,
       next: NOTHING_MORE,
       advice: null,
     }),
@@ -79,9 +79,13 @@ const ROWS: readonly Row[] = [
     when: ({ delivery }) => delivery.status === 'RUNNING' && delivery.leasedUntil !== null,
     say: ({ delivery: { leasedUntil }, now }) =>
       leasedUntil! > now
-        ? { summary: 'It is being sent right now.', next: 'The result will be available within seconds.', advice: null }
+        ? {
+            summary: 'The event is being sent right now.',
+            next: 'The result will be available within seconds.',
+            advice: null,
+          }
         : {
-            summary: 'The worker that was sending it stopped before recording a result.',
+            summary: 'The worker that was sending the event stopped before recording a result.',
             next: 'Another worker will send it again within seconds, with the same ID.',
             advice: null,
           },
@@ -91,7 +95,7 @@ const ROWS: readonly Row[] = [
     say: ({ delivery: { reason, status }, lastAttempt, destination, retryScheduleSeconds }) => {
       const isUnretried = reason === 'exhausted' && retryScheduleSeconds.length === 0;
       const known = isUnretried ? UNRETRIED : REASONS[reason ?? ''];
-      const fallback = `It ${status === 'FAILED' ? 'failed' : 'was not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
+      const fallback = `The ${status === 'FAILED' ? 'delivery failed' : 'event was not sent'}${reason ? `: ${sentence(reason)}` : '.'}`;
       const last = status === 'FAILED' && lastAttempt ? failureOf(lastAttempt, destination) : undefined;
       // A rejected delivery has the reason of its last attempt.
       const isSame = reason !== null && reason === lastAttempt?.errorMessage;
@@ -107,7 +111,7 @@ const ROWS: readonly Row[] = [
   {
     when: ({ destination }) => !destination.isActive,
     say: ({ destination }) => ({
-      summary: `It is waiting, but its ${destination.title} is disabled${because(destination.disabledReason)}.`,
+      summary: `The delivery is waiting, but its ${destination.title} is disabled${because(destination.disabledReason)}.`,
       next: 'It will be skipped, with the reason `disabled`.',
       advice: `Enable the ${destination.title}. ${RESEND}`,
     }),
@@ -118,7 +122,7 @@ const ROWS: readonly Row[] = [
       destination.pausedAt
         ? heldBy(destination)
         : (HOLDS[delivery.reason ?? ''] ?? {
-            summary: `It is held${because(delivery.reason)}.`,
+            summary: `The delivery is held${because(delivery.reason)}.`,
             next: 'It will be sent once it is no longer held. This is checked every few seconds.',
             advice: null,
           }),
@@ -126,7 +130,10 @@ const ROWS: readonly Row[] = [
   {
     when: ({ delivery }) => delivery.attemptCount === 0 || delivery.trigger === 'MANUAL',
     say: ({ delivery, delivery: { attemptCount, nextAttemptAt, reason }, now, destination }) => ({
-      summary: attemptCount === 0 ? `It has not been sent yet${WAITS[reason ?? ''] ?? ''}.` : 'It was resent manually.',
+      summary:
+        attemptCount === 0
+          ? `The event has not been sent yet${WAITS[reason ?? ''] ?? ''}.`
+          : 'The delivery was resent manually.',
       next: isDue(nextAttemptAt!, now)
         ? `It is due and will be sent ${whenThereIsRoom(delivery)}.${slowness(destination)}`
         : `It will be sent ${at(nextAttemptAt!, now)}${reason ? '' : ', batched with other events'}.`,
@@ -136,7 +143,7 @@ const ROWS: readonly Row[] = [
   {
     when: ({ lastAttempt }) => lastAttempt !== null,
     say: ({ delivery, delivery: { nextAttemptAt, errorClass }, lastAttempt, now, destination }) => {
-      // An interrupted attempt has no row. Only the delivery's own row shows it.
+      // An interrupted attempt has no row of its own. Only the delivery's row shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
       const { summary, advice } = failureOf(attempt, destination);
       const when = isDue(nextAttemptAt!, now) ? whenThereIsRoom(delivery) : at(nextAttemptAt!, now);
@@ -154,7 +161,7 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
   const name = isConnector({ id }) ? `${title} connector` : title;
   if (pausedReason === null) {
     return {
-      summary: `It is held because you paused its ${name}.`,
+      summary: `The delivery is held because you paused its ${name}.`,
       next: `It will be sent as soon as the ${name} is resumed.`,
       advice: 'To resume it, set `isPaused` to false.',
     };
@@ -163,17 +170,17 @@ function heldBy({ id, title, pausedReason, nextProbeAt }: DestinationState): Sen
     ? ["the connector's config", `Fix the cause in ${title} or in the connector's config.`]
     : ["the webhook's `authentication`", "Fix the cause, then save the webhook's `authentication`."];
   const probed = nextProbeAt
-    ? ` Tollgate will check the connector again at ${nextProbeAt.toISOString()}, and resume it if it works.`
+    ? ` Tollgate will check the connector again at ${nextProbeAt.toISOString()}, and resume it if the check succeeds.`
     : '';
   return {
-    summary: `It is held, because its ${name} is paused: ${sentence(pausedReason)}`,
+    summary: `The delivery is held because its ${name} is paused: ${sentence(pausedReason)}`,
     next: `It will be sent as soon as you save ${saved}, or set \`isPaused\` to false.${probed}`,
     advice,
   };
 }
 
 const OTHERWISE: Row['say'] = ({ delivery }) => ({
-  summary: `It is waiting${because(delivery.reason)}.`,
+  summary: `The delivery is waiting${because(delivery.reason)}.`,
   next: 'It will be sent as soon as a worker is free.',
   advice: null,
 });
@@ -181,10 +188,10 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
 /** What a due delivery is waiting for. */
 const whenThereIsRoom = ({ isParked }: Delivery) =>
   isParked
-    ? 'as soon as there is room. Right now, the destination, its server, or your account has its maximum number of deliveries in progress, or a rate limit has been reached'
+    ? 'as soon as capacity is available. Right now, the destination, its server, or your account is at its limit for concurrent deliveries, or a rate limit has been reached'
     : 'as soon as a worker is free';
 
-/** Explains in plain words the reason for a delivery's status, what happens next, and what the seller can do. */
+/** Explains the reason for a delivery's status, what happens next, and what the seller can do, in plain language. */
 export function explainInWords(facts: DeliveryFacts): Sentences & { next: string } {
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
@@ -206,7 +213,7 @@ export function remainingTries({ delivery, now, retryScheduleSeconds }: Delivery
 export const DELIVERY_PHASES = ['dns', 'connect', 'tls', 'first_byte', 'other'] as const;
 export type DeliveryPhase = (typeof DELIVERY_PHASES)[number];
 
-/** The phase of an attempt that took the longest. If there was no response, any other time was spent waiting. */
+/** The phase of an attempt that took the longest. If no response arrived, the remaining time was spent waiting. */
 export function slowestPhase(attempt: Attempt): { phase: DeliveryPhase; milliseconds: number } {
   const { durationMs, dnsMs, connectMs, tlsMs, firstByteMs, statusCode, errorClass } = attempt;
   const known = { dns: dnsMs ?? 0, connect: connectMs ?? 0, tls: tlsMs ?? 0, first_byte: firstByteMs ?? 0 };

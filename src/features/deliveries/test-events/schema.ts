@@ -36,7 +36,7 @@ const ConnectorProbeResult = builder.simpleObject('ConnectorProbeResult', {
   description: 'The result of checking the credentials.',
   fields: (t) => ({
     ok: t.boolean({ description: 'Whether the credentials work.' }),
-    message: t.string({ description: 'The result in plain words.' }),
+    message: t.string({ description: 'The result in plain language.' }),
   }),
 });
 

@@ -1,3 +1,4 @@
+import type { Queryable } from '../../../database/client.ts';
 import type { BatchStep } from '../../../database/lane.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { millisecondsOfId } from '../../../ids.ts';
@@ -11,27 +12,38 @@ export const FIRST_LEASE = 1;
 export type ClaimItem = NewPayment & { id: string; authorization: string };
 
 /**
- * Inserts payments, unless another payment holds their authorization. Takes over claims that were abandoned before
- * verification. Returns undefined for payments that another payment blocks.
+ * Inserts payments. Returns undefined for payments whose authorization or identifier another payment holds. Such a
+ * payment is skipped instead of violating an index, because a violation would fail the whole batch.
  */
 export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
   isStatement: true,
-  // PostgreSQL can't insert and update a row in one statement.
-  keyOf: (item) => textOf(keyOf(item)),
   bytesOf: ({ authorization }) => authorization.length,
   async run(batch, items) {
-    const sorted = items.map((item) => ({ ...item, ...keyOf(item) })).sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
-    const rows = await batch.query<PaymentRow>({
-      name: 'payment-claim',
-      text: CLAIM,
-      values: columns(sorted, VALUES),
-    });
-    const claimed = new Map(rows.map((row) => [textOf(row), toPayment(row)]));
-    return items.map((item) => claimed.get(textOf(keyOf(item))));
+    // Processes that insert the same authorizations wait for each other in the same order.
+    const sorted = items.map((item) => ({ item, key: textOf(keyOf(item)) })).sort((a, b) => (a.key < b.key ? -1 : 1));
+    const values = columns(
+      sorted.map(({ item }) => item),
+      VALUES,
+    );
+    const rows = await batch.query<PaymentRow>({ name: 'payment-claim', text: CLAIM, values });
+    const claimed = new Map(rows.map((row) => [row.id, toPayment(row)]));
+    return items.map(({ id }) => claimed.get(id));
   },
 };
 
-/** Normalizes the key so that each authorization has only one spelling. */
+/**
+ * Takes over a claim on the same authorization that was abandoned before verification. Returns undefined if no such
+ * claim exists.
+ *
+ * @throws a unique violation if another payment holds the identifier.
+ */
+export async function takeOver(pool: Queryable, item: ClaimItem): Promise<Payment | undefined> {
+  const values = columns([item], VALUES);
+  const { rows } = await pool.query<PaymentRow>({ name: 'payment-take-over', text: TAKE_OVER, values });
+  return rows[0] && toPayment(rows[0]);
+}
+
+/** Normalizes the key, so that the same authorization always has the same key. */
 export function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey): AuthorizationKey {
   return {
     network,
@@ -51,12 +63,12 @@ const VALUES: ((item: ClaimItem) => unknown)[] = [
   ({ endpointPath }) => endpointPath,
   ({ method }) => method,
   ({ x402Version }) => x402Version,
-  ({ network }) => network,
+  (item) => keyOf(item).network,
   ({ asset }) => asset,
-  ({ assetAddress }) => assetAddress,
-  ({ payer }) => payer,
+  (item) => keyOf(item).assetAddress,
+  (item) => keyOf(item).payer,
   ({ payTo }) => payTo.toLowerCase(),
-  ({ nonce }) => nonce,
+  (item) => keyOf(item).nonce,
   ({ amountAtomic }) => amountAtomic.toString(),
   ({ validAfter }) => validAfter.toISOString(),
   ({ validBefore }) => validBefore.toISOString(),
@@ -64,29 +76,41 @@ const VALUES: ((item: ClaimItem) => unknown)[] = [
   ({ requestFingerprint }) => requestFingerprint,
   ({ leaseSeconds }) => leaseSeconds,
   ({ id }) => new Date(millisecondsOfId(id)).toISOString(),
+  ({ settlement }) => settlement ?? 'AFTER_RESPONSE',
+  ({ paymentIdentifier }) => paymentIdentifier ?? null,
 ];
 
-const CLAIM = `
-  INSERT INTO "Payment" AS held (
-    "id", "projectId", "endpointId", "endpointPath", "method", "x402Version", "network", "asset", "assetAddress",
-    "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore", "authorization", "requestFingerprint",
-    "leasedUntil", "leaseToken", "createdAt"
-  )
-  SELECT id, project, endpoint, path, method, version, network, asset, contract, payer, recipient, nonce, amount,
-    valid_after, valid_before, signed::json, fingerprint, now() + make_interval(secs => lease), ${FIRST_LEASE}, created
+const NEW = `
   FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::text[], $12::text[], $13::numeric[], $14::timestamptz[], $15::timestamptz[], $16::text[],
-    $17::text[], $18::float8[], $19::timestamptz[]
+    $17::text[], $18::float8[], $19::timestamptz[], $20::text[], $21::text[]
   ) AS new(id, project, endpoint, path, method, version, network, asset, contract, payer, recipient, nonce, amount,
-    valid_after, valid_before, signed, fingerprint, lease, created)
-  ON CONFLICT ("network", "assetAddress", "payer", "nonce") WHERE "failureStage" IS DISTINCT FROM 'VERIFY' DO UPDATE SET
-    "projectId" = excluded."projectId", "endpointId" = excluded."endpointId",
-    "endpointPath" = excluded."endpointPath", "method" = excluded."method", "x402Version" = excluded."x402Version",
-    "asset" = excluded."asset", "payTo" = excluded."payTo", "amountAtomic" = excluded."amountAtomic",
-    "validAfter" = excluded."validAfter", "validBefore" = excluded."validBefore",
-    "authorization" = excluded."authorization", "requestFingerprint" = excluded."requestFingerprint",
-    "leasedUntil" = excluded."leasedUntil", "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL,
-    ${touched('held')}
-  WHERE held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
+    valid_after, valid_before, signed, fingerprint, lease, created, settlement, identifier)`;
+
+const CLAIM = `
+  INSERT INTO "Payment" (
+    "id", "projectId", "endpointId", "endpointPath", "method", "x402Version", "network", "asset", "assetAddress",
+    "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore", "authorization", "requestFingerprint",
+    "leasedUntil", "leaseToken", "createdAt", "settlement", "paymentIdentifier"
+  )
+  SELECT id, project, endpoint, path, method, version, network, asset, contract, payer, recipient, nonce, amount,
+    valid_after, valid_before, signed::json, fingerprint, now() + make_interval(secs => lease), ${FIRST_LEASE}, created,
+    settlement::"SettlementOrder", identifier
+  ${NEW}
+  ON CONFLICT DO NOTHING
   RETURNING *`;
+
+const TAKE_OVER = `
+  UPDATE "Payment" AS held SET
+    "projectId" = project, "endpointId" = endpoint, "endpointPath" = path, "method" = new.method,
+    "x402Version" = version, "asset" = new.asset, "payTo" = recipient, "amountAtomic" = amount,
+    "validAfter" = valid_after, "validBefore" = valid_before, "authorization" = signed::json,
+    "requestFingerprint" = fingerprint, "settlement" = new.settlement::"SettlementOrder",
+    "paymentIdentifier" = identifier, "leasedUntil" = now() + make_interval(secs => lease),
+    "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL, ${touched('held')}
+  ${NEW}
+  WHERE held."network" = new.network AND held."assetAddress" = contract AND held."payer" = new.payer
+    AND held."nonce" = new.nonce AND held."failureStage" IS DISTINCT FROM 'VERIFY'
+    AND held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
+  RETURNING held.*`;

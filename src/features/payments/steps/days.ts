@@ -1,6 +1,6 @@
 /**
- * CTEs that add entries (`projectId`, `day`, `endpointId`, and what to add) to the totals of their endpoints' days. A
- * day's first entry queues the daily summary.
+ * CTEs that add entries (`projectId`, `day`, `endpointId`, and the amounts to add) to the totals of their endpoints'
+ * days. A day's first entry queues the daily summary.
  *
  * @param entries the name of the CTE with the entries, at most one for each day and endpoint
  */

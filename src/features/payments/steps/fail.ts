@@ -8,9 +8,9 @@ import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
 export type FailItem = PaymentIdentity & {
-  /** Null if the chain has shown the outcome, which needs no lease. */
+  /** Null if the chain has shown the outcome. In that case, no lease is needed. */
   leaseToken: number | null;
-  /** The statuses from which the payment may fail. */
+  /** The statuses that the payment may have before it fails. */
   from: readonly PaymentStatus[];
   stage: PaymentStage;
   reason: string;
@@ -22,9 +22,9 @@ export type FailItem = PaymentIdentity & {
 };
 
 /**
- * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals of their days, and
- * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't concern the
- * seller. Returns undefined for payments whose status or lease doesn't allow this.
+ * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals for their days, and
+ * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't indicate a
+ * problem with the seller's service. Returns undefined for payments whose status or lease doesn't allow this.
  */
 export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
   return {

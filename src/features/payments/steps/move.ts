@@ -1,41 +1,63 @@
-import type { Database, Transaction } from '../../../database/client.ts';
-import { type Payment, type PaymentStage, type PaymentStatus, Prisma } from '../../../generated/prisma/client.ts';
+import type { Statement } from '../../../database/batch-client.ts';
+import type { Queryable } from '../../../database/client.ts';
+import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import { LeaseLost, PaymentGone, type PaymentLease, type Reconciled } from '../lease.ts';
-import type { AuthorizationKey } from '../payment-record.ts';
+import type { AuthorizationKey, IdentifierKey } from '../payment-record.ts';
 import { keyOf } from './claim.ts';
-import { touched } from './rows.ts';
-
-type Writer = Pick<Transaction, '$queryRaw'>;
-
-/** Payments that failed at VERIFY have released their nonce. Matches the index `Payment_authorization`. */
-const HOLDS_NONCE = Prisma.raw(`"failureStage" IS DISTINCT FROM 'VERIFY'`);
-
-/** The payment that holds an authorization's nonce. */
-export async function findHolder(db: Database, input: AuthorizationKey): Promise<Payment | undefined> {
-  const { network, assetAddress, payer, nonce } = keyOf(input);
-  const [payment] = await db.prisma.$queryRaw<Payment[]>`
-    SELECT * FROM "Payment"
-    WHERE "network" = ${network} AND "assetAddress" = ${assetAddress} AND "payer" = ${payer} AND "nonce" = ${nonce}
-      AND (${HOLDS_NONCE})`;
-  return payment;
-}
+import { type PaymentRow, toPayment, touched } from './rows.ts';
 
 /**
- * Updates a payment if its status is one of `from` and the lease is still valid. Facts from the chain don't need a
- * lease.
+ * The payment that holds an authorization's nonce. Payments that failed at VERIFY have released theirs. Uses the index
+ * `Payment_authorization`.
  */
-export async function movePayment(
-  db: Writer,
-  by: PaymentLease | Reconciled,
-  from: readonly PaymentStatus[],
-  set: Prisma.Sql,
+export function findHolder(pool: Queryable, input: AuthorizationKey): Promise<Payment | undefined> {
+  const { network, assetAddress, payer, nonce } = keyOf(input);
+  return findOne(pool, {
+    name: 'payment-holder',
+    text: `SELECT * FROM "Payment" WHERE "network" = $1 AND "assetAddress" = $2 AND "payer" = $3 AND "nonce" = $4
+      AND "failureStage" IS DISTINCT FROM 'VERIFY'`,
+    values: [network, assetAddress, payer, nonce],
+  });
+}
+
+/** The payment that holds an identifier: failed payments have released theirs. Uses the index `Payment_identifier`. */
+export function findIdentified(pool: Queryable, key: IdentifierKey): Promise<Payment | undefined> {
+  return findOne(pool, {
+    name: 'payment-identified',
+    text: `SELECT * FROM "Payment" WHERE "projectId" = $1 AND "payer" = $2 AND "paymentIdentifier" = $3
+      AND "failureStage" IS NULL`,
+    values: [key.projectId, key.payer.toLowerCase(), key.paymentIdentifier ?? null],
+  });
+}
+
+/** VERIFIED or SERVED → SETTLING, without a response. Undefined if the status or the lease doesn't allow this. */
+export function moveToSettling(
+  pool: Queryable,
+  { paymentId, leaseToken }: PaymentLease,
+  from: 'VERIFIED' | 'SERVED',
 ): Promise<Payment | undefined> {
-  const isOurs = 'reconciled' in by ? Prisma.empty : Prisma.sql`AND "leaseToken" = ${by.leaseToken}`;
-  const [payment] = await db.$queryRaw<Payment[]>`
-    UPDATE "Payment" SET ${set}, ${Prisma.raw(touched('"Payment"'))}
-    WHERE "id" = ${by.paymentId} AND "status"::text = ANY(${from}) ${isOurs}
-    RETURNING *`;
-  return payment;
+  return findOne(pool, {
+    name: 'payment-settling',
+    text: `UPDATE "Payment" SET "status" = 'SETTLING', "failureReason" = NULL, ${touched('"Payment"')}
+      WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = $3::"PaymentStatus" RETURNING *`,
+    values: [paymentId, leaseToken, from],
+  });
+}
+
+/** SETTLING or UNKNOWN → UNKNOWN. Undefined if the status or the lease doesn't allow this. */
+export function moveToUnknown(
+  pool: Queryable,
+  { paymentId, leaseToken }: PaymentLease,
+  why: { reason: string; transactionHash: string | null; nextCheckSeconds: number },
+): Promise<Payment | undefined> {
+  return findOne(pool, {
+    name: 'payment-unknown',
+    text: `UPDATE "Payment" SET "status" = 'UNKNOWN', "failureReason" = $3,
+        "transactionHash" = coalesce($4, "transactionHash"), "leasedUntil" = now() + make_interval(secs => $5),
+        ${touched('"Payment"')}
+      WHERE "id" = $1 AND "leaseToken" = $2 AND "status" IN ('SETTLING', 'UNKNOWN') RETURNING *`,
+    values: [paymentId, leaseToken, why.reason, why.transactionHash, why.nextCheckSeconds],
+  });
 }
 
 /**
@@ -44,13 +66,12 @@ export async function movePayment(
  * @throws LeaseLost or PaymentGone otherwise.
  */
 export async function alreadyAt(
-  db: Pick<Transaction, 'payment'>,
+  pool: Queryable,
   by: PaymentLease | Reconciled,
   status: PaymentStatus,
   stage?: PaymentStage,
 ): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (!payment) throw new PaymentGone(by.paymentId);
+  const payment = await requirePayment(pool, by.paymentId);
   const isOurs = 'reconciled' in by || payment.leaseToken === by.leaseToken;
   if (payment.status === status && isOurs && (!stage || payment.failureStage === stage)) return payment;
   throw new LeaseLost(by.paymentId);
@@ -60,12 +81,26 @@ export async function alreadyAt(
  * Returns the payment if it was already settled by this transaction, no matter which process recorded the settlement.
  */
 export async function alreadySettled(
-  db: Pick<Transaction, 'payment'>,
+  pool: Queryable,
   by: PaymentLease | Reconciled,
   transactionHash: string,
 ): Promise<Payment> {
-  const payment = await db.payment.findUnique({ where: { id: by.paymentId } });
-  if (!payment) throw new PaymentGone(by.paymentId);
+  const payment = await requirePayment(pool, by.paymentId);
   if (payment.status === 'SETTLED' && payment.transactionHash === transactionHash) return payment;
   throw new LeaseLost(by.paymentId);
+}
+
+async function requirePayment(pool: Queryable, id: string): Promise<Payment> {
+  const payment = await findOne(pool, {
+    name: 'payment-by-id',
+    text: 'SELECT * FROM "Payment" WHERE "id" = $1',
+    values: [id],
+  });
+  if (!payment) throw new PaymentGone(id);
+  return payment;
+}
+
+async function findOne(pool: Queryable, { name, text, values }: Statement): Promise<Payment | undefined> {
+  const { rows } = await pool.query<PaymentRow>({ name, text, values: [...values] });
+  return rows[0] && toPayment(rows[0]);
 }

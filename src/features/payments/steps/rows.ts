@@ -7,7 +7,7 @@ export function toPayment(row: PaymentRow): Payment {
   return { ...row, amountAtomic: new Prisma.Decimal(row.amountAtomic) };
 }
 
-/** Turns items into one array for each value, for `unnest`. */
+/** Turns a list of rows into one array per column, for `unnest`. */
 export function columns<Item>(items: readonly Item[], values: readonly ((item: Item) => unknown)[]): unknown[][] {
   return values.map((value) => items.map(value));
 }
@@ -17,5 +17,5 @@ export function touched(row: string): string {
   return `"updatedAt" = greatest(clock_timestamp(), ${row}."updatedAt" + interval '1 millisecond')`;
 }
 
-/** What a final payment no longer needs. */
+/** Clears the columns that a final payment no longer needs. */
 export const FINAL = '"authorization" = NULL, "leasedUntil" = NULL';

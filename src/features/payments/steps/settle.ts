@@ -10,7 +10,7 @@ import { type Books, openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
 export type SettleItem = PaymentIdentity & {
-  /** Null if the chain has shown the outcome, which needs no lease. */
+  /** Null if the chain has shown the outcome. In that case, no lease is needed. */
   leaseToken: number | null;
   transactionHash: string;
   settledAt: Date;
@@ -25,10 +25,10 @@ const EVENT_TYPES = ['payment.settled', 'customer.first_payment', 'customer.mile
 type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
 
 /**
- * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records
- * their events. Returns undefined for payments whose status or lease doesn't allow this.
+ * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records their
+ * events. Returns undefined for payments whose status or lease doesn't allow this.
  *
- * If a settlement becomes known on a later UTC day, it is booked on that day, because finished days aren't reopened.
+ * If a settlement is confirmed on a later UTC day, it is booked on that day, because finished days aren't reopened.
  */
 export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
   return {

@@ -12,31 +12,50 @@ import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 /** A payment whose money may not have left the payer's wallet yet. */
 export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 
-/** What a payer's wallet contained at some time after `since`, which is a time by the database's clock. */
+/** The balance of a payer's wallet at some time after `since`, by the database's clock. */
 export type KnownFunds = { balanceAtomic: bigint; since: Date };
 
-/** `held`: the payer has other payments in flight, which the balance must cover too. */
-export type VerifyResult = { kind: 'verified'; payment: Payment } | { kind: 'held'; others: InFlight[] };
+/** The payer's other payments in flight, which the balance must also cover. */
+export type Held = {
+  /** The total of all of them. */
+  totalAtomic: bigint;
+  /** At most 500 of them, the oldest first. */
+  others: InFlight[];
+};
+
+/** `held`: the payer has other payments in flight. `full`: the payer has as many as are allowed. */
+export type VerifyResult = { kind: 'verified'; payment: Payment } | ({ kind: 'held' } & Held) | { kind: 'full' };
+
+/** How many payments a wallet can have in flight, so that verifying its next one stays cheap. */
+export const MAX_IN_FLIGHT = 256;
+/** How many nonces the gateway looks up on the chain. The rest count as not paid yet, which is the safe assumption. */
+const MAX_NONCES = 500;
 
 export type VerifyItem = PaymentLease & {
   /** Whether the balance is known to cover the payer's other payments in flight. */
   isCovered: boolean;
-  /** If set, this balance also decides whether they are covered. */
+  /** If set, this balance also determines whether they are covered. */
   funds: KnownFunds | undefined;
   traceContext: string | null;
 };
 
-type Row = { dueId: string; others: { nonce: `0x${string}`; amountAtomic: string }[] | null } & PaymentRow;
+/** `dueTime` and `time` are in milliseconds. The first held payment of each payer has the list of `others`. */
+type Row = { dueId: string; dueTime: number; payerNumber: number; kind: 'free' | 'full' | 'held'; needed: string } & {
+  others: OtherPayment[] | null;
+} & PaymentRow;
+/** `time`: when the payment was settled, if it was. `isNew`: whether it is in the same batch. */
+type OtherPayment = { id: string; nonce: `0x${string}`; amountAtomic: string; time: number | null; isNew: boolean };
 
 /**
  * Adds CLAIMED payments with a valid authorization to their payers' payments in flight. A payment that is covered, or
- * that is its payer's only payment in flight, becomes VERIFIED, is assigned to its customer, and causes its event.
- * Returns undefined for payments that aren't CLAIMED under this lease.
+ * that is its payer's only payment in flight, becomes VERIFIED, is assigned to its customer, and gets an event.
+ * Returns undefined for payments that aren't CLAIMED under this lease. If the payer has too many payments in flight,
+ * nothing changes.
  *
- * Across all processes, only one transaction at a time looks at a payer, so of two simultaneous payments, the second
- * sees the first. Unverified claims don't count, because anyone can make them in the name of any wallet. Payments
+ * Across all processes, only one transaction at a time handles a payer, so of two simultaneous payments, the second
+ * sees the first. Unverified claims don't count, because anyone can make them for any wallet. Payments
  * settled since the claim do count, because the balance may have been read before the money left. For the same reason,
- * all payments settled since the known balance count toward it.
+ * all payments settled since the balance was read count against it.
  */
 export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
   return {
@@ -51,7 +70,7 @@ export function createVerifyStep(events: EventService): BatchStep<VerifyItem, Ve
         batch.query<Row>({ name: 'payment-verify', text: VERIFY, values }),
         events.destinationsOf(batch, projectIds, ['payment.verified']),
       ]);
-      const results = new Map(rows.map((row) => [row.dueId, resultOf(row)]));
+      const results = resultsOf(rows);
       events.recordAll(batch, causesOf(items, results), destinations);
       return items.map(({ paymentId }) => results.get(paymentId));
     },
@@ -68,11 +87,23 @@ function causesOf(items: readonly VerifyItem[], results: ReadonlyMap<string, Ver
   });
 }
 
-function resultOf({ dueId, others, ...row }: Row): VerifyResult {
-  if (row.id !== null) return { kind: 'verified', payment: toPayment(row) };
+function resultsOf(rows: readonly Row[]): Map<string, VerifyResult> {
+  const othersOf = new Map(rows.flatMap(({ payerNumber, others }) => (others ? [[payerNumber, others]] : [])));
+  return new Map(rows.map((row) => [row.dueId, resultOf(row, othersOf.get(row.payerNumber) ?? [])]));
+}
+
+function resultOf({ dueId, dueTime, kind, needed, ...row }: Row, others: readonly OtherPayment[]): VerifyResult {
+  if (kind === 'full') return { kind: 'full' };
+  const { payerNumber: _, others: __, ...payment } = row;
+  if (kind === 'free') return { kind: 'verified', payment: toPayment(payment) };
+  // The list is the same for all of a payer's payments. These are the ones that `needed` includes.
+  const counted = others.filter(
+    ({ id, time, isNew }) => id !== dueId && (time === null || time >= dueTime) && (!isNew || id < dueId),
+  );
   return {
     kind: 'held',
-    others: (others ?? []).map(({ nonce, amountAtomic }) => ({ nonce, amountAtomic: BigInt(amountAtomic) })),
+    totalAtomic: BigInt(needed),
+    others: counted.map(({ nonce, amountAtomic }) => ({ nonce, amountAtomic: BigInt(amountAtomic) })),
   };
 }
 
@@ -86,15 +117,23 @@ const VALUES: ((item: VerifyItem) => unknown)[] = [
   ({ funds }) => funds?.since.toISOString() ?? null,
 ];
 
-/** A separate statement, because a statement sees the data as it was before the statement waited for its locks. */
+/**
+ * This is a separate statement, because a statement doesn't see changes that were made while it waited for its locks.
+ */
 const LOCK_PAYERS = `
   SELECT pg_advisory_xact_lock($2::int, "payer")::text AS "locked" FROM (
     SELECT DISTINCT hashtext("network" || ' ' || "assetAddress" || ' ' || "payer") AS "payer" FROM "Payment"
     WHERE "id" = ANY($1::text[]) ORDER BY 1
   ) AS payers`;
 
-const SAME_PAYER = 'o."payer" = d."payer" AND o."network" = d."network" AND o."assetAddress" = d."assetAddress"';
+const PAYER = '"network", "assetAddress", "payer"';
+const SAME_PAYER = 'o."payer" = p."payer" AND o."network" = p."network" AND o."assetAddress" = p."assetAddress"';
+const SAME_HELD = 'p."payer" = j."payer" AND p."network" = j."network" AND p."assetAddress" = j."assetAddress"';
 
+/**
+ * The payments in flight are read and added up once per payer, not once per payment, because one payer can send a whole
+ * batch. Those that are new in this batch are added with a running total.
+ */
 const VERIFY = `
   WITH due AS MATERIALIZED (
     SELECT p."id", p."projectId", p."network", p."assetAddress", p."payer", p."nonce", p."amountAtomic", p."verifiedAt",
@@ -104,25 +143,44 @@ const VERIFY = `
     JOIN "Payment" p ON p."id" = i."id"
     WHERE p."leaseToken" = i."leaseToken" AND p."status" = 'CLAIMED'
     ORDER BY p."id" FOR NO KEY UPDATE OF p
-  ), other AS MATERIALIZED (
-    SELECT d."id", o.* FROM due d CROSS JOIN LATERAL (
-      SELECT o."nonce", o."amountAtomic", true AS "isRecent" FROM "Payment" o
-      WHERE ${SAME_PAYER} AND o."id" <> d."id" AND o."leasedUntil" IS NOT NULL AND o."verifiedAt" IS NOT NULL
-      UNION ALL
-      SELECT o."nonce", o."amountAtomic", o."updatedAt" >= d."updatedAt" FROM "Payment" o
-      WHERE ${SAME_PAYER} AND o."status" = 'SETTLED' AND o."updatedAt" >= least(d."updatedAt", d."since")
-      UNION ALL
-      SELECT o."nonce", o."amountAtomic", true FROM due o
-      WHERE ${SAME_PAYER} AND o."id" < d."id" AND o."verifiedAt" IS NULL
-    ) o WHERE NOT d."isCovered"
-  ), needed AS MATERIALIZED (
-    SELECT "id", sum("amountAtomic") AS "total", bool_or("isRecent") AS "isShared" FROM other GROUP BY "id"
+  ), payer AS MATERIALIZED (
+    SELECT ${PAYER}, min("updatedAt") AS "claimedAt", min(least("updatedAt", "since")) AS "since"
+    FROM due WHERE NOT "isCovered" GROUP BY ${PAYER}
+  ), open AS MATERIALIZED (
+    SELECT p.*, o."id", o."nonce", o."amountAtomic" FROM payer p JOIN "Payment" o
+    ON ${SAME_PAYER} AND o."leasedUntil" IS NOT NULL AND o."verifiedAt" IS NOT NULL
+  ), settled AS MATERIALIZED (
+    SELECT p.*, o."id", o."nonce", o."amountAtomic", o."updatedAt" AS "at" FROM payer p JOIN "Payment" o
+    ON ${SAME_PAYER} AND o."status" = 'SETTLED' AND o."updatedAt" >= p."since"
+  ), before AS MATERIALIZED (
+    SELECT d."id", sum(s."amountAtomic") AS "total",
+      coalesce(sum(s."amountAtomic") FILTER (WHERE s."at" >= d."updatedAt"), 0) AS "recent"
+    FROM due d JOIN settled s USING (${PAYER})
+    WHERE NOT d."isCovered" AND s."at" >= least(d."updatedAt", d."since") GROUP BY d."id"
+  ), counted AS (
+    SELECT d.*, dense_rank() OVER (ORDER BY ${PAYER})::int AS "payerNumber",
+      coalesce(o."count", 0) - own."count" + count(*) FILTER (WHERE d."verifiedAt" IS NULL) OVER earlier AS "count",
+      coalesce(o."total", 0) - own."count" * d."amountAtomic"
+        + coalesce(sum(d."amountAtomic") FILTER (WHERE d."verifiedAt" IS NULL) OVER earlier, 0) AS "total"
+    FROM due d CROSS JOIN LATERAL (SELECT (d."verifiedAt" IS NOT NULL)::int AS "count") own LEFT JOIN (
+      SELECT ${PAYER}, count(*) AS "count", sum("amountAtomic") AS "total" FROM open GROUP BY ${PAYER}
+    ) o USING (${PAYER})
+    WINDOW earlier AS (PARTITION BY ${PAYER} ORDER BY d."id" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  ), judged AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY "payerNumber", "kind" ORDER BY "id") = 1 AS "isFirst" FROM (
+      SELECT c.*, c."total" + coalesce(b."recent", 0) AS "needed", CASE
+        WHEN c."isCovered" THEN 'free'
+        WHEN c."verifiedAt" IS NULL AND c."count" >= ${MAX_IN_FLIGHT} THEN 'full'
+        WHEN c."count" = 0 AND coalesce(b."recent", 0) = 0 THEN 'free'
+        WHEN c."amountAtomic" + c."total" + coalesce(b."total", 0) <= c."balance" THEN 'free'
+        ELSE 'held' END AS "kind"
+      FROM counted c LEFT JOIN before b USING ("id")
+    ) c
   ), free AS MATERIALIZED (
-    SELECT d.* FROM due d LEFT JOIN needed n USING ("id")
-    WHERE n."isShared" IS NOT TRUE OR d."amountAtomic" + n."total" <= d."balance"
+    SELECT * FROM judged WHERE "kind" = 'free'
   ), held AS (
     UPDATE "Payment" p SET "verifiedAt" = clock_timestamp(), ${touched('p')}
-    FROM due d WHERE p."id" = d."id" AND NOT EXISTS (SELECT FROM free f WHERE f."id" = d."id")
+    FROM judged j WHERE p."id" = j."id" AND j."kind" = 'held'
   ), known AS MATERIALIZED (
     SELECT c."id", c."projectId", c."walletAddress" FROM "Customer" c
     JOIN (SELECT DISTINCT "projectId", "walletAddress" FROM free) f USING ("projectId", "walletAddress")
@@ -143,8 +201,18 @@ const VERIFY = `
     FROM free f JOIN customer c USING ("projectId", "walletAddress") WHERE p."id" = f."id"
     RETURNING p.*
   )
-  SELECT d."id" AS "dueId", m.*, (
-    SELECT json_agg(json_build_object('nonce', o."nonce", 'amountAtomic', o."amountAtomic"::text))
-    FROM other o WHERE o."id" = d."id" AND o."isRecent"
-  ) AS "others"
-  FROM due d LEFT JOIN moved m ON m."id" = d."id"`;
+  SELECT j."id" AS "dueId", (extract(epoch FROM j."updatedAt") * 1000)::float8 AS "dueTime", j."payerNumber", j."kind",
+    j."needed"::text, m.*, CASE WHEN j."kind" = 'held' AND j."isFirst" THEN (
+      SELECT json_agg(json_build_object('id', "id", 'nonce', "nonce", 'amountAtomic', "amountAtomic"::text,
+        'time', extract(epoch FROM "at") * 1000, 'isNew', "isNew"))
+      FROM (
+        SELECT "id", "nonce", "amountAtomic", NULL::timestamptz AS "at", false AS "isNew" FROM open p WHERE ${SAME_HELD}
+        UNION ALL
+        SELECT "id", "nonce", "amountAtomic", "at", false FROM settled p WHERE ${SAME_HELD} AND "at" >= "claimedAt"
+        UNION ALL
+        SELECT "id", "nonce", "amountAtomic", NULL, true FROM judged p
+        WHERE ${SAME_HELD} AND "verifiedAt" IS NULL AND "kind" <> 'full'
+        ORDER BY 1 LIMIT ${MAX_NONCES}
+      ) o
+    ) END AS "others"
+  FROM judged j LEFT JOIN moved m ON m."id" = j."id"`;

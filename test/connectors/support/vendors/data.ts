@@ -37,7 +37,7 @@ export const supabase = (): Vendor => ({
   },
 });
 
-/** A German spreadsheet without rows. Its sheets have the IDs 0 and 1. */
+/** An empty German spreadsheet. Its sheets have the IDs 0 and 1. */
 export const googleSheets = (): Vendor => {
   const tabs = ['Tabelle1', "Bob's sales/2026"].map((title, sheetId) => ({ title, sheetId, rows: [] as unknown[][] }));
   const failure = (message: string) => json(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } });

@@ -2,10 +2,10 @@ import type { Answer } from '../../../support/receiver.ts';
 import type { Interference } from './server.ts';
 import { json } from './vendor.ts';
 
-/** A vendor that enforces a rate limit, and counts the requests that it accepted and rejected. */
+/** A vendor that enforces a rate limit and counts the requests that it accepts and rejects. */
 export type LimitedVendor = { interference: Interference; accepted: number[]; rejected: number[] };
 
-/** Decides at a time, in milliseconds, whether to accept a request. If not, returns the seconds to wait. */
+/** Decides whether to accept a request at a given time, in milliseconds. If not, returns the seconds to wait. */
 type Limit = (now: number) => { afterSeconds: number } | undefined;
 
 function limitedBy(limit: Limit, reject: (afterSeconds: number) => Answer): LimitedVendor {
@@ -21,7 +21,7 @@ function limitedBy(limit: Limit, reject: (afterSeconds: number) => Answer): Limi
 }
 
 /**
- * Slack accepts one message per second and webhook, and short bursts
+ * Slack accepts one message per second per webhook, plus short bursts
  * (https://docs.slack.dev/apis/web-api/rate-limits#incoming-webhooks).
  */
 export function limitedSlack({ perSecond = 1, burst = 3 } = {}): LimitedVendor {
@@ -41,7 +41,7 @@ export function limitedSlack({ perSecond = 1, burst = 3 } = {}): LimitedVendor {
 }
 
 /**
- * Discord accepts five requests per webhook within two seconds, which start with the first one
+ * Discord accepts five requests per webhook in a two-second window that starts with the first request
  * (https://discord.com/developers/docs/topics/rate-limits).
  */
 export function limitedDiscord({ count = 5, perSeconds = 2 } = {}): LimitedVendor {

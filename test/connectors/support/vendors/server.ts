@@ -17,7 +17,7 @@ export type Interference = (
 
 export type VendorServer = Awaited<ReturnType<typeof startVendors>>;
 
-/** The token endpoints of vendors. They issue access tokens for any credential. */
+/** The vendors' token endpoints. They issue access tokens for any credential. */
 const TOKEN_ENDPOINTS: ReadonlySet<string> = new Set([
   'oauth2.googleapis.com/token',
   'identity.xero.com/connect/token',
@@ -62,7 +62,7 @@ export async function startVendors() {
   });
 
   return {
-    /** Sends requests for every vendor's host here. Pass it to the service under test. */
+    /** Redirects requests for every vendor's host to this server. Pass it to the service under test. */
     hostOverrides: Object.fromEntries(
       [...typeByHost.keys(), ...TOKEN_ENDPOINTS].map((place) => [place.split('/')[0]!, receiver.url]),
     ),
@@ -81,7 +81,7 @@ export async function startVendors() {
       calls.filter((entry) => entry.type === type).map(({ call }) => call),
     /** Returns the times of those calls, in milliseconds since 1970. */
     timesOf: (type: ConnectorType): number[] => calls.filter((entry) => entry.type === type).map(({ at }) => at),
-    /** Replaces the vendor in the next calls, one interference per call. */
+    /** Replaces the vendor for the next calls, with one interference per call. */
     interfereNext(type: ConnectorType, ...interferences: (Interference | Answer)[]): void {
       const functions = interferences.map((one) => (typeof one === 'function' ? one : () => one));
       queued.set(type, [...(queued.get(type) ?? []), ...functions]);

@@ -4,14 +4,17 @@ import type { Answer } from '../../../support/receiver.ts';
 /** A call from a vendor's point of view. */
 export type VendorCall = {
   method: string;
-  /** Has the vendor's host instead of the address that the call was really sent to. */
+  /** Contains the vendor's host, not the address that the call was actually sent to. */
   url: URL;
-  /** Names in lowercase. */
+  /** Header names are in lowercase. */
   headers: Readonly<Record<string, string>>;
   body: string;
 };
 
-/** A fake vendor. Accepts requests that follow the vendor's documentation and rejects all others as the vendor does. */
+/**
+ * A fake vendor. Accepts requests that follow the vendor's documentation and rejects all others the way the vendor
+ * does.
+ */
 export type Vendor = {
   hosts: readonly string[];
   /** Returns the decoded credential of a call. */

@@ -45,7 +45,8 @@ describe('the curl command for a webhook', () => {
       hostileText(80),
       fc.array(fc.constantFrom(...SYNTAX), { maxLength: 8 }).map((all) => all.join('')),
     );
-    // A command starts many processes, so each one sends many strings. One of them may be as long as a command can be.
+    // A command starts many processes, so each command sends many strings. One of them can be as long as
+    // a command allows.
     const shortTexts = fc.array(
       text.filter(({ length }) => length < 1_000),
       { maxLength: 20 },
@@ -82,8 +83,9 @@ describe('the curl command for a webhook', () => {
       fc.asyncProperty(address, async (url) => {
         const { command } = webhookCurl({ method: 'POST', url, headers, body: '{}' });
         const request = await received(command, { WEBHOOK_SECRET: secret });
-        const { pathname, search } = new URL(url);
-        expect(request.path).toBe(pathname + search);
+        // The fragment isn't sent, and `search` doesn't distinguish an empty query from no query.
+        const [sent] = url.slice(receiver.url.length).split('#');
+        expect(request.path).toBe(sent);
       }),
       { numRuns: 6 },
     );
@@ -147,7 +149,7 @@ describe('the curl command for a connector', () => {
     expect(request.headers.authorization).toBe(basic);
   });
 
-  test('masks authentication headers even without a known secret in them', () => {
+  test('masks authentication headers even if they contain no known secret', () => {
     const headers = { authorization: 'Bearer made-of-the-secret', 'x-signature': 'abc' };
     const curl = connectorCurl({ method: 'GET', url: receiver.url, headers }, secrets)!;
     expect(curl.command).not.toMatch(/made-of-the-secret|abc'/);

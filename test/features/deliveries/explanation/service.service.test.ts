@@ -88,7 +88,7 @@ describe('an attempt', () => {
     expect(sent.toSorted()).toEqual(['connection', 'content-length', 'host']);
   });
 
-  test('of a connector does not keep the secret in its URL', async () => {
+  test("does not keep the secret in a connector's URL", async () => {
     const botToken = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1';
     const config = { botToken, chatId: '-1001234567890' };
     const connector = await createConnector(alice, base, { type: 'telegram', config });
@@ -104,30 +104,34 @@ describe('an attempt', () => {
       destination: { title: 'Telegram', isActive: true },
       curlVariables: [{ name: 'BOT_TOKEN', description: expect.any(String) }],
     });
+    expect(JSON.parse(String(explanation.requestBody))).toMatchObject({ chat_id: config.chatId });
   });
 });
 
 describe('the explanation of a delivery', () => {
-  test('that succeeded has a command that sends the same request with a new signature', async () => {
+  test('has a command that sends the same request with a new signature', async () => {
     const webhook = await createWebhook(alice, base, { url: `${receiver.url}/in` });
     const id = await deliveryTo('webhooks', webhook.id, { description: `it's "$(quoted)" \`x\` \\ 👩‍👩‍👧` });
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const explanation = await explain(id);
     expect(explanation).toMatchObject({
       ...{ deliveryId: id, status: 'SUCCEEDED', advice: null, remainingTries: [] },
-      summary: expect.stringMatching(/^It was delivered on attempt 1\. The destination returned 200 after \d+ ms\.$/),
+      summary: expect.stringMatching(
+        /^The event was delivered on attempt 1\. The destination returned 200 after \d+ ms\.$/,
+      ),
       destination: { id: webhook.id, title: 'webhook', isActive: true, isSlowedDown: false },
     });
     const result = await runShell(explanation.curl, { WEBHOOK_SECRET: webhook.secret });
     expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('200 OK') });
     const [first, second] = receiver.requests;
     expect(second!.body.equals(first!.body)).toBe(true);
+    expect(explanation.requestBody).toBe(first!.body.toString());
     const changing = { 'webhook-timestamp': '', 'webhook-signature': '', connection: '' };
     expect({ ...second!.headers, ...changing }).toEqual({ ...first!.headers, ...changing });
     new Webhook(webhook.secret).verify(second!.body.toString(), second!.headers as Record<string, string>);
   });
 
-  test('that will be retried says when, how many retries are left, and what to do', async () => {
+  test('says when it will be retried, how many retries are left, and what to do', async () => {
     receiver.handle(() => ({ statusCode: 503 }));
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
@@ -149,7 +153,7 @@ describe('the explanation of a delivery', () => {
     expect(later! - due!).toBe(1_800_000);
   });
 
-  test('that waited for a slow response names the wait', async () => {
+  test('shows waiting as the slowest phase if the response was slow', async () => {
     const stalled = await startReceiver(async () => {
       await new Promise((resolve) => setTimeout(resolve, 150));
       return {};
@@ -178,9 +182,15 @@ describe('the explanation of a delivery', () => {
     ],
     [at('SKIPPED', 'disabled'), { summary: expect.stringContaining('was disabled') }],
     [at('SKIPPED', 'not_carried'), { summary: expect.stringContaining('does not support this event type') }],
-    [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not match its destination') }],
-    [at('SKIPPED', 'Slack has no words for it'), { summary: 'It was not sent: Slack has no words for it.' }],
-    [at('RUNNING', null, `, "leasedUntil" = now() + interval '9 s'`), { summary: 'It is being sent right now.' }],
+    [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not match the destination') }],
+    [
+      at('SKIPPED', 'Slack has no message for this event'),
+      { summary: 'The event was not sent: Slack has no message for this event.' },
+    ],
+    [
+      at('RUNNING', null, `, "leasedUntil" = now() + interval '9 s'`),
+      { summary: 'The event is being sent right now.' },
+    ],
     [
       at('PENDING', 'ordering'),
       {
@@ -188,8 +198,8 @@ describe('the explanation of a delivery', () => {
         next: expect.stringContaining('the earlier delivery succeeds, fails'),
       },
     ],
-    [at('PENDING', 'paused'), { summary: expect.stringContaining('It is held') }],
-  ])('matches its columns: %s', async (assignments, expected) => {
+    [at('PENDING', 'paused'), { summary: expect.stringContaining('The delivery is held') }],
+  ])('agrees with the columns of the delivery: %s', async (assignments, expected) => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
@@ -197,14 +207,14 @@ describe('the explanation of a delivery', () => {
     expect(await explain(id)).toMatchObject(expected);
   });
 
-  test('whose worker was killed says that it will be retried', async () => {
+  test('says that it will be retried if its worker was killed', async () => {
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     const id = await deliveryTo('webhooks', webhook.id);
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhook.id}`, { body: { isActive: false } });
     await change(id, `"status" = 'PENDING', "nextAttemptAt" = now() + interval '1 h', "errorClass" = 'interrupted'`);
     expect(await explain(id)).toMatchObject({
-      summary: 'It is waiting, but its webhook is disabled.',
+      summary: 'The delivery is waiting, but its webhook is disabled.',
       destination: { isActive: false },
     });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhook.id}`, { body: { isActive: true } });
@@ -214,7 +224,7 @@ describe('the explanation of a delivery', () => {
     });
   });
 
-  test('to a destination with an open circuit says that it is slowed down', async () => {
+  test('says that a destination with an open circuit is slowed down', async () => {
     receiver.handle(() => ({ statusCode: 500 }));
     const webhook = await createWebhook(alice, base, { url: receiver.url });
     for (let count = 0; count < 4; count++) await createEndpoint(alice, base);

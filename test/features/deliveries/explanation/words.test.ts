@@ -25,7 +25,7 @@ describe('a delivery to a paused webhook', () => {
     const pausedReason = 'The token URL refused to issue an access token (invalid_client).';
     const words = explainInWords({ ...facts, destination: { ...destination, pausedAt: now, pausedReason } });
     expect(words).toEqual({
-      summary: `It is held, because its webhook is paused: ${pausedReason}`,
+      summary: `The delivery is held because its webhook is paused: ${pausedReason}`,
       next: "It will be sent as soon as you save the webhook's `authentication`, or set `isPaused` to false.",
       advice: "Fix the cause, then save the webhook's `authentication`.",
     });
@@ -35,13 +35,15 @@ describe('a delivery to a paused webhook', () => {
 describe('a failed delivery', () => {
   const failed = dueDelivery({ status: 'FAILED', reason: 'exhausted', nextAttemptAt: null });
 
-  test('ran out of retries', () => {
+  test('is explained as having failed every scheduled retry', () => {
     expect(explainInWords(failed).summary).toBe('Every scheduled retry failed, so the delivery was marked as failed.');
   });
 
-  test('says so if there were no retries', () => {
+  test('is explained as having no retries if its webhook has none', () => {
     const words = explainInWords({ ...failed, retryScheduleSeconds: [] });
-    expect(words.summary).toBe('It failed, and its webhook has no retries, so the delivery was marked as failed.');
+    expect(words.summary).toBe(
+      'The attempt failed, and the webhook has no retries, so the delivery was marked as failed.',
+    );
     expect(words.advice).toContain('`retrySchedule`');
   });
 });
@@ -52,20 +54,20 @@ describe('a due delivery', () => {
   });
 
   test.each([
-    ['its first attempt', { attemptCount: 0 }, 'It is due and will be sent as soon as there is room'],
+    ['its first attempt', { attemptCount: 0 }, 'It is due and will be sent as soon as capacity is available'],
     [
       'a resend',
       { attemptCount: 3, trigger: 'MANUAL' as const },
-      'It is due and will be sent as soon as there is room',
+      'It is due and will be sent as soon as capacity is available',
     ],
-  ])('that has to wait for room says so: %s', (_name, values, next) => {
+  ])('says that it has to wait for room: %s', (_name, values, next) => {
     expect(explainInWords(dueDelivery({ ...values, isParked: true })).next).toContain(next);
   });
 });
 
 type AttemptFacts = Pick<Attempt, 'statusCode' | 'errorClass' | 'errorMessage'>;
 
-/** The facts about a connector's delivery whose last attempt failed. */
+/** The facts about a connector's delivery after its last attempt failed. */
 function failedAttempt(type: ConnectorType, attempt: AttemptFacts, values: Partial<Delivery> = {}): DeliveryFacts {
   const { title, advice } = getConnector(type);
   return {
@@ -86,9 +88,9 @@ const network = (errorClass: string, errorMessage: string | null = null): Attemp
 
 describe('the advice about a failed attempt', () => {
   test.each<[ConnectorType, AttemptFacts, RegExp]>([
-    ['slack', http(400), /^See `responseBody` for what Slack said\.$/],
+    ['slack', http(400), /^See `responseBody` for the response from Slack\.$/],
     ['slack', http(401), /^Save a valid credential for Slack in the connector's config\.$/],
-    ['slack', http(403), /^Check in Slack what the credential is allowed to do\.$/],
+    ['slack', http(403), /^Check the credential’s permissions in Slack\.$/],
     ['hubspot', http(404), /still exists in HubSpot/],
     ['linear', http(410), /still exists in Linear/],
     ['discord', http(429), /^Discord is rate-limiting requests\. .*`maxPerSecond`/],
@@ -97,21 +99,22 @@ describe('the advice about a failed attempt', () => {
     [
       'bigquery',
       { statusCode: 200, errorClass: 'rejected', errorMessage: null },
-      /`responseBody` for what BigQuery said/,
+      /`responseBody` for the response from BigQuery/,
     ],
     ['slack', network('timeout'), /whether Slack has an outage/],
     ['slack', network('dns_error'), /whether Slack has an outage/],
     ['slack', network('interrupted'), /^Slack may get the event twice/],
-    ['xero', network('no_access_token'), /credential that the access tokens come from/],
+    ['xero', network('no_access_token'), /credential that is used to get access tokens/],
     ['slack', network('internal'), /You do not need to do anything/],
+    ['n8n', network('proxy_error'), /You do not need to do anything/],
     ['n8n', network('target_not_allowed'), /public internet/],
     ['n8n', http(404), /Webhook node accepts POST/],
     ['n8n', http(500), /^Fix the workflow in n8n\.$/],
     ['n8n', network('timeout'), /respond immediately/],
     ['n8n', network('connection_refused'), /Check that n8n is running/],
-    ['make', http(410), /URL of another webhook/],
+    ['make', http(410), /URL of another one/],
     ['make', http(500), /^Fix the scenario in Make\.$/],
-    ['make', network('timeout'), /respond early/],
+    ['make', network('timeout'), /respond sooner/],
   ])('fits %s and %j', (type, attempt, advice) => {
     const words = explainInWords(failedAttempt(type, attempt));
     expect(words.advice).toMatch(advice);
@@ -128,7 +131,7 @@ describe("a connector's reason", () => {
   const reason = 'Slack rejected the message.';
 
   test.each([
-    ['a rejected delivery', { status: 'FAILED', reason, nextAttemptAt: null }, `It failed: ${reason}`],
+    ['a rejected delivery', { status: 'FAILED', reason, nextAttemptAt: null }, `The delivery failed: ${reason}`],
     ['a delivery that will be retried', {}, `The last attempt failed: ${reason}`],
   ] as const)('appears once in the explanation of %s', (_what, values, summary) => {
     expect(explainInWords(failedAttempt('slack', http(400, reason), values)).summary).toBe(summary);
@@ -144,13 +147,13 @@ describe("a connector's reason", () => {
   test.each([
     'In QuickBooks, create a service item named "x402 API revenue".',
     'QuickBooks rejected the access token. Tokens expire after an hour: save a new one.',
-  ])('for a pause is the only thing that says what is wrong: %s', (pausedReason) => {
+  ])('is the only text that says what is wrong during a pause: %s', (pausedReason) => {
     const facts = failedAttempt('quickbooks', http(400), { reason: 'paused', nextAttemptAt: null });
     const paused = { pausedAt: now, pausedReason, nextProbeAt: new Date('2026-11-22T12:05:00Z') };
     const words = explainInWords({ ...facts, destination: { ...facts.destination, ...paused } });
     expect(words).toEqual({
-      summary: `It is held, because its QuickBooks Online connector is paused: ${pausedReason}`,
-      next: "It will be sent as soon as you save the connector's config, or set `isPaused` to false. Tollgate will check the connector again at 2026-11-22T12:05:00.000Z, and resume it if it works.",
+      summary: `The delivery is held because its QuickBooks Online connector is paused: ${pausedReason}`,
+      next: "It will be sent as soon as you save the connector's config, or set `isPaused` to false. Tollgate will check the connector again at 2026-11-22T12:05:00.000Z, and resume it if the check succeeds.",
       advice: "Fix the cause in QuickBooks Online or in the connector's config.",
     });
     expect(`${words.next} ${words.advice}`).not.toMatch(/credential/);

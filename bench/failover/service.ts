@@ -1,0 +1,112 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { unprivilegedAccount } from '../../src/database/embedded/account.ts';
+import { defaultsFor } from '../../src/database/pooler.ts';
+import { type Cluster, kill, PASSWORD } from './cluster.ts';
+import { ADDRESS, runProgram } from './hosts.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PORTS = { API1: 4021, API2: 4022, GATEWAY1: 4031, GATEWAY2: 4032, WORKER1: 4041, WORKER2: 4042 };
+const PGBOUNCER_PORT = 6432;
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+/** HAProxy, PgBouncer, and two processes of each role. */
+export async function startService(folder: string, cluster: Cluster, env: Record<string, string>) {
+  runProgram(folder, 'haproxy', {
+    command: 'haproxy',
+    args: ['-db', '-f', join(ROOT, 'deploy/high-availability/haproxy.cfg')],
+    env: {
+      BIND: ADDRESS,
+      API_HOST: ADDRESS,
+      ...Object.fromEntries(cluster.hosts.map(({ address }, index) => [`POSTGRES${index + 1}`, address])),
+      ...Object.fromEntries(Object.entries(PORTS).map(([name, port]) => [name, `127.0.0.1:${port}`])),
+    },
+  });
+  const directUrl = `postgres://tollgate:${PASSWORD}@${ADDRESS}:5432/tollgate`;
+  await createDatabase();
+  let pooler = await startPooler(folder);
+
+  for (const [name, port] of Object.entries(PORTS)) {
+    runProgram(folder, name.toLowerCase(), {
+      command: join(ROOT, 'node_modules/.bin/node'),
+      args: [join(ROOT, 'src/main.ts')],
+      env: {
+        ...{ NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', ROLES: name.toLowerCase().replace(/\d/, '') },
+        ...{ PORT: String(port), DATA_DIR: folder, DATABASE_POOL_SIZE: '10', EGRESS_ALLOW: '127.0.0.1/32:*' },
+        ...{ DATABASE_URL: `postgres://tollgate:${PASSWORD}@127.0.0.1:${PGBOUNCER_PORT}/tollgate` },
+        ...{ DATABASE_DIRECT_URL: directUrl, TRUSTED_PROXIES: `127.0.0.1,${ADDRESS}` },
+        ...env,
+      },
+    }).once('exit', (code, signal) => console.log(`${name} ended with ${code ?? signal}`));
+  }
+  const url = `http://${ADDRESS}:8080`;
+  await waitFor(async () => (await fetch(`${url}/readyz`)).ok);
+  for (const port of Object.values(PORTS))
+    await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+
+  return {
+    ...{ url, directUrl },
+    async restartPooler(): Promise<void> {
+      await kill(pooler);
+      await sleep(1_000);
+      pooler = await startPooler(folder);
+    },
+  };
+}
+
+async function createDatabase(): Promise<void> {
+  const run = async (statements: string[]): Promise<boolean[]> => {
+    const client = new pg.Client({ connectionString: `postgres://postgres:${PASSWORD}@${ADDRESS}:5432/postgres` });
+    await client.connect();
+    const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    for (const statement of statements) await client.query(statement);
+    await client.end();
+    return rows.map(({ standby }) => standby);
+  };
+  // When HAProxy starts, it connects clients to all nodes in turn until it has checked the nodes.
+  await waitFor(async () => !(await Promise.all([run([]), run([]), run([])])).flat().includes(true));
+  await run([
+    `CREATE ROLE tollgate LOGIN PASSWORD '${PASSWORD}'`,
+    'CREATE DATABASE tollgate OWNER tollgate',
+    ...defaultsFor('tollgate', 'tollgate'),
+  ]);
+}
+
+async function startPooler(folder: string): Promise<ChildProcess> {
+  const account = await unprivilegedAccount();
+  const users = join(folder, 'userlist.txt');
+  const file = join(folder, 'pgbouncer.ini');
+  await writeFile(users, `"tollgate" "${PASSWORD}"\n`);
+  await writeFile(
+    file,
+    `[databases]
+tollgate = host=${ADDRESS} port=5432 dbname=tollgate
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${PGBOUNCER_PORT}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = 40
+max_client_conn = 2000
+query_wait_timeout = 10
+server_login_retry = 1
+`,
+  );
+  execFileSync('chmod', ['a+r', users, file]);
+  const pooler = runProgram(folder, 'pgbouncer', { command: 'pgbouncer', args: [file], account });
+  await once(pooler.stderr!, 'data');
+  return pooler;
+}
+
+/** Retries until the condition is true. An error also causes a retry. */
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition().catch(() => false))) await sleep(100);
+}

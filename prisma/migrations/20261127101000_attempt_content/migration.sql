@@ -1,0 +1,1 @@
+ALTER TABLE "Attempt" ADD COLUMN "isContentOmitted" BOOLEAN NOT NULL DEFAULT false;

@@ -1,0 +1,2 @@
+ALTER TABLE "ConnectorToken" ADD COLUMN "issuedAt" TIMESTAMPTZ(3);
+ALTER TABLE "WebhookToken" ADD COLUMN "issuedAt" TIMESTAMPTZ(3);

@@ -1,0 +1,129 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Command, Option } from 'commander';
+import { didYouMean } from '../../did-you-mean.ts';
+import { addExamples } from '../examples.ts';
+import { Failure } from '../failure.ts';
+import { connectionFailure } from '../http.ts';
+import { note, timeOf } from '../output.ts';
+import { addServiceOptions, openSession, type Session } from '../session.ts';
+
+const EXPORTED = ['payments', 'customers', 'revenue', 'deliveries', 'events', 'audit-log'];
+const FORMATS = ['csv', 'jsonl'];
+const PROGRESS_MILLISECONDS = 500;
+
+type ExportOptions = { format: string; output?: string; from?: string; to?: string; filter: string[] };
+
+export function addExport(program: Command): void {
+  const command = addServiceOptions(program.command('export'), { json: 'print JSON Lines (same as --format jsonl)' });
+  addExamples(
+    command,
+    'tollgate export payments --from 2026-01-01T00:00:00Z --output payments.csv',
+    'tollgate export deliveries --filter status=FAILED,SKIPPED --format jsonl',
+    'tollgate export revenue --filter interval=MONTH --from 365d',
+  )
+    .description('export everything that matches as CSV or JSON Lines, oldest first')
+    .argument('<what>', EXPORTED.join(', '))
+    .addOption(new Option('--format <format>', 'format of the file').choices(FORMATS).default('csv'))
+    .option('--output <file>', 'write to this file once the export is complete (default: standard output)')
+    .option('--from <time>', 'only items at or after this time: a duration such as 30m or 2h, or a timestamp')
+    .option('--to <time>', 'only items before this time: a duration or a timestamp')
+    .option('--filter <name=value...>', 'additional filters for the list, such as status=FAILED', [])
+    .action((what: string, _options, command: Command) =>
+      exportRows(openSession(command), what, command.opts<ExportOptions>()),
+    );
+}
+
+async function exportRows(session: Session, what: string, options: ExportOptions): Promise<void> {
+  if (!EXPORTED.includes(what)) {
+    const advice = didYouMean(what, EXPORTED) || ` Use one of ${EXPORTED.join(', ')}.`;
+    throw new Failure('usage', `Cannot export "${what}".${advice}`);
+  }
+  const { client, signal, url, isJson } = session;
+  const { output } = options;
+  const query = queryOf(isJson ? { ...options, format: 'jsonl' } : options);
+  const projectId = encodeURIComponent(await session.projectId());
+  const body = await client.download(`/api/projects/${projectId}/${what}/export?${query}`, signal);
+  const progress = createProgress(what);
+  try {
+    if (output === undefined) await write(process.stdout, { end: false });
+    else await writeFile(output);
+  } finally {
+    progress.stop();
+  }
+  progress.finish();
+
+  async function write(target: Writable, { end }: { end: boolean }): Promise<void> {
+    const source = Readable.fromWeb(body as never).on('data', ({ length }: Uint8Array) => progress.add(length));
+    // The pipeline controls how fast to read.
+    source.pause();
+    // If either side fails, the other one stops.
+    let failed: 'source' | 'target' | undefined;
+    source.once('error', () => (failed ??= 'source'));
+    target.once('error', () => (failed ??= 'target'));
+    await pipeline(source, target, { end, signal }).catch((error) => {
+      if (signal.aborted) throw error;
+      if (failed === 'target') throw new Failure('failed', `Cannot write: ${(error as Error).message}.`);
+      const { message } = connectionFailure(error, url, signal) as Error;
+      throw new Failure('unreachable', `${message} The export was cut off and is incomplete.`, { isTransient: true });
+    });
+  }
+
+  /** The file gets the requested name only once it is complete. */
+  async function writeFile(path: string): Promise<void> {
+    const part = `${path}.part`;
+    try {
+      await write(createWriteStream(part), { end: true });
+      await rename(part, path);
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** @throws Failure that names the invalid option. */
+function queryOf({ format, from, to, filter }: ExportOptions): URLSearchParams {
+  const query = new URLSearchParams({ format });
+  if (from) query.set('from', timeOf(from, '--from'));
+  if (to) query.set('to', timeOf(to, '--to'));
+  for (const text of filter) {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (!name || value === undefined) {
+      throw new Failure('usage', `--filter must have the form name=value, for example, status=FAILED, not ${text}.`);
+    }
+    query.append(name, value);
+  }
+  return query;
+}
+
+/**
+ * Shows on standard error how much has been downloaded. The line is updated in place, so it is shown only in a
+ * terminal.
+ */
+function createProgress(what: string) {
+  const startedAt = performance.now();
+  const { isTTY } = process.stderr;
+  let bytes = 0;
+  const show = () => process.stderr.write(`\r${what}: ${megabytes(bytes)}`);
+  const timer = isTTY ? setInterval(show, PROGRESS_MILLISECONDS) : undefined;
+  return {
+    add(length: number): void {
+      bytes += length;
+    },
+    stop(): void {
+      clearInterval(timer);
+      if (isTTY) process.stderr.write('\r\x1b[K');
+    },
+    finish(): void {
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      note(`Exported ${what}: ${megabytes(bytes)} in ${seconds} s.`);
+    },
+  };
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 100_000 ? `${bytes} bytes` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,5 @@
+import type { PreviewImportMutation } from '../../../generated/console/imports.ts';
+
+/** The document's source, in the format that the API expects. */
+export type ImportSource = { document?: string; url?: string; upstreamUrl?: string };
+export type ImportPreview = NonNullable<PreviewImportMutation['previewImport']>;

@@ -1,0 +1,100 @@
+import { Anchor, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { OverviewQuery, RevenueInterval } from '../../../generated/console/overview.ts';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { formatCount, formatMilliseconds, formatUsd } from '../../parts/format.ts';
+import { Panel } from '../../parts/page.tsx';
+import { longLabel, zoneNote } from './buckets.ts';
+
+type Project = NonNullable<OverviewQuery['project']>;
+type Revenue = Project['revenue']['buckets'][number];
+type Deliveries = Project['deliveryStats']['buckets'][number];
+type Row = { start: string; revenue: Revenue; deliveries: Deliveries | undefined };
+
+const UNITS: Readonly<Record<RevenueInterval, string>> = { HOUR: 'Hour', DAY: 'Day', MONTH: 'Month' };
+
+/** The values of the charts as a table, latest first. Each value links to the list of the items that it counts. */
+export function ChartValues(props: {
+  interval: RevenueInterval;
+  timeZone: string;
+  now: number;
+  revenue: readonly Revenue[];
+  deliveries: readonly Deliveries[];
+  linkTo: (list: 'payments' | 'deliveries') => (start: string) => string;
+}) {
+  const { interval, timeZone, now, revenue, deliveries, linkTo } = props;
+  const [isOpen, setOpen] = useState(false);
+  const found = new Map(deliveries.map((bucket) => [bucket.start, bucket]));
+  const rows = revenue.map((bucket) => ({ start: bucket.start, revenue: bucket, deliveries: found.get(bucket.start) }));
+  const label = ({ start }: Row) => longLabel(start, interval, timeZone, now);
+  const columns: Column<Row>[] = [
+    { title: UNITS[interval], render: label },
+    { title: 'Revenue', align: 'right', render: ({ revenue: { totalUsd } }) => formatUsd(totalUsd) },
+    {
+      title: 'Payments',
+      align: 'right',
+      render: (row) => (
+        <Counts
+          {...{ href: linkTo('payments')(row.start), name: `Payments, ${label(row)}` }}
+          good={`${formatCount(row.revenue.paymentCount)} settled`}
+          failedCount={row.revenue.failedCount}
+        />
+      ),
+    },
+    {
+      title: 'Deliveries',
+      align: 'right',
+      render: (row) => (
+        <Counts
+          {...{ href: linkTo('deliveries')(row.start), name: `Deliveries, ${label(row)}` }}
+          good={`${formatCount(row.deliveries?.succeededCount ?? 0)} succeeded`}
+          failedCount={row.deliveries?.failedCount ?? 0}
+        />
+      ),
+    },
+    {
+      title: 'Response time (p50, p95)',
+      align: 'right',
+      render: ({ deliveries: sent }) => responseTimes(sent),
+    },
+  ];
+  return (
+    <Panel flush>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)} className="chart-values">
+        <summary>
+          Values by {UNITS[interval].toLowerCase()}
+          <Text span size="xs" c="dimmed" ml="sm">
+            {zoneNote(interval, timeZone, now)} The current {UNITS[interval].toLowerCase()} is still being counted.
+          </Text>
+        </summary>
+        {isOpen && (
+          <DataTable
+            caption="Values in the charts"
+            columns={columns}
+            rows={rows.toReversed()}
+            keyOf={({ start }) => start}
+            empty={undefined}
+          />
+        )}
+      </details>
+    </Panel>
+  );
+}
+
+function Counts(props: { href: string; name: string; good: string; failedCount: number }) {
+  const { href, name, good, failedCount } = props;
+  return (
+    <Anchor component={Link} href={href}>
+      <span className="visually-hidden">{name}: </span>
+      {good}
+      {failedCount > 0 && `, ${formatCount(failedCount)} failed`}
+    </Anchor>
+  );
+}
+
+function responseTimes(sent: Deliveries | undefined): string {
+  const { responseTimeP50Ms: half, responseTimeP95Ms: most } = sent ?? {};
+  if (half == null || most == null) return '–';
+  return `${formatMilliseconds(half)}, ${formatMilliseconds(most)}`;
+}

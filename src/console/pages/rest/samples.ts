@@ -1,0 +1,198 @@
+import { OPERATIONS } from '../../../../packages/sdk/src/generated.ts';
+import {
+  filledPath,
+  isExport,
+  type JsonSchema,
+  type Operation,
+  type ParameterValues,
+  queryOf,
+  requestPath,
+  valueOrPlaceholder,
+} from '../../api/openapi.ts';
+
+/** A request to show. `body` is undefined for requests without a body. `origin` is the server's: `https://tollgate.example.com`. */
+export type SampleRequest = { operation: Operation; values: ParameterValues; body: unknown; origin: string };
+
+/**
+ * The same request in several languages. The token comes from the environment, which keeps it out of source code and
+ * the shell history.
+ */
+export const SAMPLES = {
+  curl: { label: 'curl', write: curl },
+  typescript: { label: 'TypeScript', write: typescript },
+  python: { label: 'Python', write: python },
+  go: { label: 'Go', write: go },
+} as const satisfies Readonly<Record<string, { label: string; write(request: SampleRequest): string }>>;
+
+function curl({ operation, values, body, origin }: SampleRequest): string {
+  const { method } = operation;
+  const lines = [
+    `curl -sS ${isExport(operation) ? '--fail -OJ ' : ''}${method === 'GET' ? '' : `-X ${method} `}'${origin}${requestPath(operation, values)}'`,
+    `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
+    ...(body === undefined
+      ? []
+      : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`]),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+/** The request with the SDK (packages/sdk), whose table of operations provides the method and its arguments. */
+function typescript({ operation, values, body, origin }: SampleRequest): string {
+  const { resource, name, row } = sdkMethodOf(operation);
+  const query = queryOf(operation, values)
+    // The SDK sets the format of an export itself.
+    .filter((parameter) => !(isExport(operation) && parameter.name === 'format'))
+    .map((parameter) => [parameter.name, typedValue(parameter)] as const);
+  const taken = [
+    ...row.arguments.map((argument) => quoted(valueOrPlaceholder(argument, values))),
+    ...(row.takes === 'body' && body !== undefined ? [typescriptLiteral(body)] : []),
+    ...(row.takes === 'query' && query.length > 0 ? [typescriptLiteral(Object.fromEntries(query))] : []),
+  ];
+  const isInProject = operation.path.includes('{projectId}') && !row.arguments.includes('projectId');
+  const call = `tollgate.${resource}.${name}(${taken.join(', ')})`;
+  const hasResult = operation.responses['204'] === undefined;
+  const use =
+    row.returns === 'one'
+      ? [...(hasResult ? [`const result = await ${call};`, 'console.log(result);'] : [`await ${call};`])]
+      : [`for await (const item of ${call}) {`, '  console.log(item);', '}'];
+  return [
+    "import { Tollgate } from '@tollgate/sdk';",
+    '',
+    'const tollgate = new Tollgate({',
+    `  baseUrl: ${quoted(origin)},`,
+    '  token: process.env.TOLLGATE_TOKEN!,',
+    ...(isInProject ? [`  projectId: ${quoted(valueOrPlaceholder('projectId', values))},`] : []),
+    '});',
+    '',
+    ...use,
+  ].join('\n');
+}
+
+function python({ operation, values, body, origin }: SampleRequest): string {
+  const query = queryOf(operation, values).map(
+    ({ name, values: given }) => [name, given.length > 1 ? given : given[0]] as const,
+  );
+  const isFile = isExport(operation);
+  const show = isFile
+    ? ['for line in response.iter_lines(decode_unicode=True):', '    print(line)']
+    : operation.responses['204']
+      ? []
+      : ['print(response.json())'];
+  return [
+    'import os',
+    '',
+    'import requests',
+    '',
+    `response = requests.${operation.method.toLowerCase()}(`,
+    `    ${JSON.stringify(origin + filledPath(operation, values))},`,
+    `    headers={"Authorization": "Bearer " + os.environ["TOLLGATE_TOKEN"]},`,
+    ...(query.length > 0 ? [`    params=${pythonLiteral(Object.fromEntries(query), '    ')},`] : []),
+    ...(body === undefined ? [] : [`    json=${pythonLiteral(body, '    ')},`]),
+    ...(isFile ? ['    stream=True,'] : []),
+    '    timeout=30,',
+    ')',
+    'response.raise_for_status()',
+    ...show,
+  ].join('\n');
+}
+
+function go({ operation, values, body, origin }: SampleRequest): string {
+  const { method } = operation;
+  const hasBody = body !== undefined;
+  const text = JSON.stringify(body, null, 2);
+  const constant = `http.Method${method[0]}${method.slice(1).toLowerCase()}`;
+  const url = JSON.stringify(origin + requestPath(operation, values));
+  return [
+    'package main',
+    '',
+    'import (',
+    ...['fmt', 'io', 'log', 'net/http', 'os', ...(hasBody ? ['strings'] : [])].map((name) => `\t"${name}"`),
+    ')',
+    '',
+    'func main() {',
+    ...(hasBody ? [`\tbody := strings.NewReader(${goString(text)})`] : []),
+    `\trequest, err := http.NewRequest(${constant}, ${url}, ${hasBody ? 'body' : 'nil'})`,
+    ...GO_FAILURE,
+    '\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("TOLLGATE_TOKEN"))',
+    ...(hasBody ? ['\trequest.Header.Set("Content-Type", "application/json")'] : []),
+    '',
+    '\tresponse, err := http.DefaultClient.Do(request)',
+    ...GO_FAILURE,
+    '\tdefer response.Body.Close()',
+    '',
+    '\tfmt.Println(response.Status)',
+    '\tif _, err := io.Copy(os.Stdout, response.Body); err != nil {',
+    '\t\tlog.Fatal(err)',
+    '\t}',
+    '}',
+  ].join('\n');
+}
+
+const GO_FAILURE = ['\tif err != nil {', '\t\tlog.Fatal(err)', '\t}'];
+
+type SdkRow = { method: string; path: string; arguments: readonly string[]; takes: string; returns: string };
+
+/** The SDK's method for an operation. A test checks that every operation has one. */
+function sdkMethodOf({ method, path }: Operation): { resource: string; name: string; row: SdkRow } {
+  const all = Object.entries(OPERATIONS).flatMap(([resource, methods]) =>
+    Object.entries<SdkRow>(methods).map(([name, row]) => ({ resource, name, row })),
+  );
+  const found = all.find(({ row }) => row.method === method && row.path === path);
+  if (!found) throw new Error(`The SDK has no method for ${method} ${path}.`);
+  return found;
+}
+
+/** A query parameter as the SDK expects it: numbers and booleans aren't strings. */
+function typedValue({ values, schema }: { values: string[]; schema: JsonSchema }): unknown {
+  if (schema.type === 'array') return values;
+  const [value = ''] = values;
+  if (schema.type === 'integer') return Number(value);
+  return schema.type === 'boolean' ? value === 'true' : value;
+}
+
+const quoted = (text: string) =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll(String.raw`\"`, '"').replaceAll("'", String.raw`\'`)}'`;
+
+function typescriptLiteral(value: unknown, indent = ''): string {
+  return literal(value, indent, {
+    scalar: (scalar) => (typeof scalar === 'string' ? quoted(scalar) : String(scalar)),
+    name: (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)),
+  });
+}
+
+const PYTHON_WORDS: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' };
+
+/** JSON's strings and numbers are valid in Python. */
+function pythonLiteral(value: unknown, indent: string): string {
+  return literal(value, indent, {
+    scalar: (scalar) =>
+      PYTHON_WORDS[String(scalar)] && typeof scalar !== 'string'
+        ? PYTHON_WORDS[String(scalar)]!
+        : JSON.stringify(scalar),
+    name: (name) => JSON.stringify(name),
+    step: '    ',
+  });
+}
+
+type Notation = { scalar(value: unknown): string; name(name: string): string; step?: string };
+
+/** A JSON value as an object or dictionary literal, with a line for each field. */
+function literal(value: unknown, indent: string, notation: Notation): string {
+  const { scalar, name, step = '  ' } = notation;
+  const inner = indent + step;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => literal(item, inner, notation));
+    const isShort = value.every((item) => typeof item !== 'object' || item === null);
+    return isShort ? `[${items.join(', ')}]` : `[\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}]`;
+  }
+  if (typeof value !== 'object' || value === null) return scalar(value);
+  const fields = Object.entries(value).map(
+    ([key, field]) => `${inner}${name(key)}: ${literal(field, inner, notation)},\n`,
+  );
+  return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
+}
+
+/** Raw strings can't contain backticks. All of JSON's escapes are valid in Go's other strings. */
+function goString(text: string): string {
+  return text.includes('`') ? JSON.stringify(text) : `\`${text}\``;
+}

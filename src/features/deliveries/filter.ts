@@ -1,0 +1,71 @@
+import { requireId } from '../../auth/access.ts';
+import { createdBetween } from '../../database/created-between.ts';
+import type { DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
+import { firstIdAt, millisecondsOfId } from '../../ids.ts';
+
+export type DeliveryFilter = {
+  webhookId?: string | null;
+  connectorId?: string | null;
+  eventId?: string | null;
+  status?: DeliveryStatus[] | null;
+  eventTypes?: readonly string[] | null;
+  /** Only deliveries created at or after this time. */
+  from?: Date | null;
+  /** Only deliveries created before this time. */
+  to?: Date | null;
+  /** Former name of `from`. */
+  since?: Date | null;
+};
+
+/** Much longer than the time between the creation of an event's ID and the IDs of its deliveries. */
+const SAME_EVENT_MILLISECONDS = 10_000;
+const isFinal = (status: DeliveryStatus) => status !== 'PENDING' && status !== 'RUNNING';
+
+/**
+ * A filter as table columns: null for unset fields.
+ *
+ * @throws AppError `NOT_FOUND` for malformed IDs.
+ */
+export function toColumns(filter: DeliveryFilter) {
+  const { webhookId, connectorId, eventId, status, eventTypes, from, to, since } = filter;
+  return {
+    status: status ?? null,
+    eventTypes: eventTypes && !eventTypes.includes('*') ? eventTypes : null,
+    webhookId: webhookId ? requireId('Webhook', webhookId) : null,
+    connectorId: connectorId ? requireId('Connector', connectorId) : null,
+    eventId: eventId ? requireId('Event', eventId) : null,
+    createdSince: from && since ? new Date(Math.max(from.getTime(), since.getTime())) : (from ?? since ?? null),
+    createdBefore: to ?? null,
+  };
+}
+
+export type DeliveryColumns = ReturnType<typeof toColumns>;
+
+/** The same filter for Prisma, with redundant conditions so that indexes can be used. */
+export function matching(filter: DeliveryFilter): Prisma.DeliveryWhereInput[] {
+  const { status, eventTypes, webhookId, connectorId, eventId, createdSince, createdBefore } = toColumns(filter);
+  return [
+    webhookId ? { webhookId } : {},
+    connectorId ? { connectorId } : {},
+    eventId ? { eventId, id: idsNear(eventId) } : {},
+    status ? { status: { in: status } } : {},
+    // The indexes for finished and unfinished deliveries use these conditions.
+    status?.every(isFinal) ? { outcome: { in: status } } : {},
+    status && !status.some(isFinal) ? { outcome: null } : {},
+    status?.some(isFinal) ? { OR: [{ outcome: { in: status.filter(isFinal) } }, { outcome: null }] } : {},
+    eventTypes ? { eventType: { in: [...eventTypes] } } : {},
+    createdBetween('Delivery', 'createdAt', { from: createdSince, to: createdBefore }),
+  ];
+}
+
+/**
+ * There is no index on a delivery's event. A delivery's ID is created right after the event's, so only a few deliveries
+ * have to be checked.
+ */
+function idsNear(eventId: string): { gte: string; lt: string } {
+  const milliseconds = millisecondsOfId(eventId);
+  return {
+    gte: firstIdAt('Delivery', milliseconds),
+    lt: firstIdAt('Delivery', milliseconds + SAME_EVENT_MILLISECONDS),
+  };
+}

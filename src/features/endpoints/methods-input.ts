@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { mustBeOneOf } from '../../did-you-mean.ts';
+import { METHODS } from './methods.ts';
+
+const KNOWN: readonly string[] = METHODS;
+
+/** Normalizes methods: converts them to uppercase, removes duplicates, and puts them in the order of `METHODS`. */
+export const methodsInput = z
+  .array(
+    z.string().transform((text, context) => {
+      const method = text.toUpperCase();
+      if (KNOWN.includes(method)) return method;
+      context.addIssue({ code: 'custom', message: mustBeOneOf(text, KNOWN) });
+      return z.NEVER;
+    }),
+  )
+  .min(1, 'Must have at least one method.')
+  .max(32)
+  .transform((methods) => KNOWN.filter((method) => methods.includes(method)));

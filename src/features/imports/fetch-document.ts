@@ -1,0 +1,60 @@
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import { checkTargetUrl } from '../../egress/url.ts';
+import { type AppError, invalidField } from '../../errors.ts';
+import { USER_AGENT } from '../../version.ts';
+import { LIMITS } from './openapi/document.ts';
+
+const TIMEOUT_MILLISECONDS = 5_000;
+const MAX_REDIRECTS = 3;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Fetches a document through the egress guard, without any credentials. Up to three redirects are followed, each to a
+ * URL that the caller could have entered.
+ *
+ * @returns its text, and the URL that it came from
+ * @throws AppError `VALIDATION_FAILED` for `/url`
+ */
+export async function fetchDocument(
+  egress: Egress,
+  allow: EgressAllow,
+  given: string,
+): Promise<{ text: string; url: string }> {
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
+  let url = given;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const request = {
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json, application/yaml, text/yaml, */*;q=0.5', 'user-agent': USER_AGENT },
+      timeoutMilliseconds: Math.max(1, Math.round(deadline - performance.now())),
+      maxResponseBytes: LIMITS.documentBytes,
+    };
+    const response = await egress.send(request).catch((error) => {
+      throw error instanceof EgressError ? refuse(error.message) : error;
+    });
+    const { statusCode, headers } = response;
+    if (statusCode === 200) return { text: decode(response), url };
+    if (!REDIRECTS.has(statusCode) || !headers.location)
+      throw refuse(`The server responded with status ${statusCode}.`);
+    const next = checkTargetUrl(URL.parse(headers.location, url)?.href ?? '', allow);
+    if (!next.ok) throw refuse(`The server redirects to a URL that isn’t allowed. ${next.message}`);
+    url = next.url.href;
+  }
+  throw refuse('There are too many redirects.');
+}
+
+function decode({ body, bodyTruncated }: { body: Buffer; bodyTruncated: boolean }): string {
+  if (bodyTruncated) throw refuse('It is larger than 5 MB.');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw refuse('It isn’t UTF-8 text.');
+  }
+}
+
+function refuse(reason: string): AppError {
+  return invalidField('/url', `Can’t import this document. ${reason}`);
+}

@@ -1,0 +1,182 @@
+import { requireVisible } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import type { EgressAllow } from '../../egress/allow-list.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { AppError, type ErrorCode, type FieldError, invalidField } from '../../errors.ts';
+import { parseInput } from '../../validation.ts';
+import { canonicalPath } from '../endpoints/path.ts';
+import type { EndpointService, UpdateEndpointInput } from '../endpoints/service.ts';
+import { shownUrl } from '../urls/stored-url.ts';
+import { type Known, type Match, matchOperations } from './compare.ts';
+import { fetchDocument } from './fetch-document.ts';
+import { creationOf, refusedMove, updateOf } from './fields.ts';
+import { createImportInputs, type ImportInput, type ImportItem, type PreviewInput } from './input.ts';
+import type { Problem } from './openapi/document.ts';
+import type { ReadDocument } from './openapi/read-document.ts';
+import { createPreviewItems, type PreviewItem } from './preview-items.ts';
+import { chooseBase } from './proposals.ts';
+import { compareEach, readStored, type Stored } from './stored-endpoints.ts';
+
+/** The result of importing an item. */
+export const IMPORT_STATUSES = ['CREATED', 'UPDATED', 'SAME', 'FAILED'] as const;
+
+export type Preview = {
+  title: string | null;
+  description: string | null;
+  servers: string[];
+  items: PreviewItem[];
+  problems: Problem[];
+};
+export type ImportedItem = {
+  path: string;
+  methods: string[];
+  status: (typeof IMPORT_STATUSES)[number];
+  endpointId: string | null;
+  error: { code: ErrorCode; message: string; errors: FieldError[] } | null;
+};
+export type ImportService = ReturnType<typeof createImportService>;
+
+/**
+ * How long an import may take. A document must be read within this time, and items that haven't been imported by then
+ * are left for the next import. Requests time out after ten seconds.
+ */
+const MAX_MILLISECONDS = 8_000;
+
+/**
+ * Imports endpoints from OpenAPI documents. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`,
+ * `RATE_LIMITED`, and `UNAVAILABLE`.
+ */
+export function createImportService(options: {
+  db: TenantDatabase;
+  egress: Egress;
+  egressAllow: EgressAllow;
+  upstreamAllow: UpstreamAllow;
+  endpoints: EndpointService;
+  readDocument: ReadDocument;
+  maxMilliseconds?: number;
+}) {
+  const { db, egress, egressAllow, upstreamAllow, endpoints, readDocument } = options;
+  const { maxMilliseconds = MAX_MILLISECONDS } = options;
+  const { previewInput, importInput } = createImportInputs(egressAllow, upstreamAllow);
+
+  async function compare(viewer: Viewer, projectId: string, input: PreviewInput, signal: AbortSignal) {
+    const { document: given, url, upstreamUrl } = input;
+    const source = given == null ? await fetchDocument(egress, egressAllow, url!) : undefined;
+    const pointer = source ? '/url' : '/document';
+    const document = await readDocument(source?.text ?? given!, { pointer, accountId: viewer.userId, signal });
+    if (document.operations.length === 0) {
+      const [problem] = document.problems;
+      const reason = problem ? ` ${problem.pointer}: ${problem.message}` : '';
+      throw invalidField(pointer, `Nothing in the document can be imported.${reason}`);
+    }
+    const stored = await readStored(db, viewer, projectId);
+    const allow = upstreamAllow.of(projectId);
+    const baseOf = chooseBase(document, { upstreamUrl, documentUrl: source?.url, allow });
+    return { document, matches: matchOperations(document, stored, baseOf) };
+  }
+
+  return {
+    /** Compares a document with the project's endpoints. Changes nothing. */
+    async preview(viewer: Viewer, projectId: string, given: PreviewInput): Promise<Preview> {
+      const signal = AbortSignal.timeout(maxMilliseconds);
+      await requireVisible(db.prisma, viewer, projectId);
+      const input = parseInput(previewInput, given);
+      const { document, matches } = await compare(viewer, projectId, input, signal);
+      const { title, description, servers, problems } = document;
+      const itemOf = createPreviewItems(input.priceUsd ?? null, (url) => shownUrl(viewer, projectId, url));
+      const items: PreviewItem[] = [];
+      for await (const { match, changes } of compareEach(db, viewer, matches)) items.push(itemOf(match, changes));
+      return { title, description, servers, items, problems };
+    },
+
+    /** Creates and updates endpoints, one by one. Each has a result, and a failure doesn't stop the others. */
+    async import(viewer: Viewer, projectId: string, given: ImportInput): Promise<ImportedItem[]> {
+      const signal = AbortSignal.timeout(maxMilliseconds);
+      await requireVisible(db.prisma, viewer, projectId);
+      const { items, ...input } = parseInput(importInput, given);
+      const { matches } = await compare(viewer, projectId, input, signal);
+      const meant = items.map((item) => ({ item, match: findMeant(matches, item) }));
+      const updates = new Map<Match<Stored>, UpdateEndpointInput>();
+      const chosen = new Set(meant.flatMap(({ match }) => match ?? []));
+      for await (const { match, changes } of compareEach(db, viewer, [...chosen]))
+        updates.set(match, updateOf(changes));
+      const results: ImportedItem[] = [];
+      const done = new Set<Match<Stored>>();
+      let hasWritten = false;
+      for (const { item, match } of meant) {
+        const result = await importOne(match && !done.has(match) ? match : undefined, item);
+        if (match) done.add(match);
+        results.push(result);
+      }
+      return results;
+
+      async function importOne(match: Match<Stored> | undefined, item: ImportItem): Promise<ImportedItem> {
+        const { path, methods } = match?.proposal ?? { path: item.path, methods: item.methods ?? [] };
+        try {
+          const priceUsd = item.priceUsd ?? (match?.endpoint ? undefined : input.priceUsd);
+          const { status, endpointId } = await write(match, priceUsd ?? undefined);
+          return { path, methods, status, endpointId, error: null };
+        } catch (error) {
+          if (!(error instanceof AppError) || error.code === 'OUTCOME_UNCERTAIN') throw error;
+          const { code, message, fields } = error;
+          const endpointId = match?.endpoint?.id ?? null;
+          return { path, methods, status: 'FAILED', endpointId, error: { code, message, errors: fields } };
+        }
+      }
+
+      /** Every import writes at least one item. Otherwise, a slow service might never finish an import. */
+      function requireTime(): void {
+        if (hasWritten && signal.aborted) throw new AppError('UNAVAILABLE', { detail: OUT_OF_TIME });
+        hasWritten = true;
+      }
+
+      async function write(match: Match<Stored> | undefined, priceUsd: string | undefined) {
+        if (!match?.proposal)
+          throw invalidField(
+            '/path',
+            'The document doesn’t contain this path with these methods, or you sent the same item twice.',
+          );
+        const { proposal, endpoint } = match;
+        if (!endpoint) {
+          if (priceUsd === undefined) throw invalidField('/priceUsd', 'Required for a new endpoint.');
+          requireTime();
+          const created = await endpoints.create(viewer, projectId, { ...creationOf(proposal), priceUsd });
+          return { status: 'CREATED', endpointId: created.id } as const;
+        }
+        const update = updates.get(match) ?? {};
+        if (Object.keys(update).length === 0) return { status: 'SAME', endpointId: endpoint.id } as const;
+        const refusal = refusedMove(endpoint, proposal);
+        if (refusal !== undefined) throw invalidField('/upstreamUrl', refusal);
+        requireTime();
+        await endpoints.update(
+          viewer,
+          endpoint.id,
+          { ...update, ...(priceUsd !== undefined && { priceUsd }) },
+          projectId,
+        );
+        return { status: 'UPDATED', endpointId: endpoint.id } as const;
+      }
+    },
+  };
+}
+
+const OUT_OF_TIME = 'There wasn’t enough time to import this item. Import the document again to import the rest.';
+
+/** The proposal that an item refers to, by its path and, if it has any, its methods. */
+function findMeant<Stored extends Known>(
+  matches: readonly Match<Stored>[],
+  { path, methods }: ImportItem,
+): Match<Stored> | undefined {
+  const canonical = canonicalPath(path);
+  if (!canonical.ok) return undefined;
+  const wanted = methods?.map((method) => method.toUpperCase());
+  return matches.find(
+    ({ proposal }) => proposal?.path === canonical.path && (!wanted || isSameSet(wanted, proposal.methods)),
+  );
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return new Set(one).size === other.length && one.every((value) => other.includes(value));
+}

@@ -1,0 +1,27 @@
+import { recordAudit } from '../../../audit/record.ts';
+import type { Viewer } from '../../../auth/viewer.ts';
+import { sharedNow } from '../../../clock.ts';
+import type { Transaction } from '../../../database/client.ts';
+import type { Invitation } from '../../../generated/prisma/client.ts';
+
+/** Revokes the open invitations that someone sent. Otherwise, that person could use one to rejoin the project. */
+export async function revokeSentBy(
+  tx: Transaction,
+  viewer: Viewer,
+  { projectId, userId }: { projectId: string; userId: string },
+): Promise<void> {
+  const revoked = await tx.invitation.updateManyAndReturn({
+    where: { projectId, invitedById: userId, status: 'PENDING' },
+    data: { status: 'REVOKED', endedAt: new Date(sharedNow()) },
+  });
+  for (const invitation of revoked) await recordRevoked(tx, viewer, invitation);
+}
+
+/** Records that an invitation was revoked. */
+export async function recordRevoked(tx: Transaction, viewer: Viewer, invitation: Invitation): Promise<void> {
+  const { id, projectId, email, role } = invitation;
+  await recordAudit(tx, viewer, {
+    ...{ action: 'invitation.revoked', projectId, targetId: id },
+    changes: { email, role },
+  });
+}

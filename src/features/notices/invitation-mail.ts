@@ -1,0 +1,35 @@
+import type { InvitationContent } from './messages.ts';
+
+const MAX_NAME_LENGTH = 60;
+
+/** The email about an invitation, as subject and plain text. */
+export function invitationMailOf(content: InvitationContent): { subject: string; text: string } {
+  const { url, role, expiresAt } = content;
+  const project = harmless(content.projectName);
+  const isOffer = role === 'OWNER';
+  const what = isOffer ? 'Offer to own' : 'Invitation to';
+  const subject = project ? `${what} the project “${project}” in Tollgate` : `${what} a project in Tollgate`;
+  const sender = harmless(content.invitedByName) ?? 'Someone';
+  const where = url ? `To accept or decline, sign in: ${url}` : 'To accept or decline, sign in to the console.';
+  const parts = [
+    isOffer ? offerOf(sender, project) : invitationOf(sender, project, role),
+    where,
+    `Sign in with this email address. The ${isOffer ? 'offer' : 'invitation'} expires on ${expiresAt.slice(0, 10)}.`,
+    'If you don’t know the sender, ignore this email.',
+  ];
+  return { subject, text: `${parts.join('\n\n')}\n` };
+}
+
+const named = (project: string | undefined) => (project ? `the project “${project}”` : 'a project');
+
+const invitationOf = (sender: string, project: string | undefined, role: string) =>
+  `${sender} invites you to ${named(project)} in Tollgate, with the ${role.toLowerCase()} role.`;
+
+const offerOf = (sender: string, project: string | undefined) =>
+  `${sender} offers you ownership of ${named(project)} in Tollgate. If you accept, the project counts toward your account’s limits.`;
+
+/** A name that a stranger chose. Undefined if it is long or could be mistaken for a link. An email address is fine. */
+function harmless(name: string): string | undefined {
+  const isAddress = /^[\w.+-]+@[\w.-]+$/.test(name);
+  return name.length <= MAX_NAME_LENGTH && (isAddress || !/[./:@\\]/.test(name)) ? name : undefined;
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { changesBetween } from '../../audit/diff.ts';
+import { recordAudit } from '../../audit/record.ts';
+import { requireVisible, visibleProject } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
+import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import { type TenantDatabase, type TenantTransaction, unfiltered } from '../../database/tenant-client.ts';
+import { belongingTo, sameRow, type VisibleProjectId, visibleIdOf } from '../../database/tenant-filter.ts';
+import { notFound } from '../../errors.ts';
+import type { Connector, Project, ProjectMode, Webhook } from '../../generated/prisma/client.ts';
+import { isId, newId } from '../../ids.ts';
+import type { SecretBox } from '../../secrets/secret-box.ts';
+import { lineOfText, parseInput } from '../../validation.ts';
+import { requireConnectorRoom } from '../connectors/room.ts';
+import { createdEvent } from '../endpoints/created-event.ts';
+import { requireEndpointRoom } from '../endpoints/room.ts';
+import { countedBytesIn, takeSchemas } from '../endpoints/schema-limit.ts';
+import { auditedOf as auditedEndpoint } from '../endpoints/service.ts';
+import type { EventService } from '../events/service.ts';
+import { queueForHosts } from '../projects/host-names.ts';
+import { milestonesUsdOf } from '../projects/milestones.ts';
+import { modeInput, type NetworkRules, networksInput } from '../projects/networks.ts';
+import { confirmProjectRoom, requireProjectRoom } from '../projects/room.ts';
+import { pickSlug } from '../projects/slugs.ts';
+import { walletAddressInput } from '../projects/wallet-address.ts';
+import { requireWebhookRoom } from '../webhooks/room.ts';
+import { connectorCopy, endpointCopy, webhookCopy } from './copied-values.ts';
+
+const copyInput = z.strictObject({
+  name: lineOfText(200),
+  walletAddress: walletAddressInput,
+  mode: modeInput,
+  networks: networksInput.nullish(),
+});
+
+export type CopyProjectInput = { name: string; walletAddress: string; mode: ProjectMode; networks?: string[] | null };
+export type ProjectCopyService = ReturnType<typeof createProjectCopyService>;
+
+type Source = Project & { endpointIds: string[]; webhooks: Webhook[]; connectors: Connector[] };
+
+/**
+ * The maximum number of endpoints in memory at once. Each can have 64 KB of JSON, which uses much more memory as
+ * objects.
+ */
+const ENDPOINTS_AT_ONCE = 25;
+
+/**
+ * Copies projects, for example, a test project to a live one. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`,
+ * `PROJECT_LIMIT_REACHED`, `ENDPOINT_LIMIT_REACHED`, `SCHEMA_LIMIT_REACHED`, `WEBHOOK_LIMIT_REACHED`,
+ * `CONNECTOR_LIMIT_REACHED`, and `FORBIDDEN` for API keys.
+ *
+ * @param options `gatewayDomain`: the domain under which each project gets a name, if there is one.
+ */
+export function createProjectCopyService(options: {
+  db: TenantDatabase;
+  bus: Bus;
+  events: EventService;
+  secretBox: SecretBox;
+  networkRules: NetworkRules;
+  upstreamAllow: UpstreamAllow;
+  gatewayDomain: string | undefined;
+}) {
+  const { db, bus, events, secretBox, networkRules, upstreamAllow, gatewayDomain } = options;
+
+  async function copyEndpoints(
+    tx: TenantTransaction,
+    viewer: Viewer,
+    source: Source,
+    projectId: VisibleProjectId,
+  ): Promise<void> {
+    const allow = upstreamAllow.of(projectId);
+    await requireEndpointRoom(unfiltered(tx), projectId, source.endpointIds.length);
+    for (let first = 0; first < source.endpointIds.length; first += ENDPOINTS_AT_ONCE) {
+      const id = { in: source.endpointIds.slice(first, first + ENDPOINTS_AT_ONCE) };
+      const originals = await tx.endpoint.findMany({ where: belongingTo(source, { id }), orderBy: { id: 'asc' } });
+      const copies = originals.map((original) => endpointCopy(source, original, projectId, allow));
+      await tx.endpoint.createMany({ data: copies.map(({ data }) => data) });
+      for (const { endpoint } of copies) {
+        await events.record(tx, createdEvent(endpoint));
+        const { changes } = changesBetween(undefined, auditedEndpoint(endpoint));
+        await recordAudit(tx, viewer, { action: 'endpoint.created', projectId, targetId: endpoint.id, changes });
+      }
+    }
+  }
+
+  async function copyDestinations(
+    tx: TenantTransaction,
+    viewer: Viewer,
+    source: Source,
+    projectId: VisibleProjectId,
+  ): Promise<void> {
+    for (const webhook of source.webhooks) {
+      const data = webhookCopy(webhook, projectId, secretBox);
+      await tx.webhook.create({ data });
+      const { name, url, eventTypes, isActive } = data;
+      const changes = { name, url, eventTypes, isActive };
+      await recordAudit(tx, viewer, { action: 'webhook.created', projectId, targetId: data.id, changes });
+    }
+    for (const connector of source.connectors) {
+      const data = connectorCopy(connector, projectId, secretBox);
+      await tx.connector.create({ data });
+      const { name, type, config, eventTypes, isActive } = data;
+      const changes = { name, type, config, eventTypes, isActive };
+      await recordAudit(tx, viewer, { action: 'connector.created', projectId, targetId: data.id, changes });
+    }
+  }
+
+  return {
+    /** How many endpoints, webhooks, and connectors a project has. 0 if the viewer can't see it. */
+    async countContents(viewer: Viewer, projectId: string): Promise<number> {
+      if (!isId('Project', projectId)) return 0;
+      const project = await db.prisma.project.findFirst({
+        where: visibleProject(viewer, projectId),
+        select: { _count: { select: { endpoints: true, webhooks: true, connectors: true } } },
+      });
+      const { endpoints = 0, webhooks = 0, connectors = 0 } = project?._count ?? {};
+      return endpoints + webhooks + connectors;
+    },
+
+    /**
+     * Creates a project with copies of another project's endpoints, webhooks, connectors, and milestones, in one
+     * transaction. Secrets, API keys, the gateway host, and history aren't copied. Webhooks, connectors, and endpoints
+     * that need a secret start disabled. The copy gets its name under the gateway domain last, so that setting a host
+     * never has to wait while a large project is copied.
+     */
+    async copy(viewer: Viewer, projectId: string, input: CopyProjectInput): Promise<Project> {
+      const { mode: asked, networks: names, ...identity } = parseInput(copyInput, input);
+      const mode = networkRules.newMode(asked);
+      const networks = networkRules.idsOf(names ?? [], { mode });
+      const where = visibleProject(viewer, projectId);
+      const bytes = await countedBytesIn(db.pool, await requireVisible(db.prisma, viewer, projectId));
+      const giveBack = await takeSchemas(db.pool, viewer, bytes);
+      const copying = db.prisma.$transaction(async (tx) => {
+        const project = await tx.project.findFirst({ where });
+        if (!project) throw notFound();
+        await requireProjectRoom(unfiltered(tx), project.userId);
+        const source = await withContents(tx, project);
+        await requireConnectorRoom(unfiltered(tx), viewer, source, source.connectors.length);
+        const { userId, milestonesAtomic, description, iconUrl } = source;
+        const values = { ...identity, mode, networks, description, iconUrl };
+        const created = await tx.project.create({
+          data: { id: newId('Project'), userId, ...values, milestonesAtomic },
+        });
+        await requireWebhookRoom(unfiltered(tx), viewer, created.id, source.webhooks.length);
+        const entryId = newId('AuditEntry');
+        // Endpoints are copied before destinations, so their events aren't sent to anyone.
+        await copyEndpoints(tx, viewer, source, visibleIdOf(created));
+        await copyDestinations(tx, viewer, source, visibleIdOf(created));
+        const named = gatewayDomain ? await giveSlug(tx, created) : created;
+        await confirmProjectRoom(unfiltered(tx), userId);
+        await recordAudit(tx, viewer, {
+          ...{ id: entryId, action: 'project.created', projectId: created.id, targetId: created.id },
+          changes: { ...values, slug: named.slug, milestonesUsd: milestonesUsdOf(created), copiedFrom: source.id },
+        });
+        return named;
+      });
+      const copy = await copying.catch(giveBack);
+      events.announce(copy.id);
+      if (copy.slug) bus.publish(topics.gatewayHosts);
+      return copy;
+    },
+  };
+}
+
+/** Reads a project's contents, oldest first. The queries run one after the other because they share a connection. */
+async function withContents(tx: TenantTransaction, project: Project): Promise<Source> {
+  const contents = { where: belongingTo(project, { projectId: project.id }), orderBy: { id: 'asc' as const } };
+  const endpoints = await tx.endpoint.findMany({ ...contents, select: { id: true } });
+  const endpointIds = endpoints.map(({ id }) => id);
+  const webhooks = await tx.webhook.findMany(contents);
+  return { ...project, endpointIds, webhooks, connectors: await tx.connector.findMany(contents) };
+}
+
+/** Gives a project a name under the gateway domain. No other transaction can set a host until this one ends. */
+async function giveSlug(tx: TenantTransaction, project: Project): Promise<Project> {
+  await queueForHosts(unfiltered(tx));
+  const { name, userId } = project;
+  return tx.project.update({ where: sameRow(project), data: { slug: await pickSlug(unfiltered(tx), name, userId) } });
+}

@@ -1,0 +1,142 @@
+import { sharedNow } from '../../../clock.ts';
+import type { Transaction } from '../../../database/client.ts';
+import { AppError } from '../../../errors.ts';
+import { isDevelopmentHost } from '../gateway-host.ts';
+import { lockHost, queueForHosts, refuseReserved, releaseHost, takeHost } from '../host-names.ts';
+import { newHostToken } from './proof.ts';
+
+/** A project's hosts: the one that the gateway serves, and the one that the owner has set but not verified yet. */
+export type Hosts = { gatewayHost: string | null; claimedHost: string | null };
+
+/** How long a host's verification may keep failing before the project loses the host. */
+export const LOST_AFTER_DAYS = 7;
+
+/** How long after a check of one of an account's hosts a new one is checked. Owners can also ask for a check. */
+const PAUSE_MINUTES = 5;
+
+/**
+ * When the first check of a new claim of account $1 is due: immediately, or some minutes after the account's last check.
+ * Otherwise, each change of a domain would cause a check. A claim that wasn't checked yet stands for the one before it,
+ * because a claim is deleted when another replaces it.
+ */
+const FIRST_CHECK_AT = `
+  SELECT greatest(statement_timestamp(), max(least(
+    coalesce(c."lastCheckedAt" + interval '${PAUSE_MINUTES} minutes', c."nextCheckAt"),
+    statement_timestamp() + interval '${PAUSE_MINUTES} minutes'
+  ))) AS "at"
+  FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1`;
+
+/** The host, as the owner entered it. */
+export const shownHost = ({ gatewayHost, claimedHost }: Hosts): string | null => claimedHost ?? gatewayHost;
+
+/**
+ * The columns to write when an owner sets a host. Until a host is verified, the project only claims it and keeps its
+ * previous one.
+ *
+ * @param wanted undefined leaves the host as it is, and null removes it.
+ */
+export function hostColumns(wanted: string | null | undefined, before: string | null, production: boolean) {
+  if (wanted === undefined) return {};
+  const isProved = wanted === null || wanted === before || (!production && isDevelopmentHost(wanted));
+  return isProved ? { gatewayHost: wanted, claimedHost: null } : { claimedHost: wanted };
+}
+
+/**
+ * Updates the claims and reservations after a project's hosts have changed.
+ *
+ * @throws AppError `HOST_RESERVED`, or `CONFLICT` if the account has too many reservations.
+ */
+export async function moveHosts(
+  tx: Transaction,
+  { id, userId }: { id: string; userId: string },
+  before: Hosts,
+  after: Hosts,
+): Promise<void> {
+  await moveServedHost(tx, userId, before.gatewayHost, after.gatewayHost);
+  if (before.claimedHost === after.claimedHost && before.gatewayHost === after.gatewayHost) return;
+  const [{ at }] = await tx.$queryRawUnsafe<[{ at: Date }]>(FIRST_CHECK_AT, userId);
+  const kept = [after.gatewayHost, after.claimedHost].filter((host) => host !== null);
+  await tx.hostClaim.deleteMany({ where: { projectId: id, host: { notIn: kept } } });
+  if (after.claimedHost === null || after.claimedHost === before.claimedHost) return;
+  await refuseReserved(tx, after.claimedHost, userId);
+  await tx.$executeRaw`
+    INSERT INTO "HostClaim" ("projectId", "host", "token", "nextCheckAt")
+    VALUES (${id}, ${after.claimedHost}, ${newHostToken()}, ${at})`;
+}
+
+async function moveServedHost(tx: Transaction, userId: string, before: string | null, after: string | null) {
+  if (after === before) return;
+  if (after) await takeHost(tx, after, userId);
+  if (before) await releaseHost(tx, before, userId);
+}
+
+/** Why a project doesn't get a host that its owner verified. */
+export class NotActivated extends Error {}
+
+/**
+ * Gives a project the host that its owner set and has now verified.
+ *
+ * @param from another project that may lose the host to this one, because that project's owner can no longer prove that
+ * they own the name.
+ * @returns false if the owner has set a different host in the meantime.
+ * @throws NotActivated if another project or account has the host.
+ */
+export async function activateHost(
+  tx: Transaction,
+  claim: { projectId: string; host: string },
+  from?: string,
+): Promise<boolean> {
+  const { projectId, host } = claim;
+  await queueForHosts(tx);
+  const before = await lockHost(tx, projectId);
+  const project = await tx.project.findFirst({ where: { id: projectId, claimedHost: host } });
+  if (!project) return false;
+  const holder = await holderOf(tx, host);
+  if (holder && holder !== from) throw new NotActivated('Another project already uses this domain.');
+  if (holder) {
+    await lockHost(tx, holder);
+    await loseHost(tx, { projectId: holder, host }, 'The owner of another project verified that they own the domain.');
+    await tx.$executeRaw`UPDATE "HostClaim" SET "nextCheckAt" = NULL WHERE "projectId" = ${holder} AND "host" = ${host}`;
+  }
+  const updatedAt = new Date(sharedNow());
+  await tx.project.update({ where: { id: projectId }, data: { gatewayHost: host, claimedHost: null, updatedAt } });
+  await moveServedHost(tx, project.userId, before, host).catch((error) => {
+    throw error instanceof AppError ? new NotActivated(error.message) : error;
+  });
+  await tx.hostClaim.deleteMany({ where: { projectId, host: { not: host } } });
+  await tx.$executeRaw`
+    UPDATE "HostClaim" SET "verifiedAt" = statement_timestamp() WHERE "projectId" = ${projectId} AND "host" = ${host}`;
+  return true;
+}
+
+/** The project that has a host. */
+export async function holderOf(tx: Pick<Transaction, 'project'>, host: string): Promise<string | undefined> {
+  return (await tx.project.findUnique({ where: { gatewayHost: host }, select: { id: true } }))?.id;
+}
+
+/**
+ * Takes a host from a project. From then on, the project only claims it. The database opens a notice, and this adds the
+ * reason. The name isn't reserved, so the next person who verifies it can have it.
+ */
+export async function loseHost(
+  tx: Transaction,
+  { projectId, host }: { projectId: string; host: string },
+  reason: string,
+): Promise<void> {
+  const lost = await tx.$executeRaw`
+    UPDATE "Project" SET "gatewayHost" = NULL, "claimedHost" = coalesce("claimedHost", ${host}),
+      "updatedAt" = statement_timestamp()
+    WHERE "id" = ${projectId} AND "gatewayHost" = ${host}`;
+  if (lost === 0) return;
+  await tx.$executeRaw`
+    UPDATE "HostClaim" SET
+      "verifiedAt" = NULL, "failingSince" = NULL, "claimedAt" = statement_timestamp(), "problem" = ${reason}
+    WHERE "projectId" = ${projectId} AND "host" = ${host}`;
+  await tx.$executeRaw`
+    DELETE FROM "HostClaim" c WHERE "projectId" = ${projectId} AND "host" = ${host}
+      AND NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p."claimedHost" = c."host")`;
+  await tx.$executeRaw`
+    UPDATE "Notice" SET "detail" = ${reason} WHERE "id" = (
+      SELECT "id" FROM "Notice" WHERE "projectId" = ${projectId} AND "type" = 'host.lost' AND "subject" = ${host}
+      ORDER BY "id" DESC LIMIT 1)`;
+}

@@ -1,0 +1,74 @@
+import { getAddress, isAddress, isHash } from 'viem';
+import { searchableProjects } from '../../auth/access.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { connectorTitle } from '../../connectors/types/registry.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import type { VisibleProjectId } from '../../database/tenant-filter.ts';
+import { invalidField } from '../../errors.ts';
+import { typeOfId } from '../../ids.ts';
+import { textFault } from '../../validation.ts';
+import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
+import { SEARCHED_TYPES, type SearchResult } from './results.ts';
+
+export type SearchService = ReturnType<typeof createSearchService>;
+
+const MIN_LENGTH = 2;
+const MAX_LENGTH = 200;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+/**
+ * API keys and signing secrets. A search for a secret finds nothing, and the URL that contains the secret may be
+ * logged.
+ */
+const SECRET = /^(tg_(live|test)|whsec)_.{8}/;
+
+/**
+ * Finds items by text that people paste: IDs, transaction hashes, wallets, payment identifiers, and parts of paths,
+ * hosts, and names. Searches only what everyone with read access to the project can see, not masked parts or secrets.
+ */
+export function createSearchService({ db }: { db: TenantDatabase }) {
+  return {
+    /**
+     * At most 10 items of each type, in one of the viewer's projects or in all of them. Someone else's items look like
+     * items that don't exist.
+     *
+     * @throws AppError `VALIDATION_FAILED` for text that can't be searched for, and `NOT_FOUND` for malformed project IDs.
+     */
+    async find(viewer: Viewer, query: string, projectId?: string | null): Promise<SearchResult[]> {
+      const text = checkText(query);
+      const projectIds = await searchableProjects(db.prisma, viewer, projectId);
+      if (projectIds.length === 0) return [];
+      const rows = await lookUp(projectIds, lookupOf(text, projectId == null));
+      const rank = ({ type }: SearchResult) => SEARCHED_TYPES.indexOf(type);
+      return rows
+        .map((found) => (found.type === 'Connector' ? { ...found, label: connectorTitle(found.label) } : found))
+        .toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? 1 : -1));
+    },
+  };
+
+  async function lookUp(projectIds: readonly VisibleProjectId[], { sql, value }: { sql: string; value: string }) {
+    return (await db.pool.query<SearchResult>({ text: sql, values: [projectIds, value] })).rows;
+  }
+}
+
+function lookupOf(text: string, inAllProjects: boolean): { sql: string; value: string } {
+  const lookup = (found: Lookup, value: string) => ({ sql: found.sql, value });
+  const type = typeOfId(text.toLowerCase());
+  const byId = type && BY_ID[type];
+  if (byId) return lookup(byId, text.toLowerCase());
+  if (isHash(text)) return lookup(BY_HASH, text.toLowerCase());
+  if (isAddress(text, { strict: false })) return lookup(BY_WALLET, getAddress(text.toLowerCase()));
+  return lookup(BY_TEXT[inAllProjects ? 'everywhere' : 'inProject'], text);
+}
+
+function checkText(query: string): string {
+  const fault = textFault(query);
+  if (fault) throw invalidField('/query', fault);
+  const text = query.trim();
+  if (text.length < MIN_LENGTH) throw invalidField('/query', `Must be at least ${MIN_LENGTH} characters.`);
+  if (text.length > MAX_LENGTH) throw invalidField('/query', `Must be at most ${MAX_LENGTH} characters.`);
+  if (!LETTER_OR_DIGIT.test(text)) throw invalidField('/query', 'Must contain a letter or a digit.');
+  if (SECRET.test(text)) {
+    throw invalidField('/query', 'This looks like a secret. Search by its name or last four characters instead.');
+  }
+  return text;
+}

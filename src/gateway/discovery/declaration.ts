@@ -1,0 +1,193 @@
+import type { PaidRoute } from '../routing/load-routes.ts';
+import type { Details } from './details.ts';
+import { sampleOf } from './sample.ts';
+
+type Json = Record<string, unknown>;
+
+/** How to call an endpoint, in the formats of x402 version 2 (an extension) and version 1 (part of the terms). */
+export type Declaration = {
+  /** https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md */
+  bazaar: { info: Json; schema: Json; routeTemplate?: string };
+  /**
+   * The shape that version 1 catalogs and clients expect, because the middleware in the `x402` packages produces it.
+   */
+  outputSchema: { input: Json; output: Json };
+  /** The size of the larger format as JSON. */
+  bytes: number;
+  /** The size of the extension as JSON, without the path's placeholders. */
+  bazaarBytes: number;
+};
+
+/** From the complete declaration to the smallest: without the example, and then also without the schemas. */
+export type Declarations = readonly [Declaration, ...Declaration[]];
+
+/** What is requested: the method, and the path's canonical segments. `base` is the base URL for endpoint paths. */
+export type Called = { method: string; base: string; segments: readonly string[] };
+
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+/** Catalogs ignore templates with other characters. */
+const TEMPLATE = /^\/[a-zA-Z0-9_/:.\-~%]+$/;
+const ANYTHING: Json = {};
+const ANY_OBJECT: Json = { type: 'object' };
+
+type ByMethod = Map<string, { route: PaidRoute; declarations: Declarations }>;
+/**
+ * Declarations by method. They are discarded together with the endpoint's schemas and example, which can take a lot of
+ * memory, or with its route if it has none.
+ */
+const declared = new WeakMap<Details | PaidRoute, ByMethod>();
+
+/** Describes how to call an endpoint with a method. */
+export function declarationsOf(route: PaidRoute, details: Details, called: Called): Declarations {
+  const owner = details.inputSchema === null && details.exampleResponse === null ? route : details;
+  const byMethod: ByMethod = declared.get(owner) ?? new Map();
+  declared.set(owner, byMethod);
+  const known = byMethod.get(called.method);
+  const declarations = known?.route === route ? known.declarations : declare(route, details, called.method);
+  if (declarations !== known?.declarations) byMethod.set(called.method, { route, declarations });
+  return hasPlaceholders(route)
+    ? (declarations.map((each) => at(route, each, called)) as unknown as Declarations)
+    : declarations;
+}
+
+/** The most complete declaration up to a size. The smallest one always fits. */
+export function fittingDeclaration(declarations: Declarations, maxBytes: number): Declaration {
+  return declarations.find(({ bytes }) => bytes <= maxBytes) ?? declarations.at(-1)!;
+}
+
+function declare(route: PaidRoute, details: Details, method: string): Declarations {
+  const variants = [details];
+  if (details.exampleResponse !== null) variants.push({ ...details, exampleResponse: null });
+  if (details.inputSchema !== null) variants.push({ inputSchema: null, exampleResponse: null });
+  return variants.map((variant) => declaration(route, variant, method)) as unknown as Declarations;
+}
+
+function declaration({ offer: { mimeType } }: PaidRoute, details: Details, method: string): Declaration {
+  const { query, body } = details.inputSchema ?? {};
+  const hasBody = WITH_BODY.has(method);
+  const inputs = [
+    ...(hasBody ? [] : [inputOf('queryParams', query ?? ANY_OBJECT)]),
+    ...(hasBody && query ? [inputOf('queryParams', query)] : []),
+    ...(hasBody ? [inputOf('body', body ?? ANY_OBJECT)] : []),
+  ];
+  const bodyType = hasBody ? { bodyType: 'json' } : {};
+  const type = isJson(mimeType) ? 'json' : 'text';
+  const example = details.exampleResponse;
+  const info = {
+    input: { type: 'http', method, ...bodyType, ...samplesOf(inputs) },
+    ...(example !== null && { output: { type, example } }),
+  };
+  const schema = {
+    $schema: DIALECT,
+    type: 'object',
+    properties: {
+      input: {
+        type: 'object',
+        properties: {
+          type: { type: 'string', const: 'http' },
+          method: { type: 'string', enum: [method] },
+          ...(hasBody && { bodyType: { type: 'string', enum: ['json'] } }),
+          ...Object.fromEntries(inputs.map(({ name, schema: described }) => [name, described])),
+        },
+        required: ['type', 'method', ...(hasBody ? ['bodyType'] : []), ...requiredIn(inputs)],
+        additionalProperties: false,
+      },
+      output: {
+        type: 'object',
+        properties: { type: { type: 'string' }, example: example === null ? ANYTHING : { type: jsonTypeOf(example) } },
+        required: ['type'],
+      },
+    },
+    required: ['input'],
+  };
+  const outputSchema = {
+    input: {
+      type: 'http',
+      method,
+      discoverable: true,
+      ...bodyType,
+      ...(query && { queryParams: fieldsOf(query) }),
+      ...(hasBody && body && { bodyFields: fieldsOf(body) }),
+    },
+    output: example === null ? ANYTHING : { type: jsonTypeOf(example), example },
+  };
+  const bazaar = { info, schema };
+  const bazaarBytes = bytesOf(bazaar);
+  return { bazaar, outputSchema, bytes: Math.max(bazaarBytes, bytesOf(outputSchema)), bazaarBytes };
+}
+
+type Input = { name: 'queryParams' | 'body'; schema: Json; sample: unknown };
+
+const inputOf = (name: Input['name'], schema: Json): Input => ({ name, schema, sample: sampleOf(schema) });
+
+/** Includes only inputs with samples, because catalogs drop a declaration whose samples don't match its schemas. */
+function samplesOf(inputs: readonly Input[]): Json {
+  return Object.fromEntries(
+    inputs.filter(({ sample }) => sample !== undefined).map(({ name, sample }) => [name, sample]),
+  );
+}
+
+function requiredIn(inputs: readonly Input[]): string[] {
+  return inputs.filter(({ name, sample }) => name === 'body' && sample !== undefined).map(({ name }) => name);
+}
+
+/** The fields of an object, as version 1 describes them. */
+function fieldsOf({ properties, required }: Json): Json {
+  const names = new Set(Array.isArray(required) ? required : []);
+  const entries = Object.entries((properties ?? {}) as Record<string, unknown>);
+  return Object.fromEntries(
+    entries.map(([name, field]) => [
+      name,
+      { ...(typeof field === 'object' ? field : {}), ...(names.has(name) && { required: true }) },
+    ]),
+  );
+}
+
+const hasPlaceholders = ({ pattern }: PaidRoute) => pattern.some(isPlaceholder);
+const isPlaceholder = (segment: string) => segment.startsWith(':') || segment === '*';
+
+/** Adds the values of the path's placeholders, and the template that catalogs list instead of each address. */
+function at({ pattern }: PaidRoute, { bazaar, ...rest }: Declaration, { base, segments }: Called): Declaration {
+  const named = pattern.map((segment) => (segment === '*' ? ':rest' : segment));
+  const values = pattern.flatMap((segment, index) => {
+    if (segment === '*') return [['rest', segments.slice(index).join('/')]];
+    return segment.startsWith(':') ? [[segment.slice(1), segments[index]!]] : [];
+  });
+  const template = `${new URL(base).pathname.replace(/\/$/, '')}/${named.join('/')}`;
+  const { input } = bazaar.info as { input: Json };
+  const properties = bazaar.schema.properties as { input: { properties: Json } };
+  const pathParams = {
+    type: 'object',
+    properties: Object.fromEntries(values.map(([name]) => [name, { type: 'string' }])),
+  };
+  const described = { ...properties.input, properties: { ...properties.input.properties, pathParams } };
+  return {
+    ...rest,
+    bazaar: {
+      info: { ...bazaar.info, input: { ...input, pathParams: Object.fromEntries(values) } },
+      schema: { ...bazaar.schema, properties: { ...properties, input: described } },
+      ...(TEMPLATE.test(template) && { routeTemplate: template }),
+    },
+  };
+}
+
+function isJson(mimeType: string | null): boolean {
+  return mimeType === null || /^[^;]*[/+]json\s*(?:;|$)/i.test(mimeType);
+}
+
+function jsonTypeOf(value: unknown): string {
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+
+/** The JSON of the declarations in version 1 that were sent. Each is discarded together with its declaration. */
+const texts = new WeakMap<Declaration['outputSchema'], string>();
+
+/** A declaration in version 1 as JSON. Large ones would take long to convert for every request. */
+export function outputSchemaText({ outputSchema }: Declaration): string {
+  const text = texts.get(outputSchema) ?? JSON.stringify(outputSchema);
+  texts.set(outputSchema, text);
+  return text;
+}

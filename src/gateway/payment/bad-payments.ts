@@ -1,0 +1,53 @@
+import { createFailedCredentials } from '../../limits/failed-credentials.ts';
+import { createFailuresByNetwork } from '../../limits/failures-by-network.ts';
+import { createMemoryRateLimiter, type RateLimiter } from '../../limits/rate-limit.ts';
+import type { PaidRequest } from './paid-request.ts';
+
+export type BadPayments = ReturnType<typeof createBadPayments>;
+
+/** The limit for each client address. */
+const BAD_PAYMENTS_PER_MINUTE = 60;
+/** The limits for an IPv4 /24 and an IPv6 /48. A /48 contains 65,536 client addresses, which can all be one client's. */
+const BAD_PAYMENTS_PER_MINUTE_OF_NETWORK = { ipv4: 20 * BAD_PAYMENTS_PER_MINUTE, ipv6: 10 * BAD_PAYMENTS_PER_MINUTE };
+
+/**
+ * Limits how many payments of a client address make the service or an upstream work without being charged. If an
+ * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
+ * Otherwise, an API could keep its buyers from buying elsewhere.
+ *
+ * @returns a function that takes a client address and a project and returns how to count a payment.
+ */
+export function createBadPayments(rateLimiter: RateLimiter) {
+  const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE };
+  const bad = createFailedCredentials({ ...shared, rateLimiter, scope: 'payments' });
+  const network = createFailuresByNetwork({
+    ...{ rateLimiter, scope: 'payments of network', what: 'payments' },
+    failuresPerMinute: BAD_PAYMENTS_PER_MINUTE_OF_NETWORK,
+  });
+  // Each process counts these for itself: there are few of them, and the database would slow them down.
+  const unclear = createFailedCredentials({
+    ...shared,
+    rateLimiter: createMemoryRateLimiter(),
+    scope: 'unclear payments',
+  });
+
+  return (address: string, projectId: string): Pick<PaidRequest, 'reserve' | 'onUnpaid' | 'onUnclear'> => ({
+    async reserve() {
+      (await unclear.reserve(address, projectId)).giveBack();
+      network.check(address);
+      const attempt = await bad.reserve(address);
+      return {
+        ...attempt,
+        fail() {
+          attempt.fail();
+          void network.record(address);
+        },
+      };
+    },
+    onUnpaid() {
+      bad.record(address);
+      void network.record(address);
+    },
+    onUnclear: () => unclear.record(address, projectId),
+  });
+}

@@ -1,0 +1,168 @@
+import type { Queryable } from '../../database/client.ts';
+import type { SettlementOrder } from '../../generated/prisma/client.ts';
+import type { Network } from '../chain/networks.ts';
+import { networksTaken, type ProjectMode } from '../chain/served-networks.ts';
+import type { createCredentialOpener, UpstreamCredentials } from '../upstream/credentials.ts';
+import { OFFER_COLUMN, type RouteOffer } from './route-offer.ts';
+
+/** A paid endpoint as the gateway serves it. */
+export type PaidRoute = {
+  projectId: string;
+  /** The seller's account, which owns the project. */
+  accountId: string;
+  endpointId: string;
+  /** As stored, with its placeholders. */
+  path: string;
+  pattern: readonly string[];
+  description: string | null;
+  upstreamUrl: string;
+  /** Names of request headers that the upstream gets in addition to the default ones. */
+  forwardedHeaders: readonly string[];
+  /** The headers that the seller has added. @throws AppError `UNAVAILABLE` if they can't be decrypted. */
+  credentials(): UpstreamCredentials;
+  /** As stored: an empty list means every method. */
+  methods: readonly string[];
+  /** The project's wallet, EIP-55 checksummed. */
+  payTo: `0x${string}`;
+  /** 0 if the route is free. */
+  priceAtomic: bigint;
+  /** Where buyers can pay, preferred first. Empty if the server doesn't serve the project's networks. */
+  networks: readonly Network[];
+  /** Earlier prices, for as long as payments at these prices may still arrive. */
+  previousPrices: { priceAtomic: bigint; validUntil: Date }[];
+  offer: RouteOffer;
+  settlement: SettlementOrder;
+  /** The seller's time limit for the upstream, or null for the default. */
+  timeoutSeconds: number | null;
+  /** Whether the operator has blocked the seller's account. Buyers get only what they have already paid for. */
+  isBlocked: boolean;
+};
+
+/**
+ * `version`: the version of the rows that the routes were read from, or undefined if there are none. `bytes`: about how
+ * much memory the routes take.
+ */
+export type LoadedRoutes = { routes: PaidRoute[]; version: string | undefined; bytes: number };
+
+type Row = {
+  version: string;
+  accountId: string;
+  endpointId: string;
+  path: string;
+  description: string | null;
+  upstreamUrl: string;
+  forwardedHeaders: string[];
+  secretUpstreamHeaders: string | null;
+  secretProjectHeaders: string | null;
+  methods: string[] | null;
+  payTo: string;
+  mode: ProjectMode;
+  networks: string[];
+  priceAtomic: string;
+  previousPrices: { priceAtomic: string; validUntil: string }[];
+  offer: RouteOffer;
+  settlement: SettlementOrder;
+  timeoutSeconds: number | null;
+  isBlocked: boolean;
+};
+
+// The memory that a route and a segment of its path take, in addition to their text. Measured in V8.
+const ROUTE_BYTES = 1_000;
+const SEGMENT_BYTES = 500;
+
+type OpenCredentials = ReturnType<typeof createCredentialOpener>;
+
+/** Reads a project's routes. */
+export async function loadRoutes(
+  db: Queryable,
+  projectId: string,
+  served: readonly Network[],
+  openCredentials: OpenCredentials,
+): Promise<LoadedRoutes> {
+  // Oldest first: of two paths with the same shape, the older one is served. Earlier prices of 0 are left out, because
+  // nobody has signed a payment for them.
+  const { rows } = await db.query<Row>({
+    name: 'gateway-routes',
+    text: `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
+                  e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
+                  e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
+                  p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
+                  ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
+                          FROM "PreviousPrice" o
+                         WHERE o."endpointId" = e.id AND o."validUntil" > now()
+                           AND o."priceAtomic" > 0) AS "previousPrices",
+                  ${OFFER_COLUMN}, ${VERSION} AS version
+             FROM "Endpoint" e
+             JOIN "Project" p ON p.id = e."projectId"
+             JOIN "User" u ON u.id = p."userId"
+            WHERE e."projectId" = $1 AND e."isActive"
+            ORDER BY e.id`,
+    values: [projectId],
+  });
+  const credentialsOf = openCredentials(projectId, rows[0]?.secretProjectHeaders ?? null);
+  const routes = rows.map((row) => toRoute(projectId, row, served, credentialsOf(row)));
+  return { routes, version: rows[0]?.version, bytes: rows.reduce((sum, row) => sum + bytesOf(row), 0) };
+}
+
+/** The current version of a project's routes, or null if there is no such project. */
+export async function readRoutesVersion(db: Queryable, projectId: string): Promise<string | null> {
+  const { rows } = await db.query<{ version: string | null }>({
+    name: 'gateway-routes-version',
+    text: `SELECT ${VERSION} AS version`,
+    values: [projectId],
+  });
+  return rows[0]!.version;
+}
+
+/**
+ * Changes whenever any program writes a row that the routes of project `$1` are read from, because each write has a new
+ * transaction ID (`xmin`). A failover that loses commits can use an ID again, so the times are also compared. It also
+ * changes when an earlier price expires.
+ */
+const VERSION = `(
+  SELECT encode(sha256(convert_to(concat_ws(' ', p.xmin, p."updatedAt", u."blockedAt", (
+           SELECT string_agg(concat_ws(' ', e.id, e.xmin, e."updatedAt", (
+                    SELECT string_agg(concat_ws(' ', o."priceAtomic", o.xmin), ' ' ORDER BY o."priceAtomic")
+                      FROM "PreviousPrice" o
+                     WHERE o."endpointId" = e.id AND o."validUntil" > now())), ' ' ORDER BY e.id)
+             FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive")), 'UTF8')), 'hex')
+    FROM "Project" p JOIN "User" u ON u.id = p."userId"
+   WHERE p.id = $1)`;
+
+function bytesOf({ path, description, upstreamUrl, secretUpstreamHeaders }: Row): number {
+  const texts = [path, upstreamUrl, description ?? '', secretUpstreamHeaders ?? ''];
+  return ROUTE_BYTES + SEGMENT_BYTES * path.split('/').length + texts.reduce((sum, { length }) => sum + length, 0);
+}
+
+function toRoute(
+  projectId: string,
+  row: Row,
+  served: readonly Network[],
+  credentials: PaidRoute['credentials'],
+): PaidRoute {
+  const { endpointId, path, description, upstreamUrl, forwardedHeaders, methods, previousPrices } = row;
+  const { accountId, settlement, timeoutSeconds, isBlocked } = row;
+  return {
+    projectId,
+    accountId,
+    endpointId,
+    path,
+    pattern: path.slice(1).split('/'),
+    description,
+    upstreamUrl,
+    forwardedHeaders,
+    credentials,
+    methods: methods ?? [],
+    payTo: row.payTo as `0x${string}`,
+    priceAtomic: BigInt(row.priceAtomic),
+    networks: networksTaken(served, row),
+    previousPrices: previousPrices.map(({ priceAtomic, validUntil }) => ({
+      priceAtomic: BigInt(priceAtomic),
+      validUntil: new Date(validUntil),
+    })),
+    offer: row.offer,
+    settlement,
+    timeoutSeconds,
+    isBlocked,
+  };
+}

@@ -1,0 +1,57 @@
+import { toEgressError } from '../../egress/egress-error.ts';
+
+/** The reason if the buyer disconnected before the upstream had the request. */
+export const BUYER_GONE = 'buyer_gone';
+/** The reason if the upstream had too little time left, because the buyer took so long to send the request body. */
+export const BUYER_SLOW = 'buyer_slow';
+/** The reason if the response or its headers are too large to be passed on. */
+export const UPSTREAM_ANSWER_TOO_LARGE = 'upstream_answer_too_large';
+/** The reason if there is no memory for another response. */
+export const GATEWAY_BUSY = 'gateway_busy';
+/** The reason if the operator's proxy for outgoing requests didn't open a connection. */
+export const GATEWAY_PROXY_FAILED = 'gateway_proxy_failed';
+
+/** The upstream returned no response that can be passed on. `reason` is stable and the message is safe to show. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly reason: string;
+  readonly isTimeout: boolean;
+  /** The upstream's status, if it responded. */
+  readonly statusCode: number | undefined;
+  constructor(
+    reason: string,
+    message: string,
+    options: { cause?: unknown; isTimeout?: boolean; statusCode?: number } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.reason = reason;
+    this.isTimeout = options.isTimeout ?? false;
+    this.statusCode = options.statusCode;
+  }
+}
+
+export function buyerGone(): UpstreamError {
+  return new UpstreamError(BUYER_GONE, 'The buyer closed the connection.');
+}
+
+export function buyerSlow(): UpstreamError {
+  const message = 'The request body took so long to arrive that the upstream had too little time left to respond.';
+  return new UpstreamError(BUYER_SLOW, message, { isTimeout: true });
+}
+
+export function gatewayBusy(): UpstreamError {
+  return new UpstreamError(GATEWAY_BUSY, 'The gateway is holding too many responses right now.');
+}
+
+/** What a failed call means to the buyer and the seller. */
+export function failureOf(cause: unknown): UpstreamError {
+  if (cause instanceof UpstreamError) return cause;
+  const { errorClass, message } = toEgressError(cause);
+  if (errorClass === 'proxy_error') return new UpstreamError(GATEWAY_PROXY_FAILED, message, { cause });
+  const isTimeout = errorClass === 'timeout' || errorClass === 'connect_timeout';
+  return isTimeout
+    ? new UpstreamError('upstream_timeout', "The upstream didn't respond in time.", { cause, isTimeout })
+    : new UpstreamError('upstream_unreachable', "The upstream couldn't be reached, or closed the connection.", {
+        cause,
+      });
+}

@@ -1,0 +1,56 @@
+import { stringify } from 'csv-stringify/sync';
+
+/** A row of an export: an item of the list, as REST returns it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** How an export is written. Every row ends with a line break. */
+export type ExportFormat = {
+  mediaType: string;
+  /** The text before the rows. */
+  head(columns: readonly string[]): string;
+  rows(rows: readonly Row[], columns: readonly string[]): string;
+};
+
+export const EXPORT_FORMATS = {
+  csv: {
+    mediaType: 'text/csv; charset=utf-8; header=present',
+    head: (columns) => csv([columns]),
+    rows: (rows, columns) => csv(rows.map((row) => columns.map((column) => row[column]))),
+  },
+  jsonl: {
+    mediaType: 'application/jsonl; charset=utf-8',
+    head: () => '',
+    rows: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+  },
+} as const satisfies Record<string, ExportFormat>;
+
+export type ExportFormatName = keyof typeof EXPORT_FORMATS;
+
+/** RFC 4180. Null becomes an empty cell, an empty string becomes `""`, and lists and objects become JSON. */
+function csv(records: readonly (readonly unknown[])[]): string {
+  return stringify(records as unknown[][], {
+    record_delimiter: '\r\n',
+    quote_record_delimiter: true,
+    cast: {
+      boolean: String,
+      string: (text) => (text === '' ? { value: '', quoted_empty: true } : withoutFormula(text)),
+      object: (value) => JSON.stringify(value),
+    },
+  });
+}
+
+/**
+ * Text that spreadsheets mistake for a formula, after any number of apostrophes:
+ * https://owasp.org/www-community/attacks/CSV_Injection Japanese versions also accept the wide forms.
+ */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
+const NUMBER = /^[+-]?\d+(\.\d+)?$/;
+
+/**
+ * Makes text safe for spreadsheets, which might run it as a formula. Text that could be a formula gets an apostrophe,
+ * and so does text that consists of apostrophes followed by a possible formula. As a result, removing one apostrophe
+ * always restores the original.
+ */
+function withoutFormula(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}

@@ -1,0 +1,162 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { GraphQLSchema } from 'graphql';
+import type { Logger } from 'pino';
+import { sharedNow } from '../../clock.ts';
+import { mustBeOneOf } from '../../did-you-mean.ts';
+import { AppError, invalidField } from '../../errors.ts';
+import type { GraphQLServer } from '../../graphql/yoga.ts';
+import type { Admission } from '../../http/admission.ts';
+import { sendStream } from '../../http/send-stream.ts';
+import type { Backlogs } from '../../limits/backlog.ts';
+import { createPlaces, type PlaceLimits } from '../../limits/places.ts';
+import type { GraphQLContext } from '../../schema/context.ts';
+import { columnsOf } from '../openapi-resources.ts';
+import type { Query } from '../read-query.ts';
+import type { RestRoute } from '../routes/route.ts';
+import { partOf, prepareRoute, runDocument } from '../run-route.ts';
+import { EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
+import { type Page, readRows } from './pages.ts';
+
+/** How many exports can run at the same time. */
+const EXPORT_LIMITS: PlaceLimits = { perAccount: 3, perProcess: 20 };
+/** How long clients are told to wait. A small export takes less time than this. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** How many requests an export counts as. */
+const EXPORT_COST = 10;
+
+/** A client must read this much within the time that `sendStream` allows. */
+const CHUNK_BYTES = 64 * 1024;
+
+export type ExportOptions = { limits?: PlaceLimits | undefined; stallMilliseconds?: number | undefined };
+
+/** Returns a function that creates the handler for an export route. All handlers share the same limits. */
+export function createExportHandlers(
+  app: FastifyInstance,
+  options: {
+    server: GraphQLServer;
+    schema: GraphQLSchema;
+    admission: Admission;
+    backlogs: Backlogs;
+    contextOf(request: FastifyRequest): GraphQLContext;
+    exports?: ExportOptions | undefined;
+  },
+) {
+  const {
+    server,
+    schema,
+    admission,
+    backlogs,
+    contextOf,
+    exports: { limits = EXPORT_LIMITS, stallMilliseconds } = {},
+  } = options;
+  const places = createPlaces(limits, {
+    texts: {
+      account: `You have ${limits.perAccount} exports running, which is the limit. Wait for one to finish.`,
+      process: 'Too many exports are running. Retry later.',
+    },
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+  const running = new Set<() => void>();
+  app.addHook('preClose', async () => {
+    for (const cut of running) cut();
+  });
+
+  /** Reserves a slot until the response ends. The response ends early if the credential stops being valid. */
+  function enter(request: FastifyRequest, reply: FastifyReply): { cut: () => void; signal: AbortSignal } {
+    const release = places.take(request.viewer!.userId);
+    // Simply closing the connection would look like the normal end of an HTTP/1.0 response, and some proxies use
+    // HTTP/1.0.
+    const cut = () => void reply.raw.socket?.resetAndDestroy();
+    const unwatch = admission.watch(request.viewer!, request.headers.authorization!, cut);
+    const closed = new AbortController();
+    const leave = () => {
+      release();
+      unwatch();
+      running.delete(cut);
+      closed.abort();
+    };
+    running.add(cut);
+    // The response emits no more events if the client has already disconnected.
+    if (reply.raw.closed) leave();
+    else reply.raw.once('close', leave);
+    return { cut, signal: closed.signal };
+  }
+
+  return (route: RestRoute) => {
+    const prepared = prepareRoute(schema, route);
+    const columns = columnsOf(schema, route);
+
+    function rowsOf(request: FastifyRequest, signal: AbortSignal): AsyncGenerator<Row[], void> {
+      const params = request.params as Record<string, string>;
+      const { format: _, ...query } = request.query as Query;
+      const variables = { ...prepared.readQuery(query), ...params, ...route.fixed };
+      const read = async (page: object) =>
+        partOf(await runDocument(server, prepared, { ...variables, ...page }, contextOf(request)), route);
+      return route.isPaged ? readRows((page) => read(page) as Promise<Page>, signal) : readAtOnce(read);
+    }
+
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      const format = formatOf(request.query as Query);
+      const { cut, signal } = enter(request, reply);
+      reply.headers(await admission.countMore(request.viewer!, EXPORT_COST - 1));
+      const rows = rowsOf(request, signal);
+      // Nothing is sent before the first page, so most errors get a normal response.
+      const first = await rows.next();
+      // The client has disconnected, so nobody gets this response.
+      if (signal.aborted) throw new AppError('BAD_REQUEST');
+      reply.hijack();
+      reply.raw.writeHead(200, {
+        ...(reply.getHeaders() as OutgoingHttpHeaders),
+        'content-type': EXPORT_FORMATS[format].mediaType,
+        'content-disposition': `attachment; filename="${fileName(route, format)}"`,
+      });
+      if (request.method === 'HEAD') {
+        reply.raw.end();
+        return reply;
+      }
+      const drop = () => {
+        cut();
+        return 0;
+      };
+      const backlog = backlogs.open(request.viewer!.userId, { drop, cut });
+      signal.addEventListener('abort', backlog.close);
+      const body = chunksOf(EXPORT_FORMATS[format], columns, first, rows);
+      await sendStream(body, reply.raw, { backlog, log: request.log as Logger, stallMilliseconds, cut });
+      return reply;
+    };
+  };
+}
+
+/** @throws AppError `VALIDATION_FAILED` */
+function formatOf({ format = 'csv' }: Query): ExportFormatName {
+  if (typeof format === 'string' && Object.hasOwn(EXPORT_FORMATS, format)) return format as ExportFormatName;
+  throw invalidField('/format', mustBeOneOf(format, Object.keys(EXPORT_FORMATS)));
+}
+
+async function* readAtOnce(read: (page: object) => Promise<unknown>): AsyncGenerator<Row[], void> {
+  yield (await read({})) as Row[];
+}
+
+async function* chunksOf(
+  format: ExportFormat,
+  columns: readonly string[],
+  first: IteratorResult<Row[], void>,
+  rest: AsyncGenerator<Row[], void>,
+): AsyncGenerator<Uint8Array> {
+  const firstRows = first.done ? [] : first.value;
+  yield* inChunks(format.head(columns) + format.rows(firstRows, columns));
+  for await (const rows of rest) yield* inChunks(format.rows(rows, columns));
+}
+
+function* inChunks(text: string): Generator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+}
+
+/** For example, `payments-20260102T030405Z.csv`. */
+function fileName({ path }: RestRoute, format: ExportFormatName): string {
+  const time = new Date(sharedNow()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `${path.split('/').at(-2)}-${time}.${format}`;
+}

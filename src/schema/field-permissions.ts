@@ -1,0 +1,119 @@
+import type { Permission, Requirement } from '../auth/permissions.ts';
+
+/** Any of these permissions is enough. */
+const any = (...anyOf: Permission[]): Requirement => ({ anyOf, isForPeople: false });
+/** Any of these permissions is enough, but API keys are rejected, regardless of their scopes. */
+const people = (...anyOf: Permission[]): Requirement => ({ anyOf, isForPeople: true });
+
+const EVERYONE = any();
+const READ = any('READ');
+const DELIVERIES = any('READ', 'DELIVERIES');
+
+/** The types that keys with `DELIVERIES` can read. Everything else in a project requires `READ`. */
+const DELIVERY_TYPES = new Set(['Event', 'Delivery', 'Webhook', 'Connector', 'Replay']);
+
+/**
+ * The permission needed to read an object with an ID, wherever it appears. A project's own values also require `READ`.
+ */
+export function requirementOfType(name: string): Requirement {
+  if (name === 'Project') return DELIVERIES;
+  return DELIVERY_TYPES.has(name) ? DELIVERIES : READ;
+}
+
+/** The fields of `Project` that require something other than `READ`, or that aren't values of the project itself. */
+export const PROJECT_FIELDS: Readonly<Record<string, Requirement>> = {
+  id: EVERYONE,
+  deliveryStats: DELIVERIES,
+  unreadNoticeCount: READ,
+};
+
+/** Objects that are part of a project. */
+export const PROJECT_PARTS = new Set(['gatewayHostStatus', 'upstreamHeaders']);
+
+/**
+ * The permission needed to read a project's own values and parts. Mutations return them to every key that may change
+ * the project.
+ */
+export const PROJECT_VALUES: Requirement = any('READ');
+
+/**
+ * The permissions for each field of the root types. The service doesn't start if a field is missing here. For
+ * permissions that depend on the input, services call `requirePermission`.
+ */
+export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription', Record<string, Requirement>>> = {
+  Query: {
+    connectorTypes: EVERYONE,
+    // The permission depends on the object's type.
+    node: EVERYONE,
+    // The permission depends on each object's type.
+    nodes: EVERYONE,
+    // The service finds users only for operators.
+    operatorUser: EVERYONE,
+    operatorUsers: EVERYONE,
+    paymentNetworks: EVERYONE,
+    // The project's own values require `READ`.
+    project: DELIVERIES,
+    projects: DELIVERIES,
+    search: READ,
+    viewer: EVERYONE,
+  },
+  Mutation: {
+    // An invitation is addressed to a person who isn't in the project yet.
+    acceptInvitation: people(),
+    // An offer is made to a person who may not be in the project.
+    acceptTransfer: people(),
+    // The service finds users only for operators, and never for API keys.
+    blockUser: EVERYONE,
+    cancelReplay: any('DELIVERIES'),
+    copyProject: people('MANAGE_WALLET'),
+    createApiKey: people('MANAGE_KEYS'),
+    createConnector: any('WRITE'),
+    createEndpoint: any('WRITE'),
+    createProject: people(),
+    createReplay: any('DELIVERIES'),
+    createWebhook: any('WRITE'),
+    declineInvitation: people(),
+    declineTransfer: people(),
+    deleteConnector: any('WRITE'),
+    deleteEndpoint: any('WRITE'),
+    deleteProject: people('DELETE_PROJECT'),
+    deleteWebhook: any('WRITE'),
+    finishConnectorAuthorization: people('WRITE'),
+    importEndpoints: any('WRITE'),
+    inviteMember: people('MANAGE_MEMBERS'),
+    markNoticesRead: any('WRITE'),
+    // A preview changes nothing, but it shows the project's endpoints.
+    previewImport: READ,
+    recordTestEvent: any('DELIVERIES'),
+    // Every program may record its own calls, regardless of its permissions. The entries are marked as self-reported.
+    recordToolCall: EVERYONE,
+    // Everyone can leave. Removing somebody else requires `MANAGE_MEMBERS`.
+    removeMember: people('READ'),
+    resendDelivery: any('DELIVERIES'),
+    revokeApiKey: people('MANAGE_KEYS'),
+    revokeInvitation: people('MANAGE_MEMBERS'),
+    rotateWebhookSecret: any('CREDENTIALS'),
+    sendWebhookTestEvent: any('DELIVERIES'),
+    startConnectorAuthorization: people('WRITE'),
+    testConnector: any('DELIVERIES'),
+    testEventFilter: DELIVERIES,
+    transferProject: people('TRANSFER_PROJECT'),
+    unblockUser: EVERYONE,
+    updateConnector: any('WRITE'),
+    updateContacts: people('WRITE'),
+    updateEndpoint: any('WRITE'),
+    updateMember: people('MANAGE_MEMBERS'),
+    updateProject: any('WRITE'),
+    updateUser: EVERYONE,
+    updateWebhook: any('WRITE'),
+    verifyGatewayHost: people('MANAGE_HOSTS'),
+    withdrawTransfer: people('TRANSFER_PROJECT'),
+  },
+  Subscription: {
+    deliveryUpdated: DELIVERIES,
+    eventRecorded: DELIVERIES,
+    noticeUpdated: READ,
+    paymentUpdated: READ,
+    replayUpdated: DELIVERIES,
+  },
+};

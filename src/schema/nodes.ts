@@ -1,0 +1,65 @@
+import { brandWithType } from '@pothos/core';
+import { queryFromInfo } from '@pothos/plugin-prisma';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { invalidField } from '../errors.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { GraphQLContext } from './context.ts';
+import { MAX_PAGE_SIZE } from './cost.ts';
+
+/** An ID with the type that its prefix names. */
+export type TypedId = { id: string; typename: string };
+type Row = { id: string };
+type Delegate = { findMany(query: object): Promise<Row[]> };
+/** What Pothos keeps for each `prismaNode`: `findUnique`, the filter for one node that the caller can see. */
+type Loader = { findUnique(node: Row, context: GraphQLContext): object | Promise<object> };
+
+/** Whether text is the ID of a node. Attempts also have IDs, but they aren't nodes. */
+export function isNodeId({ schema }: GraphQLResolveInfo, { typename }: TypedId): boolean {
+  const type = schema.getType(typename);
+  return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node');
+}
+
+/**
+ * Loads nodes with one statement per type, and one for each relation that the document selects.
+ *
+ * @returns the nodes in the order of the IDs, with null for those that don't exist or that the caller can't see.
+ * @throws AppError `VALIDATION_FAILED` for more than 100 IDs.
+ */
+export async function loadNodes(
+  ids: readonly TypedId[],
+  context: GraphQLContext,
+  info: GraphQLResolveInfo,
+): Promise<(Row | null)[]> {
+  if (ids.length > MAX_PAGE_SIZE) throw invalidField('/ids', `Must have at most ${MAX_PAGE_SIZE} IDs.`);
+  const byType = Map.groupBy(
+    ids.filter((id) => isNodeId(info, id)),
+    ({ typename }) => typename,
+  );
+  const found = await Promise.all(
+    [...byType].map(async ([typename, sameType]) => {
+      const relations = queryFromInfo({ context, info, typeName: typename });
+      const where = await loaderOf(info, typename, context).findUnique(sameType[0]!, context);
+      const delegate = delegateOf(context.prisma, modelOf(info, typename));
+      const wanted = { id: { in: [...new Set(sameType.map(({ id }) => id))] } };
+      const rows = await delegate.findMany({ ...relations, where: { ...where, ...wanted } });
+      for (const row of rows) brandWithType(row, typename as never);
+      return rows;
+    }),
+  );
+  const byId = new Map(found.flat().map((row) => [row.id, row]));
+  return ids.map(({ id }) => byId.get(id) ?? null);
+}
+
+function loaderOf({ schema }: GraphQLResolveInfo, typename: string, context: GraphQLContext): Loader {
+  return (schema.getType(typename)!.extensions.pothosPrismaLoader as (context: GraphQLContext) => Loader)(context);
+}
+
+/** A type's name can differ from its model's. */
+function modelOf({ schema }: GraphQLResolveInfo, typename: string): string {
+  return schema.getType(typename)!.extensions.pothosPrismaModel as string;
+}
+
+function delegateOf(prisma: PrismaClient, model: string): Delegate {
+  const name = `${model.charAt(0).toLowerCase()}${model.slice(1)}`;
+  return (prisma as unknown as Record<string, Delegate>)[name]!;
+}

@@ -1,0 +1,110 @@
+import {
+  defaultFieldResolver,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isLeafType,
+  isObjectType,
+  OperationTypeNode,
+} from 'graphql';
+import type { Requirement } from '../auth/permissions.ts';
+import { narrowViewer } from '../auth/require-permission.ts';
+import { typeOfId } from '../ids.ts';
+import type { GraphQLContext } from './context.ts';
+import { explainNotFound, isExplainable } from './explain-not-found.ts';
+import { PROJECT_FIELDS, PROJECT_PARTS, PROJECT_VALUES, ROOT_FIELDS, requirementOfType } from './field-permissions.ts';
+
+type Resolver = GraphQLFieldResolver<unknown, GraphQLContext>;
+type Field = GraphQLField<unknown, GraphQLContext>;
+
+/**
+ * Makes a schema's fields check what the caller may do. The requirements are in `field-permissions.ts`. Tenancy isn't
+ * checked here, but in `src/auth/access.ts`.
+ *
+ * @throws Error if a field of a root type has no requirement, or a requirement has no field.
+ */
+export function requirePermissions(schema: GraphQLSchema): GraphQLSchema {
+  for (const [name, requirements] of Object.entries(ROOT_FIELDS)) {
+    const fields = (schema.getType(name) as GraphQLObjectType).getFields();
+    const unmatched = [...Object.keys(fields), ...Object.keys(requirements)].filter(
+      (field) => !fields[field] || !requirements[field],
+    );
+    if (unmatched.length > 0)
+      throw new Error(`${name}.${unmatched[0]} must be a field and have a requirement in field-permissions.ts.`);
+    for (const field of Object.values(fields)) guardRoot(field, requirements[field.name]!);
+  }
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || type.name in ROOT_FIELDS || WRAPPER.test(type.name)) continue;
+    for (const field of Object.values(type.getFields())) guardNested(type, field);
+  }
+  return schema;
+}
+
+/** Types whose contents were already checked by the fields that lead to them. */
+const WRAPPER = /^__|(Payload|Connection|Edge|PageInfo)$/;
+
+/** A root field runs with the viewer limited to the projects in which they meet the requirement. */
+function guardRoot(field: Field, requirement: Requirement): void {
+  const { resolve, subscribe } = field;
+  const guard =
+    (run: Resolver): Resolver =>
+    (root, args, context, info) => {
+      const required = NODE_FIELDS[field.name]?.(args) ?? requirement;
+      const viewer = narrowViewer(context.viewer, required);
+      if (!isExplainable(viewer, context.viewer)) return run(root, args, context, info);
+      const narrowed = viewer === context.viewer ? context : { ...context, viewer };
+      return explainNotFound({ viewer, context, args, required }, () => run(root, args, narrowed, info));
+    };
+  if (subscribe) field.subscribe = guard(subscribe);
+  else field.resolve = guard(resolve ?? defaultFieldResolver);
+}
+
+/** For these fields, the requirement depends on the types of the IDs. */
+const NODE_FIELDS: Readonly<Record<string, (args: { id?: string; ids?: readonly string[] }) => Requirement>> = {
+  node: ({ id = '' }) => requirementOfNodes([id]),
+  nodes: ({ ids = [] }) => requirementOfNodes(ids),
+};
+
+/** The permission needed to read all of these objects: the strictest of their requirements. */
+function requirementOfNodes(ids: readonly string[]): Requirement {
+  const requirements = ids.map((id) => requirementOfType(typeOfId(id) ?? 'Unknown'));
+  return requirements.find(({ anyOf }) => anyOf.length === 1) ?? requirementOfType('Event');
+}
+
+/**
+ * A nested field has to be checked only if it leads to something that its parent doesn't include. People can read
+ * everything in the projects that they can see.
+ */
+function guardNested(type: GraphQLObjectType, field: Field): void {
+  const required = requirementOfNested(type, field);
+  if (!required || required.anyOf.length === 0) return;
+  const { resolve = defaultFieldResolver } = field;
+  field.resolve = (parent, args, context, info) => {
+    // A mutation returns the project that it changed.
+    const isResult = required === PROJECT_VALUES && info.operation.operation === OperationTypeNode.MUTATION;
+    if (context.viewer.kind === 'apiKey' && !isResult) narrowViewer(context.viewer, required);
+    return resolve(parent, args, context, info);
+  };
+}
+
+function requirementOfNested(type: GraphQLObjectType, field: Field): Requirement | undefined {
+  const result = getNamedType(field.type);
+  const item = itemTypeOf(result);
+  if (type.name !== 'Project') return item && requirementOfType(item.name);
+  const declared = PROJECT_FIELDS[field.name];
+  if (declared) return declared;
+  if (item) return requirementOfType(item.name);
+  const isValue = (isLeafType(result) && field.args.length === 0) || PROJECT_PARTS.has(field.name);
+  return isValue ? PROJECT_VALUES : requirementOfType(result.name);
+}
+
+/** The type (with an ID) of the objects that a field returns, as pages or as a single object. */
+function itemTypeOf(type: GraphQLNamedType): GraphQLObjectType | undefined {
+  if (!isObjectType(type)) return undefined;
+  const item = type.name.endsWith('Connection') ? getNamedType(type.getFields().nodes!.type) : type;
+  const isItem = isObjectType(item) && item.getInterfaces().some(({ name }) => name === 'Node');
+  return isItem ? item : undefined;
+}

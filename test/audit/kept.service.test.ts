@@ -1,0 +1,145 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createEmptyDatabase, createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
+import { person } from '../support/members.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { createProject, type Resource } from '../support/resources.ts';
+
+const DOCS = resolve(import.meta.dirname, '../../docs/deployment.md');
+const DENIED = { code: '42501' };
+
+describe('an audit log entry', () => {
+  let database: TestDatabase;
+  let sql: pg.Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    sql = new pg.Client({ connectionString: database.url });
+    await sql.connect();
+    await sql.query(`
+      INSERT INTO "User" ("id", "issuer", "subject") VALUES ('usr_a', 'i', 'a'), ('usr_b', 'i', 'b');
+      INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ('proj_a', 'usr_a', 'A', '0x');
+      INSERT INTO "AuditEntry" ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes")
+      VALUES ('aud_a', 'usr_a', 'proj_a', 'USER', 'usr_a', 'a', 'project.created', 'proj_a', '{}'),
+        ('aud_b', 'usr_a', NULL, 'OPERATOR', 'operator', 'operator', 'user.blocked', 'usr_a', '{}')`);
+  });
+  afterAll(async () => {
+    await sql?.end();
+    await database?.drop();
+  });
+
+  test.each([
+    `UPDATE "AuditEntry" SET "action" = 'project.updated' WHERE "id" = 'aud_a'`,
+    `UPDATE "AuditEntry" SET "changes" = '{"a":1}', "userId" = 'usr_a'`,
+    `UPDATE "AuditEntry" SET "userId" = 'usr_b' WHERE "id" = 'aud_a'`,
+    `UPDATE "AuditEntry" SET "userId" = 'usr_b' WHERE "id" = 'aud_b'`,
+    `DELETE FROM "AuditEntry" WHERE "id" = 'aud_b'`,
+    'DELETE FROM "AuditEntry"',
+    'TRUNCATE "AuditEntry"',
+  ])('cannot be changed or deleted, even by the owner of the table: %s', async (statement) => {
+    const read = async () => (await sql.query('SELECT * FROM "AuditEntry" ORDER BY "id"')).rows;
+    const before = await read();
+    await expect(sql.query(statement)).rejects.toMatchObject(DENIED);
+    expect(await read()).toEqual(before);
+  });
+
+  test('moves to the new account when its project is transferred', async () => {
+    await sql.query(`UPDATE "Project" SET "userId" = 'usr_b' WHERE "id" = 'proj_a'`);
+    await sql.query(`UPDATE "AuditEntry" SET "userId" = 'usr_b' WHERE "projectId" = 'proj_a'`);
+    expect((await sql.query(`SELECT "userId" FROM "AuditEntry" WHERE "id" = 'aud_a'`)).rows).toEqual([
+      { userId: 'usr_b' },
+    ]);
+  });
+});
+
+describe('with the audit log owned by another role, as in the docs', () => {
+  let database: TestDatabase;
+  let app: TestApp;
+  let service: pg.Client;
+  let names: { service: string; log: string };
+  let dropped: string;
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    const url = new URL(database.url);
+    const name = url.pathname.slice(1);
+    names = { service: `${name}_service`, log: `${name}_log` };
+    await runOnServer(database.url, `CREATE ROLE ${names.service} LOGIN PASSWORD 'secret'`);
+    await runOnServer(database.url, `ALTER DATABASE ${name} OWNER TO ${names.service}`);
+    Object.assign(url, { username: names.service, password: 'secret' });
+    await (await startTestApp({ databaseUrl: url.href })).stop();
+    const statements = (await statementsInDocs())
+      .replaceAll('audit_owner', names.log)
+      .replaceAll(/\btollgate\b(?=;)/g, names.service)
+      .replace('DATABASE tollgate', `DATABASE ${name}`);
+    await runOnServer(database.url, statements);
+    // The service must recreate this partition.
+    dropped = (await lastPartition())!;
+    await runOnServer(database.url, `DROP TABLE "${dropped}"`);
+    app = await startTestApp({ databaseUrl: url.href });
+    service = new pg.Client({ connectionString: url.href });
+    await service.connect();
+  });
+  afterAll(async () => {
+    await service?.end();
+    await app?.stop();
+    await runOnServer(database.url, `DROP OWNED BY ${names.service}, ${names.log} CASCADE`);
+    await runOnServer(database.url, `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} OWNER TO CURRENT_USER`);
+    await runOnServer(database.url, `DROP ROLE ${names.service}, ${names.log}`);
+    await database?.drop();
+  });
+
+  async function statementsInDocs(): Promise<string> {
+    const [, section] = (await readFile(DOCS, 'utf8')).split('### Protect the audit log\n');
+    return /```sql\n(.*?)```/s.exec(section!)![1]!;
+  }
+
+  async function lastPartition(): Promise<string | undefined> {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT relname AS "name" FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+        WHERE inhparent = '"Event"'::regclass AND relname ~ '\\d$' ORDER BY relname DESC LIMIT 1`,
+    );
+    await client.end();
+    return rows[0]?.name;
+  }
+
+  test('the service adds partitions, delivers, records changes, and transfers projects', async () => {
+    await using receiver = await startReceiver();
+    const [alice, bob] = [await person(app, 'alice', 'ENTERPRISE'), await person(app, 'bob', 'ENTERPRISE')];
+    const { base } = await createProject(alice);
+    const webhook = await alice.rest<Resource>('POST', `${base}/webhooks`, { url: receiver.url, eventTypes: ['*'] });
+    expect(webhook.status).toBe(201);
+    await alice.rest('POST', `${base}/webhooks/${webhook.body.id}/test`, {});
+    await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);
+    const offer = await alice.rest<Resource>('POST', `${base}/transfer`, { email: 'bob@example.com' });
+    expect((await bob.rest('POST', `/api/transfers/${offer.body.id}/accept`)).status).toBe(200);
+    const { body } = await bob.rest<{ data: { action: string }[] }>('GET', `${base}/audit-log`);
+    expect(body.data.map(({ action }) => action)).toEqual(
+      expect.arrayContaining(['project.transferred', 'webhook.created', 'project.created']),
+    );
+    await expect.poll(lastPartition).toBe(dropped);
+  });
+
+  test.each([
+    `UPDATE "AuditEntry" SET "action" = 'project.updated'`,
+    'DELETE FROM "AuditEntry"',
+    'TRUNCATE "AuditEntry"',
+    'ALTER TABLE "AuditEntry" DISABLE TRIGGER ALL',
+    'DROP TRIGGER "AuditEntry_kept" ON "AuditEntry"',
+    'ALTER TABLE "AuditEntry" RENAME TO "Old"',
+    'DROP TABLE "AuditEntry"',
+    'DROP TYPE "AuditActor" CASCADE',
+    'DROP FUNCTION keep_audit_entries() CASCADE',
+    'CREATE OR REPLACE FUNCTION keep_audit_entries() RETURNS trigger LANGUAGE sql AS $$ SELECT NULL $$',
+    'DROP SCHEMA public CASCADE',
+    'SET session_replication_role = replica',
+    'SET ROLE "LOG"',
+    'ALTER TABLE "AuditEntry" OWNER TO CURRENT_USER',
+  ])('the service’s role can’t change or delete entries: %s', async (statement) => {
+    await expect(service.query(statement.replace('LOG', names.log))).rejects.toMatchObject(DENIED);
+  });
+});

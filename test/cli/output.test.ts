@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { visible } from '../../src/cli/output.ts';
+
+test.each([
+  ['\u001b[2J\u001b]8;;https://evil.example\u0007', String.raw`\u001b[2J\u001b]8;;https://evil.example\u0007`],
+  ['a\bb\0\u007f\u0085\u009b', String.raw`a\u0008b\u0000\u007f\u0085\u009b`],
+  ['real\rfake', String.raw`real\u000dfake`],
+  ['line\n\tline\r\nÅsa – 🎉', 'line\n\tline\r\nÅsa – 🎉'],
+])('control characters are shown as escapes, except in line breaks and tabs: %j', (text, shown) => {
+  expect(visible(text)).toBe(shown);
+});
+
+test('JSON still parses to the same value after its control characters are escaped', () => {
+  const value = { body: '\u001b[2J\u007f\u009b\r\n' };
+  expect(JSON.parse(visible(JSON.stringify(value)))).toEqual(value);
+});

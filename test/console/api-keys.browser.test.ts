@@ -1,0 +1,92 @@
+import pg from 'pg';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createProject } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('the API keys page of the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+    pool = new pg.Pool({ connectionString: app.databaseUrl });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await pool?.end();
+    await app?.stop();
+  });
+
+  async function open() {
+    const alice = await app.user('alice');
+    const { id, base } = await createProject(alice, { name: 'Weather' });
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}/keys`);
+    await page.getByRole('button', { name: 'Create API key' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New API key' });
+    const row = page.getByRole('row').filter({ hasText: 'Deployment' });
+    const create = async () => {
+      await form.getByRole('button', { name: 'Create key' }).click();
+      const created = page.getByRole('dialog', { name: 'Your new API key' });
+      const key = await created.locator('pre').innerText();
+      await created.getByLabel('I’ve stored it in a safe place').check();
+      await created.getByRole('button', { name: 'Done' }).click();
+      return app.caller(key);
+    };
+    return { page, form, row, create, id, base };
+  }
+
+  test('a key gets the chosen scopes, and can do nothing else', async () => {
+    const { page, form, row, create, id } = await open();
+    const scope = (name: string) => form.getByRole('checkbox', { name, exact: true });
+    await scope('Read').waitFor();
+    const names = ['Read', 'Deliveries', 'Write', 'Credentials'];
+    expect(await Promise.all(names.map((name) => scope(name).isChecked()))).toEqual([true, true, true, false]);
+    await form.getByText('Rotate webhook secrets.').waitFor();
+    await expectAccessible(page);
+
+    await form.getByLabel('Name').fill('Deployment');
+    for (const name of ['Read', 'Deliveries', 'Write']) await scope(name).uncheck();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await form.getByText('Must have at least one scope.').waitFor();
+    await expectAccessible(page);
+    await scope('Deliveries').check();
+    const key = await create();
+    await row.getByText('Deliveries', { exact: true }).waitFor();
+    const { data, errors } = await key.graphql(`{ project(id: "${id}") { payments { nodes { id } } } }`);
+    expect([data, errors?.[0]?.extensions.code]).toEqual([{ project: null }, 'FORBIDDEN']);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('a key expires at the chosen time, and the list shows both that it will expire and that it has expired', async () => {
+    const { page, form, row, create } = await open();
+    await form.getByLabel('Name').fill('Deployment');
+    await form.getByRole('combobox', { name: 'Expires' }).click();
+    await page.getByRole('option', { name: 'On a specific date' }).click();
+    await form.getByLabel('Last day').fill('2001-01-31');
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await form.getByText('Must be in the future.').waitFor();
+    await expectAccessible(page);
+    await form.getByRole('combobox', { name: 'Expires' }).click();
+    await page.getByRole('option', { name: 'In 30 days' }).click();
+    const key = await create();
+    await row.getByText('in 30 d').waitFor();
+    await row.getByText('Active', { exact: true }).waitFor();
+    await row.getByText('Read, Deliveries, Write').waitFor();
+    expect((await key.graphql('{ viewer { tier } }')).errors).toBeUndefined();
+
+    const moveTo = (time: string) => pool.query(`UPDATE "ApiKey" SET "expiresAt" = now() + $1::interval`, [time]);
+    await moveTo('2 days');
+    await page.reload();
+    await row.getByText('Expires soon').waitFor();
+    await expectAccessible(page);
+    await moveTo('-1 second');
+    await page.reload();
+    await row.getByText('Expired', { exact: true }).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+});

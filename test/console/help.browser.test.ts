@@ -1,0 +1,84 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { createProject } from '../support/resources.ts';
+import { executablePath, expectAccessibleInBothSchemes, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('help in the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let alice: TestUser;
+  let project: string;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+    alice = await app.user('alice');
+    project = `/console/projects/${(await createProject(alice)).id}`;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+  });
+
+  test('a two-key shortcut opens a page, except in a field or a dialog, or when single-key shortcuts are off', async () => {
+    // Opens the tab with separate storage, because the setting is kept there.
+    const page = await openTab(browser, {});
+    await openSignedIn(page, app, alice.token, project);
+    await page.getByRole('button', { name: 'Help', exact: true }).waitFor();
+    await page.keyboard.type('gp');
+    await page.waitForURL(`**${project}/payments`);
+    await page.keyboard.type('gd');
+    await page.waitForURL(`**${project}/deliveries`);
+
+    await page.keyboard.type('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await dialog.getByRole('row', { name: 'Payments G then P' }).waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await page.keyboard.type('ge');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).pathname).toBe(`${project}/deliveries`);
+
+    await page.goto(`${app.url}${project}/rest`);
+    await page.getByLabel('Search operations').click();
+    await page.keyboard.type('gp?');
+    expect(await page.getByLabel('Search operations').inputValue()).toBe('gp?');
+    expect(await dialog.count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Help', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click();
+    await dialog.getByRole('switch', { name: 'Single-key shortcuts' }).click();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.keyboard.type('?gp/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(new URL(page.url()).pathname).toBe(`${project}/rest`);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('pages and errors link to their documentation', async () => {
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `${project}/webhooks`);
+    const help = page.getByRole('link', { name: 'Help for “Webhooks”' });
+    expect(await help.getAttribute('href')).toBe('/docs/webhooks');
+    await page.goto(`${app.url}${project}/graphql`);
+    expect(await page.getByRole('link', { name: 'Help for “GraphQL explorer”' }).getAttribute('href')).toBe(
+      '/docs/graphql',
+    );
+    await page.goto(`${app.url}/console/`);
+    expect(await page.getByRole('link', { name: 'Help for “Projects”' }).getAttribute('href')).toBe('/docs/concepts');
+
+    await page.route('**/graphql', (route) =>
+      route.fulfill({ json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] } }),
+    );
+    await page.goto(`${app.url}${project}/webhooks`);
+    const about = page.getByRole('link', { name: 'About this error' }).first();
+    expect(await about.getAttribute('href')).toBe('/docs/errors#rate_limited');
+    await expectAccessibleInBothSchemes(page);
+    expect(page.complaints).toEqual([]);
+  });
+});

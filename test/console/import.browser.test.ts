@@ -1,0 +1,75 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiWith, getting } from '../features/imports/documents.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createEndpoint, createProject, type Resource } from '../support/resources.ts';
+import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+
+describe.skipIf(!executablePath)('importing endpoints in the console', () => {
+  let app: TestApp;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    app = await startTestApp({ env: { ROLES: 'api' } });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+  });
+
+  test('shows what is new, changed, and gone, imports the selected endpoints at their prices, and lists failures', async () => {
+    const alice = await app.user('alice');
+    const { id, base } = await createProject(alice);
+    const upstreamUrl = 'https://api.example.com/changed';
+    await createEndpoint(alice, base, { path: '/changed', upstreamUrl, description: 'Old' });
+    await createEndpoint(alice, base, { path: '/gone' });
+    const page = await openTab(browser);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
+
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import endpoints' });
+    await dialog.getByLabel('OpenAPI document').fill('hello');
+    await dialog.getByRole('button', { name: 'Show endpoints' }).click();
+    await dialog.getByText('Must be an OpenAPI document in JSON or YAML.').waitFor();
+    await expectAccessible(page);
+
+    const document = apiWith({
+      '/changed': getting('New text'),
+      '/one/{id}': getting('One'),
+      '/two': getting('Two'),
+      '/three': getting('Three'),
+      '/bad/': getting('Bad'),
+    });
+    await dialog.getByText('File', { exact: true }).click();
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'openapi.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(document),
+    });
+    await dialog.getByLabel('Default price (USD)').fill('0.05');
+    await dialog.getByRole('button', { name: 'Show endpoints' }).click();
+    await dialog.getByText('One part can’t be imported').waitFor();
+    await dialog.getByText('New text').first().waitFor();
+    await dialog.getByText('Not in the document. The import doesn’t change it.').waitFor();
+    await expectAccessible(page);
+
+    await dialog.getByLabel('Import /two').uncheck();
+    await dialog.getByLabel('Price of /one/:id').fill('0.25');
+    await dialog.getByLabel('Price of /three').fill('nothing');
+    await dialog.getByRole('button', { name: 'Import 3 endpoints' }).click();
+    await dialog.getByText('Imported 2 endpoints.').waitFor();
+    await dialog.getByText('1 endpoint failed').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+    await page.getByRole('button', { name: '/one/:id', exact: true }).waitFor();
+
+    const { body } = await alice.rest<{ data: Resource[] }>('GET', `${base}/endpoints`);
+    expect(body.data.reverse()).toMatchObject([
+      { path: '/changed', description: 'New text', priceUsd: '0.01' },
+      { path: '/gone' },
+      { path: '/one/:id', priceUsd: '0.25', upstreamUrl: 'https://api.example.com/one/:id' },
+    ]);
+    expect(page.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+import type { Page } from 'playwright-core';
+
+/** WCAG 2.2, 2.5.8 (AA). */
+const SMALLEST_TARGET_PIXELS = 24;
+
+/** Returns the parts of a page that can't be seen or reached at the tab's current size. */
+export async function layoutFaults(page: Page): Promise<string[]> {
+  // This function runs in the page, so it can't use anything from outside its body.
+  return page.evaluate((smallest) => {
+    const width = document.documentElement.clientWidth;
+    const name = (element: Element) => {
+      const text = element.getAttribute('aria-label') ?? element.textContent?.trim() ?? '';
+      return `${element.tagName.toLowerCase()} “${text.slice(0, 40)}”`;
+    };
+    const faults: string[] = [];
+    const sideways = document.documentElement.scrollWidth - width;
+    if (sideways > 0) faults.push(`the page is ${sideways} px too wide`);
+
+    // Source code isn't wrapped, so it may scroll.
+    for (const element of document.querySelectorAll('main *, [role=dialog] *')) {
+      const { overflowX } = getComputedStyle(element);
+      const hidden = element.scrollWidth - element.clientWidth;
+      const isSource = element.closest('pre, [data-keeps-lines]') !== null;
+      if (/auto|scroll/.test(overflowX) && hidden > 1 && element.clientWidth > 0 && !isSource) {
+        faults.push(`${hidden} px of ${name(element)} must be scrolled to`);
+      }
+    }
+
+    const controls = 'a[href], button, input, select, textarea, [role=button], [role=tab], [role=switch], summary';
+    for (const element of document.querySelectorAll<HTMLElement>(controls)) {
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      if (element.closest('.visually-hidden, .skip-link, [aria-hidden=true], [inert]')) continue;
+      // Inputs of switches, checkboxes, and radio buttons. Users see and touch their labels instead.
+      if (element.matches('input') && (element as HTMLInputElement).labels?.length) continue;
+      element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
+      const rect = element.getBoundingClientRect();
+      if (rect.width === 0 || rect.height === 0) continue;
+      if (rect.left < -1 || rect.right > width + 1) {
+        faults.push(`${name(element)} is outside: ${Math.round(rect.left)} to ${Math.round(rect.right)} px`);
+        continue;
+      }
+      const isInText = element.matches('a') && getComputedStyle(element).display === 'inline';
+      const isNarrow = !element.matches('a') && rect.width < smallest;
+      if (!isInText && (isNarrow || rect.height < smallest)) {
+        faults.push(`${name(element)} is ${Math.round(rect.width)} × ${Math.round(rect.height)} px`);
+      }
+      const [first] = element.getClientRects();
+      const { left, top, width: w, height: h } = isInText && first ? first : rect;
+      const above = document.elementFromPoint(left + w / 2, top + h / 2);
+      const isReached = above && (element.contains(above) || above.contains(element));
+      if (!isReached) faults.push(`${name(element)} is covered by ${above ? name(above) : 'nothing'}`);
+    }
+    window.scrollTo(0, 0);
+    return [...new Set(faults)];
+  }, SMALLEST_TARGET_PIXELS);
+}
+
+/** Makes the tab measure unexpected layout shifts on each page that it opens. Call it before the page opens. */
+export async function watchMoves(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const watched = window as typeof window & { movedShare: number };
+    watched.movedShare = 0;
+    new PerformanceObserver((list) => {
+      const shifts = list.getEntries() as (PerformanceEntry & { value: number })[];
+      watched.movedShare += shifts.reduce((sum, { value }) => sum + value, 0);
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+}
+
+/** The page's layout shift since it opened. 0 means that nothing moved. Source: https://web.dev/articles/cls */
+export function movedShare(page: Page): Promise<number> {
+  return page.evaluate(() => (window as typeof window & { movedShare: number }).movedShare);
+}

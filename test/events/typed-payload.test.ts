@@ -1,0 +1,63 @@
+import { type GraphQLObjectType, type GraphQLUnionType, getNullableType, isNonNullType } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { EVENT_KINDS, EVENT_PAYLOADS, schemaName } from '../../src/events/kinds.ts';
+import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+import { hasAllFields } from '../../src/events/typed-payload.ts';
+import { currentPayload, type PayloadVersions } from '../../src/events/versions.ts';
+import { schema } from '../../src/graphql/schema.ts';
+
+const union = schema.getType('EventPayload') as GraphQLUnionType;
+
+describe('the union EventPayload', () => {
+  test('has a type with the same fields for every event type', () => {
+    const fields = Object.fromEntries(
+      union.getTypes().map((type) => [type.name, Object.keys(type.getFields()).sort()]),
+    );
+    expect(fields).toEqual(
+      Object.fromEntries(
+        EVENT_KINDS.map((kind) => [`${schemaName(kind)}Data`, Object.keys(EVENT_PAYLOADS[kind].shape).sort()]),
+      ),
+    );
+  });
+
+  test('gives a field the same type in all event types, so that one document can select it in each', () => {
+    const types = Map.groupBy(
+      union.getTypes().flatMap((type) => Object.values(type.getFields())),
+      ({ name }) => name,
+    );
+    for (const [name, fields] of types)
+      expect([...new Set(fields.map(({ type }) => String(type)))], name).toHaveLength(1);
+  });
+
+  test('requires only fields that every payload has', () => {
+    for (const kind of EVENT_KINDS) {
+      const type = schema.getType(`${schemaName(kind)}Data`) as GraphQLObjectType;
+      for (const { name, type: fieldType } of Object.values(type.getFields())) {
+        const { [name]: _left, ...rest } = SAMPLE_PAYLOADS[kind] as Record<string, unknown>;
+        expect(hasAllFields({ kind, data: rest }), `${kind}.${name}`).toBe(!isNonNullType(fieldType));
+        expect(getNullableType(fieldType)).toBeDefined();
+      }
+      expect(hasAllFields({ kind, data: SAMPLE_PAYLOADS[kind] })).toBe(true);
+    }
+  });
+});
+
+describe('the payload of an older event', () => {
+  const VERSIONS: PayloadVersions = {
+    current: 3,
+    down: {},
+    up: {
+      'endpoint.created': { 2: ({ route, ...data }) => ({ ...data, path: route }), 3: (data) => ({ ...data, v: 3 }) },
+    },
+  };
+
+  test.each([
+    [1, { route: '/a' }, { path: '/a', v: 3 }],
+    [2, { path: '/a' }, { path: '/a', v: 3 }],
+    [3, { path: '/a' }, { path: '/a' }],
+    [4, { path: '/a' }, { path: '/a' }],
+  ])('is converted from version %i to the current version step by step', (version, data, expected) => {
+    expect(currentPayload({ type: 'endpoint.created', version, data }, VERSIONS)).toEqual(expected);
+    expect(currentPayload({ type: 'payment.settled', version, data }, VERSIONS)).toEqual(data);
+  });
+});

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createIdempotencyStore, type IdempotencyStore } from '../../../src/features/idempotency/store.ts';
+import { parseKeyring } from '../../../src/secrets/keyring.ts';
+import { createSecretBox } from '../../../src/secrets/secret-box.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** An account may store this much at once. */
+const ACCOUNT_BYTES = 64 * MEGABYTE;
+const RESPONSE_BYTES = 250 * 1024;
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let store: IdempotencyStore;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new pg.Pool({ connectionString: database.url });
+  const keyring = parseKeyring(`test:${randomBytes(32).toString('base64')}`);
+  store = createIdempotencyStore({ pool, secretBox: createSecretBox(keyring) });
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+let keys = 0;
+
+/** Finishes a request and returns what a retry gets. */
+async function finish(bytes: number, claim: { accountId: string; scope?: string }) {
+  const { accountId, scope = accountId } = claim;
+  const [key, fingerprint] = [`key-${++keys}`, 'f'];
+  expect(await store.begin(scope, key, fingerprint)).toBe('started');
+  await store.finish({ accountId, scope, key }, { status: 200, headers: {}, body: 'x'.repeat(bytes) });
+  const known = await store.begin(scope, key, fingerprint);
+  return typeof known === 'object' ? 'stored' : known;
+}
+
+test('an account stores at most 64 MB of large responses, no matter which of its API keys the requests came from', async () => {
+  const outcomes: string[] = [];
+  while (keys * RESPONSE_BYTES < 1.1 * ACCOUNT_BYTES)
+    outcomes.push(await finish(RESPONSE_BYTES, { accountId: 'usr_1', scope: `key_${keys % 3}` }));
+  const stored = outcomes.filter((outcome) => outcome === 'stored').length;
+  expect(stored * RESPONSE_BYTES).toBeLessThanOrEqual(ACCOUNT_BYTES);
+  expect(stored * RESPONSE_BYTES).toBeGreaterThan(0.95 * ACCOUNT_BYTES);
+  expect(new Set(outcomes.slice(stored))).toEqual(new Set(['not_stored']));
+
+  expect(await finish(1000, { accountId: 'usr_1' })).toBe('stored');
+  expect(await finish(RESPONSE_BYTES, { accountId: 'usr_2' })).toBe('stored');
+});
+
+test('a response over 256 KB is not stored, and its key can never be reused', async () => {
+  expect(await finish(256 * 1024, { accountId: 'usr_3' })).toBe('not_stored');
+  const key = `key-${keys}`;
+  await store.abandon('usr_3', key);
+  await pool.query(`UPDATE "IdempotencyKey" SET "createdAt" = now() - interval '1 hour' WHERE "key" = $1`, [key]);
+  expect(await store.begin('usr_3', key, 'f')).toBe('not_stored');
+  expect(await store.begin('usr_3', key, 'other')).toBe('reused');
+});

@@ -1,0 +1,45 @@
+import pino from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openLane } from '../../../src/database/lane.ts';
+import { createLedger } from '../../../src/features/payments/ledger.ts';
+import { hex, newPayment, openTestLedger, type TestLedger } from './support.ts';
+
+let books: TestLedger;
+let projectId: string;
+
+beforeAll(async () => {
+  books = await openTestLedger();
+  projectId = (await books.project()).id;
+});
+afterAll(() => books?.close());
+
+/** Ledgers that count the batches that fail. Each acts as a separate process. */
+function openCounted(count: number) {
+  const warnings: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(line) });
+  const { db, events, bus } = books;
+  const lanes = Array.from({ length: count }, () => openLane({ url: db.directUrl, pool: db.pool, log }));
+  const ledgers = lanes.map((lane) => createLedger({ db, lane, events, bus }));
+  return { ledgers, warnings, close: () => Promise.all(lanes.map((lane) => lane.close())) };
+}
+
+test.each([1, 2])(
+  "payments with the same identifier don't fail the claims of other payments that arrive at the same time through %i processes",
+  async (processes) => {
+    const { ledgers, warnings, close } = openCounted(processes);
+    const same = { payer: hex(20), paymentIdentifier: `order_${hex(16)}` };
+    const claims = await Promise.all(
+      Array.from({ length: 120 }, async (_, index) => {
+        const isSame = index % 3 > 0;
+        const { kind, payment } = await ledgers[index % processes]!.claim(newPayment(projectId, isSame ? same : {}));
+        return { isSame, kind, id: payment.id };
+      }),
+    );
+    await close();
+    const sameClaims = claims.filter(({ isSame }) => isSame);
+    expect(sameClaims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
+    expect(new Set(sameClaims.map(({ id }) => id)).size).toBe(1);
+    expect(claims.filter(({ isSame, kind }) => !isSame && kind === 'existing')).toEqual([]);
+    expect(warnings).toEqual([]);
+  },
+);

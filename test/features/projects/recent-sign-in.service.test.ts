@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createEndpoint, createKey, createProject, type Resource } from '../../support/resources.ts';
+
+const OTHER_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
+const OTHER_UPSTREAM = 'https://other.example.com/v1';
+
+let app: TestApp;
+/** The same person with two tokens: one from a sign-in just now, and one from a sign-in an hour ago. */
+let fresh: TestUser;
+let stale: TestUser;
+let base: string;
+let wallet: string;
+let endpoint: string;
+
+beforeAll(async () => {
+  app = await startTestApp({
+    env: { RECENT_SIGN_IN_SECONDS: '900', GATEWAY_DOMAIN: 'sells.dev', NETWORKS: 'base,polygon' },
+  });
+  fresh = await app.user('alice', 'ENTERPRISE');
+  const signedInAt = new Date(Date.now() - 3_600_000);
+  stale = app.caller(await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', signedInAt }));
+  const project = await createProject(fresh);
+  base = project.base;
+  wallet = project.walletAddress as string;
+  endpoint = `${base}/endpoints/${(await createEndpoint(fresh, base)).id}`;
+});
+afterAll(() => app?.stop());
+
+const REFUSED = { status: 401, body: { code: 'RECENT_SIGN_IN_REQUIRED' } };
+
+describe('with RECENT_SIGN_IN_SECONDS, someone who signed in an hour ago', () => {
+  test.each<[string, () => string, object]>([
+    ['the wallet', () => base, { walletAddress: OTHER_WALLET }],
+    ['the networks', () => base, { networks: ['eip155:137'] }],
+    ['the custom domain', () => base, { gatewayHost: 'api.moved.example' }],
+    ['the default domain', () => base, { slug: 'moved' }],
+    ['an upstream URL', () => endpoint, { upstreamUrl: OTHER_UPSTREAM }],
+  ])("can't change %s until they sign in again", async (_what, path, change) => {
+    const before = (await fresh.rest<Resource>('GET', path())).body;
+    const refused = await stale.rest<Resource>('PATCH', path(), change);
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.body.detail).toContain(`\`${Object.keys(change)[0]}\``);
+    expect(refused.headers.get('www-authenticate')).toMatch(
+      /^Bearer realm="tollgate", error="insufficient_user_authentication", .*max_age="900"$/,
+    );
+    expect((await fresh.rest('GET', path())).body).toEqual(before);
+    expect(await fresh.rest('PATCH', path(), change)).toMatchObject({ status: 200, body: change });
+  });
+
+  test('gets the same error from GraphQL', async () => {
+    const update = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
+    const input = { id: base.split('/').at(-1), walletAddress: wallet };
+    const { errors } = await stale.graphql(update, { input });
+    expect(errors).toMatchObject([{ extensions: { code: 'RECENT_SIGN_IN_REQUIRED', maxAgeSeconds: 900 } }]);
+    expect((await fresh.graphql(update, { input })).errors).toBeUndefined();
+  });
+
+  test("can't offer the project to a new owner, who could then change the wallet", async () => {
+    const offer = (owner: TestUser) =>
+      owner.rest<Resource>('POST', `${base}/transfer`, { email: 'mallory@example.com' });
+    const refused = await offer(stale);
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.body.detail).toContain('`owner`');
+    expect((await fresh.rest('GET', `${base}/transfer`)).status).toBe(404);
+    expect(await offer(fresh)).toMatchObject({ status: 200, body: { email: 'mallory@example.com' } });
+    expect((await stale.rest('DELETE', `${base}/transfer`)).status).toBe(204);
+  });
+
+  test('can make all other changes, and send the same values again', async () => {
+    const { body: project } = await fresh.rest<Resource>('GET', base);
+    const { walletAddress, gatewayHost, slug, networks } = project;
+    const same = {
+      name: 'Renamed',
+      walletAddress: (walletAddress as string).toLowerCase(),
+      gatewayHost,
+      slug,
+      networks,
+    };
+    expect(await stale.rest('PATCH', base, same)).toMatchObject({
+      status: 200,
+      body: { name: 'Renamed', walletAddress },
+    });
+    const { upstreamUrl } = (await fresh.rest<Resource>('GET', endpoint)).body;
+    expect((await stale.rest('PATCH', endpoint, { upstreamUrl, priceUsd: '0.07' })).status).toBe(200);
+    expect((await stale.rest('POST', `${base}/endpoints`, { path: '/new', upstreamUrl, priceUsd: '1' })).status).toBe(
+      201,
+    );
+  });
+
+  test('can use an API key, and its scopes determine whether it can change upstream URLs', async () => {
+    const { key } = await createKey(fresh, base, { scopes: ['READ', 'WRITE', 'CREDENTIALS'] });
+    const upstreamUrl = 'https://by-key.example.com/';
+    expect(await app.caller(key).rest('PATCH', endpoint, { upstreamUrl })).toMatchObject({
+      status: 200,
+      body: { upstreamUrl },
+    });
+  });
+});

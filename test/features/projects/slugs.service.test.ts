@@ -1,0 +1,133 @@
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/database/client.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { assignMissingSlugs } from '../../../src/features/projects/slugs.ts';
+import { rawRequest } from '../../gateway/sign.ts';
+import type { TestUser } from '../../support/app.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+import { createKey, createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
+import { type HostStage, openHostStage } from './hosts/stage.ts';
+
+const DOMAIN = 'pay.test';
+
+let stage: HostStage;
+let owner: TestUser;
+let stranger: TestUser;
+
+beforeAll(async () => {
+  stage = await openHostStage({ GATEWAY_DOMAIN: DOMAIN });
+  owner = await stage.app.user('owner');
+  stranger = await stage.app.user('stranger');
+});
+afterAll(() => stage?.close());
+
+const rename = (user: TestUser, base: string, slug: unknown) =>
+  user.rest<Resource & { code: string; errors: { pointer: string; message: string }[] }>('PATCH', base, { slug });
+
+describe('a project on a service with GATEWAY_DOMAIN', () => {
+  test('gets a default domain made from its name, and is served there', async () => {
+    const shop = await createProject(owner, { name: 'Weather Ünit' });
+    expect(shop).toMatchObject({
+      ...{ slug: 'weather-unit', defaultHost: `weather-unit.${DOMAIN}`, gatewayHost: null },
+      gatewayUrl: `https://weather-unit.${DOMAIN}`,
+    });
+    await owner.rest('POST', `${shop.base}/endpoints`, { ...GOOD.endpoint, path: '/weather' });
+    await expect.poll(() => stage.payeeAt(`weather-unit.${DOMAIN}`)).toBe(WALLET);
+    expect(await stage.payeeAt(`WEATHER-unit.${DOMAIN}:8443`)).toBe(WALLET);
+    expect(await stage.payeeAt(`a.weather-unit.${DOMAIN}`)).toBe(404);
+    await owner.rest('DELETE', shop.base);
+    await expect.poll(() => stage.payeeAt(`weather-unit.${DOMAIN}`)).toBe(404);
+  });
+
+  test('does not share its domain with any part of the service, not even under unused names', async () => {
+    for (const name of ['nobody', 'www', 'a.b']) {
+      const [answer] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', `Host: ${name}.${DOMAIN}`)]);
+      expect(answer!.status).toBe(404);
+    }
+    const [answer] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', 'Host: other.test')]);
+    expect(answer!.status).toBe(200);
+  });
+
+  test('has its custom domain in its URL once that is active', async () => {
+    const { id, gatewayUrl } = await createProject(owner, { name: 'Both', gatewayHost: 'both.example' });
+    expect(gatewayUrl).toBe('https://both.example');
+    await owner.rest('POST', `/api/projects/${id}/endpoints`, { ...GOOD.endpoint, path: '/weather' });
+    await expect.poll(() => stage.payeeAt('both.example')).toBe(WALLET);
+    expect(await stage.payeeAt(`both.${DOMAIN}`)).toBe(WALLET);
+  });
+
+  test('cannot have a custom domain under that domain', async () => {
+    for (const gatewayHost of [`x.${DOMAIN}`, DOMAIN, `a.b.${DOMAIN}`]) {
+      const { status, body } = await owner.rest<{ errors: object[] }>('POST', '/api/projects', {
+        ...{ ...GOOD.project, gatewayHost },
+      });
+      expect([status, body.errors]).toMatchObject([422, [{ pointer: '/gatewayHost' }]]);
+    }
+  });
+
+  test('gets a name with a random ending if its own is taken or reserved for the service', async () => {
+    const first = await createProject(owner, { name: 'Same' });
+    const others = await Promise.all(Array.from({ length: 5 }, () => createProject(stranger, { name: 'Same' })));
+    expect(first.slug).toBe('same');
+    for (const { slug } of others) expect(slug).toMatch(/^same-[a-z0-9]{5}$/);
+    expect(new Set(others.map(({ slug }) => slug)).size).toBe(5);
+    expect((await createProject(owner, { name: 'admin' })).slug).toMatch(/^project-[a-z0-9]{5}$/);
+  });
+
+  test('can be renamed by a person, but not with an API key', async () => {
+    const shop = await createProject(owner, { name: 'Before' });
+    const key = stage.app.caller((await createKey(owner, shop.base)).key);
+    expect((await rename(key, shop.base, 'after')).body.code).toBe('FORBIDDEN');
+    await owner.rest('POST', `${shop.base}/endpoints`, { ...GOOD.endpoint, path: '/weather' });
+    expect((await rename(owner, shop.base, 'after')).body).toMatchObject({ slug: 'after', name: 'Before' });
+    await expect.poll(() => stage.payeeAt(`after.${DOMAIN}`)).toBe(WALLET);
+    await expect.poll(() => stage.payeeAt(`before.${DOMAIN}`)).toBe(404);
+    for (const slug of ['admin', 'No', null])
+      expect((await rename(owner, shop.base, slug)).body.errors).toMatchObject([{ pointer: '/slug' }]);
+  });
+
+  test('releases its name to other accounts only after 30 days', async () => {
+    const shop = await createProject(owner, { name: 'Released' });
+    const stall = await createProject(stranger, { name: 'Stall' });
+    await rename(owner, shop.base, 'renamed');
+    const refused = await rename(stranger, stall.base, 'released');
+    expect([refused.status, refused.body]).toMatchObject([
+      409,
+      { code: 'HOST_RESERVED', errors: [{ pointer: '/slug' }] },
+    ]);
+    expect((await createProject(stranger, { name: 'Released' })).slug).toMatch(/^released-/);
+    expect((await rename(owner, shop.base, 'released')).status).toBe(200);
+    await owner.rest('DELETE', shop.base);
+    expect((await rename(stranger, stall.base, 'released')).status).toBe(409);
+    await stage.sql.query(`UPDATE "ReleasedHost" SET "reservedUntil" = now() WHERE "host" = 'slug:released'`);
+    expect((await rename(stranger, stall.base, 'released')).status).toBe(200);
+  });
+
+  test('is the only one with its name, even if many are renamed at the same time', async () => {
+    const stalls = await Promise.all(Array.from({ length: 5 }, () => createProject(owner, { name: 'Racer' })));
+    const results = await Promise.all(stalls.map(({ base }) => rename(owner, base, 'winner')));
+    expect(results.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
+    for (const { body } of results.filter(({ status }) => status === 409))
+      expect(body).toMatchObject({ code: 'CONFLICT', errors: [{ pointer: '/slug' }] });
+  });
+
+  test('gets a name later if it was created before the setting, no matter how many processes assign names', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => (index % 2 ? 'Old' : `Old ${index}`));
+    await stage.sql.query(`UPDATE "Project" SET "slug" = NULL`);
+    await stage.sql.query(
+      `INSERT INTO "Project" ("id", "userId", "name", "walletAddress")
+       SELECT new_id('proj'), (SELECT "id" FROM "User" WHERE "subject" = 'owner'), name, '0x1' FROM unnest($1::text[]) AS name`,
+      [names],
+    );
+    const db = await openDatabase({ url: stage.app.databaseUrl, poolSize: 4, log: pino({ level: 'silent' }) });
+    await Promise.all([assignMissingSlugs(db), assignMissingSlugs(db)]);
+    await db.close();
+    const { rows } = await stage.sql.query<{ missing: number; names: number; total: number }>(
+      `SELECT count(*) FILTER (WHERE "slug" IS NULL AND "userId" <> '${DELETED_USER_ID}')::int AS missing,
+         count(DISTINCT "slug")::int AS names, count("slug")::int AS total FROM "Project"`,
+    );
+    expect(rows[0]!.missing).toBe(0);
+    expect(rows[0]!.names).toBe(rows[0]!.total);
+  });
+});

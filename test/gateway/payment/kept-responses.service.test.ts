@@ -1,0 +1,87 @@
+import { request } from 'node:http';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { startTestApp, type TestApp } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { sign, v2Headers } from '../sign.ts';
+import { createShop, type Rails, startRails } from '../support.ts';
+
+const LARGE_BYTES = 10 * 1024 * 1024;
+
+// Each test transfers many megabytes.
+vi.setConfig({ testTimeout: 90_000 });
+
+let rails: Rails;
+let app: TestApp;
+let upstream: Receiver;
+let url: string;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver(() => ({ body: Buffer.alloc(LARGE_BYTES) }));
+  app = await startTestApp({ env: rails.env });
+  const shop = await createShop(app, await app.user('alice'), { '/large': { upstreamUrl: upstream.url } });
+  url = `${shop.url}/large`;
+});
+
+afterAll(async () => {
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+async function expectFullResponse(headers: Record<string, string>): Promise<void> {
+  expect((await (await fetch(url, { headers })).bytes()).length).toBe(LARGE_BYTES);
+}
+
+/** Pays for a response of 10 MB and reads it. */
+async function paidOnce(): Promise<Record<string, string>> {
+  const headers = v2Headers(await sign(await rails.wallet(10_000n)));
+  await expectFullResponse(headers);
+  return headers;
+}
+
+test('a payment gets its large response again about ten times a minute, then 429, and other payments still get theirs', async () => {
+  const [headers, others] = [await paidOnce(), await paidOnce()];
+  let repeats = 0;
+  let response = await fetch(url, { headers });
+  for (; response.status === 200 && repeats < 30; repeats++) {
+    expect((await response.bytes()).length).toBe(LARGE_BYTES);
+    response = await fetch(url, { headers });
+  }
+  expect(response.status).toBe(429);
+  expect(repeats).toBeGreaterThanOrEqual(10);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(response.headers.get('payment-response')).not.toBeNull();
+  expect(await response.json()).toMatchObject({ code: 'RATE_LIMITED' });
+  await expectFullResponse(others);
+});
+
+test('a retry whose buyer disconnects reads no response, so it does not count', async () => {
+  const headers = await paidOnce();
+  const holder = new pg.Client({ connectionString: app.databaseUrl });
+  onTestFinished(() => holder.end());
+  await holder.connect();
+  const waiting = async () => {
+    const { rows } = await holder.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted AND relation = '"PaymentAnswer"'::regclass`,
+    );
+    return rows[0]!.count;
+  };
+  for (let wave = 0; wave < 4; wave++) {
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE "PaymentAnswer" IN ACCESS EXCLUSIVE MODE');
+    const retries = Array.from({ length: 3 }, () =>
+      request(url, { headers, agent: false })
+        .on('error', () => {})
+        .end(),
+    );
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(3);
+    await Promise.all(retries.map((retry) => new Promise((closed) => retry.on('close', closed).destroy())));
+    // By the time this request is answered, the server knows that the earlier connections are closed.
+    await fetch(`${app.url}/healthz`);
+    await holder.query('COMMIT');
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+  }
+  await expectFullResponse(headers);
+});

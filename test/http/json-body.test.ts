@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BODY_LIMIT_BYTES } from '../../src/http/file-bodies.ts';
+import { bytesBesidesLongestString, parseJsonBody } from '../../src/http/json-body.ts';
+
+const parse = (text: string) => parseJsonBody({ headers: {} }, Buffer.from(text));
+
+/** All strings in a JSON value, including names of fields, as JSON without the quotes. */
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [JSON.stringify(value).slice(1, -1)];
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(stringsIn);
+  return Object.entries(value).flatMap(([name, item]) => [...stringsIn(name), ...stringsIn(item)]);
+}
+
+test('for any JSON, the bytes besides the longest string are counted exactly', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = JSON.stringify(value);
+      const longest = Math.max(0, ...stringsIn(value).map((string) => Buffer.byteLength(string)));
+      expect(bytesBesidesLongestString(Buffer.from(text), Infinity)).toBe(Buffer.byteLength(text) - longest);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+describe('a body over 256 KiB', () => {
+  // JSON.parse would report each of these as malformed.
+  test.each([
+    ['objects', '{},'],
+    ['brackets', '['],
+    ['numbers', '1,'],
+    ['short strings', '"a",'],
+    ['strings of 100 KB', `"${'a'.repeat(100_000)}",`],
+    ['whitespace', ' '],
+  ])('is rejected before it is parsed if it has too many %s', (_name, part) => {
+    const text = `[${part.repeat(Math.ceil((8 * 1024 * 1024) / part.length))}`;
+    expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
+  });
+
+  test.each([
+    ['plain', 'a'.repeat(1_000_000)],
+    ['escaped', '\\"\n'.repeat(300_000)],
+    ['not closed', undefined],
+  ])('is parsed if it is large because of one string: %s', (_name, document) => {
+    if (document === undefined) {
+      const unclosed = () => parse(`{"document":"${'a'.repeat(1_000_000)}`);
+      return expect(unclosed).toThrow(expect.objectContaining({ code: 'MALFORMED_JSON' }));
+    }
+    expect(parse(JSON.stringify({ document, priceUsd: '1' }))).toEqual({ document, priceUsd: '1' });
+  });
+});
+
+test('a body of exactly 256 KiB may have any structure', () => {
+  const text = `[${'1,'.repeat(BODY_LIMIT_BYTES / 2 - 2)}11]`;
+  expect(Buffer.byteLength(text)).toBe(BODY_LIMIT_BYTES);
+  expect(parse(text)).toHaveLength(BODY_LIMIT_BYTES / 2 - 1);
+});

@@ -1,0 +1,70 @@
+import { expect, test, vi } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import { AppError } from '../../src/errors.ts';
+import type { IdempotencyStore, StoredResponse } from '../../src/features/idempotency/store.ts';
+import { runOnce } from '../../src/http/run-once.ts';
+
+const VIEWER: Viewer = { kind: 'user', userId: 'usr_1', tier: 'PRO', requestsPerMinute: null, expiresAt: new Date() };
+const ANSWER: StoredResponse = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };
+
+function open(overrides: Partial<IdempotencyStore> = {}) {
+  const calls: string[] = [];
+  const store: IdempotencyStore = {
+    begin: async () => 'started',
+    finish: async (_claim, answer) => void calls.push(answer === 'too_large' ? 'finish without response' : 'finish'),
+    abandon: async () => void calls.push('abandon'),
+    ...overrides,
+  };
+  const warn = vi.fn();
+  const request = { viewer: VIEWER, header: 'k', fingerprint: 'f', requireAccess: async () => {}, log: { warn } };
+  return { calls, warn, run: (run: () => Promise<StoredResponse>) => runOnce(store, request, run) };
+}
+
+const fail = (error: unknown) => async () => Promise.reject(error);
+const broken = fail(new Error('the database is gone'));
+
+test('a rejected request frees its Idempotency-Key', async () => {
+  const { calls, run } = open();
+  await expect(run(fail(new AppError('CONFLICT')))).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect(calls).toEqual(['abandon']);
+});
+
+test.each([new AppError('INTERNAL'), new AppError('UNAVAILABLE'), new Error('unexpected')])(
+  'after %s, the Idempotency-Key stays in use, because the change may have been made',
+  async (error) => {
+    const { calls, run } = open();
+    await expect(run(fail(error))).rejects.toBe(error);
+    expect(calls).toEqual([]);
+  },
+);
+
+test('a successful request returns its response even if it cannot be stored', async () => {
+  const { warn, run } = open({ finish: broken });
+  expect(await run(async () => ANSWER)).toEqual(ANSWER);
+  expect(warn).toHaveBeenCalledOnce();
+});
+
+test('a rejected request returns its error even if the Idempotency-Key cannot be freed', async () => {
+  const { warn, run } = open({ abandon: broken });
+  await expect(run(fail(new AppError('VALIDATION_FAILED')))).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  expect(warn).toHaveBeenCalledOnce();
+});
+
+test('a request whose response is too large to send has taken effect, so its Idempotency-Key stays in use', async () => {
+  const { calls, run } = open();
+  await expect(run(fail(new AppError('RESPONSE_TOO_LARGE')))).rejects.toMatchObject({ code: 'RESPONSE_TOO_LARGE' });
+  expect(calls).toEqual(['finish without response']);
+});
+
+test('nothing runs again if the response wasn’t stored', async () => {
+  const started = vi.fn(async () => ANSWER);
+  const { run } = open({ begin: async () => 'not_stored' });
+  await expect(run(started)).rejects.toMatchObject({ code: 'IDEMPOTENCY_RESPONSE_NOT_STORED', status: 409 });
+  expect(started).not.toHaveBeenCalled();
+});
+
+test('nothing runs if it is unknown whether it ran before', async () => {
+  const started = vi.fn(async () => ANSWER);
+  await expect(open({ begin: broken }).run(started)).rejects.toThrow('the database is gone');
+  expect(started).not.toHaveBeenCalled();
+});

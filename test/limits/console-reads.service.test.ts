@@ -1,0 +1,67 @@
+import { parse } from 'graphql';
+import { formatDocument, stringifyDocument } from 'urql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ViewerDocument } from '../../src/generated/console/viewer.ts';
+import { CONSOLE_READS_PER_MINUTE } from '../../src/limits/tiers.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createProject } from '../support/resources.ts';
+
+const CONSOLE_QUERY = stringifyDocument(formatDocument(ViewerDocument));
+const OTHER_QUERY = stringifyDocument(parse('query Viewer { viewer { tier } }'));
+const ANNOUNCED = { 'tollgate-client': 'console' };
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ env: { ROLES: 'api' } });
+});
+afterAll(() => app?.stop());
+
+/** Sends a query, and returns the limit that it counted toward, such as `console 119`. */
+async function limitOf(credential: string, query: string, headers: Record<string, string> = ANNOUNCED) {
+  const response = await fetch(`${app.url}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query }),
+  });
+  await response.text();
+  const [, policy, limit] = /^"(\w+)";q=(\d+)/.exec(response.headers.get('ratelimit-policy') ?? '') ?? [];
+  return { status: response.status, policy, limit: Number(limit) };
+}
+
+describe("the console's own queries", () => {
+  test("have a separate limit, and don't use up the account's", async () => {
+    const starter = await app.user('looks', 'STARTER');
+    expect(await limitOf(starter.token, CONSOLE_QUERY)).toEqual({ status: 200, policy: 'console', limit: 120 });
+    for (let count = 0; count < 70; count += 1) await limitOf(starter.token, CONSOLE_QUERY);
+    const { status, headers } = await starter.rest('GET', '/api/projects');
+    expect([status, headers.get('ratelimit')]).toEqual([200, '"default";r=59;t=1']);
+  });
+
+  test('are the only ones with that limit: other queries, and those from API keys, count toward the account’s limit', async () => {
+    const starter = await app.user('pretends', 'STARTER');
+    const { base } = await createProject(starter);
+    const { body } = await starter.rest<{ key: string }>('POST', `${base}/keys`, { name: 'ci' });
+    const account = { status: 200, policy: 'default', limit: 60 };
+    expect(await limitOf(starter.token, OTHER_QUERY)).toEqual(account);
+    expect(await limitOf(starter.token, `${CONSOLE_QUERY}\n`)).toEqual(account);
+    expect(await limitOf(starter.token, CONSOLE_QUERY, {})).toEqual(account);
+    expect(await limitOf(body.key, CONSOLE_QUERY)).toEqual(account);
+  });
+
+  test('have the same limit if a script sends them, and the script’s other queries don’t get it', async () => {
+    const starter = await app.user('scripts', 'STARTER');
+    const start = performance.now();
+    const send = (query: string, headers: Record<string, string>) =>
+      Promise.all(Array.from({ length: 150 }, () => limitOf(starter.token, query, headers)));
+    const answers = [
+      ...(await send(OTHER_QUERY, ANNOUNCED)),
+      ...(await send(CONSOLE_QUERY, ANNOUNCED)),
+      ...(await send(OTHER_QUERY, {})),
+    ];
+    const seconds = (performance.now() - start) / 1000;
+    const admitted = answers.filter(({ status }) => status === 200).length;
+    const most = CONSOLE_READS_PER_MINUTE + 60;
+    expect(admitted).toBeLessThanOrEqual(most + Math.ceil((seconds * most) / 60));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  });
+});
