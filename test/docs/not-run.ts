@@ -2,7 +2,7 @@
 export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'CONTRIBUTING.md': {
     'npm run dev          # the service, restarted on every change': 'runs until it is stopped',
-    'npm run test:unit                  # takes seconds and needs no PostgreSQL': 'runs the tests themselves',
+    'npm run test:unit                # takes seconds and needs no PostgreSQL': 'runs the tests themselves',
     'cp schema.graphql docs/openapi.json docs/event-schemas.json test/compatibility/released/': 'changes the clone',
     "last=$(ls prisma/migrations | grep -E '^[0-9]{14}_' | tail -1)": 'changes the clone',
     'npm pack': 'test/scripts/package.service.test.ts runs it',

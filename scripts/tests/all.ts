@@ -1,0 +1,39 @@
+import { countLine, failureLines, type Report, sum, type TestFile } from './report.ts';
+import { runTests } from './run-tests.ts';
+
+/** `npm run test:all`: runs all tests, and prints what each tier took and the ten slowest files. */
+
+const SLOWEST = 10;
+
+const report = await runTests(['vitest', 'run', ...process.argv.slice(2)]);
+for (const line of [...summary(report), ...failureLines(report), countLine(report)]) process.stdout.write(`${line}\n`);
+if (!countLine(report).endsWith(' 0 failed')) process.exitCode = 1;
+
+function summary({ files }: Report): string[] {
+  const tiers = Map.groupBy(files, ({ tier }) => tier);
+  const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
+  return [
+    row(['tier', 'files', 'passed', 'failed', 'skipped', 'seconds of work']),
+    ...[...tiers].map(([tier, ofTier]) => tierRow(tier, ofTier)),
+    '',
+    `The ${slowest.length} slowest files:`,
+    ...slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(8)} s  ${file}`),
+    '',
+  ];
+}
+
+function tierRow(tier: string, files: readonly TestFile[]): string {
+  const total = (count: (file: TestFile) => number) => sum(files.map(count));
+  return row([
+    tier,
+    files.length,
+    total(({ passed }) => passed),
+    total(({ failures }) => failures.length),
+    total(({ skipped }) => skipped),
+    Math.round(total(({ seconds }) => seconds)),
+  ]);
+}
+
+function row([name, ...cells]: readonly (string | number)[]): string {
+  return String(name).padEnd(10) + cells.map((cell) => String(cell).padStart(17)).join('');
+}
