@@ -15,8 +15,9 @@ if (!Number.isSafeInteger(runs) || runs < 1) throw new Error('The argument is th
 const loops = Array.from({ length: BUSY_LOOPS }, () =>
   spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
 );
-const stop = () => loops.forEach((loop) => loop.kill('SIGKILL'));
-process.on('exit', stop);
+process.on('exit', () => {
+  for (const loop of loops) loop.kill('SIGKILL');
+});
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
 const lines: string[] = [];
