@@ -47,6 +47,7 @@ export function startGateway(options: {
   signer: UpstreamSigner;
   rateLimiter: RateLimiter;
   publicUrl: string | undefined;
+  now?: (() => Date) | undefined;
   responsePacing?: ResponsePacing | undefined;
   responseMemory?: ResponseMemoryBounds | undefined;
   maxCallsPerAddress?: number | undefined;
@@ -57,7 +58,7 @@ export function startGateway(options: {
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
   const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, quickDemands, log, metrics } = options;
-  const { responsePacing, upstreamAllow, detailsOf, documentsOf } = options;
+  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now = () => new Date() } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
    * Accounts don't share connections, because many may call the same origin. Neither do free and paid calls, because
@@ -68,13 +69,13 @@ export function startGateway(options: {
     ({ projectId, accountId }: PaidRoute) =>
       egress.within(upstreamAllow.of(projectId)).dispatcherFor(`${accountId} ${use}`);
   const settlements = new Map(rails.map((rail) => [rail.network.id, settlementOn(rail, metrics)] as const));
-  const settler = createSettler({ ledger, settlements, log });
-  const streamPaid = createStreamPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log });
+  const settler = createSettler({ ledger, settlements, log, now });
+  const streamPaid = createStreamPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const repeat = createRepeat({ ledger, settler, streamPaid });
   const verify = createVerify({ ledger, settlements, log });
-  const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log });
+  const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const pay = createPay({
-    ...{ ledger, verify, callPaid, settler, streamPaid, repeat, isOpen, log },
+    ...{ ledger, verify, callPaid, settler, streamPaid, repeat, isOpen, log, now },
     ...(metrics && { onStep: metrics.onStep }),
   });
   const recovery = createRecovery({ ledger, settler, log });
@@ -93,6 +94,7 @@ export function startGateway(options: {
     responseMemory,
     callPlaces: createCallPlaces(options.maxCallsPerAddress),
     responsePacing,
+    now,
     quickDemands,
     detailsOf,
     documentsOf,

@@ -48,6 +48,7 @@ export async function openGatewayRole(ground: Ground) {
       onClose(documents.close);
       const gateway = startGateway({
         ...{ routes, ledger, egress, upstreamAllow, rails, signer, rateLimiter, publicUrl, quickDemands, log },
+        now: overrides.now,
         responsePacing: overrides.responsePacing,
         responseMemory: overrides.responseMemory,
         maxCallsPerAddress: overrides.maxCallsPerAddress,

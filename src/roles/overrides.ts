@@ -16,6 +16,8 @@ export type Overrides = {
   hostOverrides?: Record<string, string>;
   /** The delivery worker's settings. The API uses the same retry schedule to predict retries. */
   delivery?: Partial<DeliverySettings>;
+  /** The gateway's wall clock. */
+  now?: () => Date;
   /** How fast buyers must read their responses. */
   responsePacing?: ResponsePacing;
   /** How many bytes of responses the gateway may hold. */

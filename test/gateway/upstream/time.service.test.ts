@@ -7,7 +7,7 @@ import {
   UPSTREAM_TIMEOUT_SECONDS,
 } from '../../../src/gateway/payment/terms.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
@@ -16,6 +16,15 @@ let app: TestApp;
 let alice: TestUser;
 let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
+/**
+ * The time of the gateway's clock, which only tests move. It is ahead of the chain's, where authorizations stay valid
+ * however long a test takes.
+ */
+let time = Date.now() + 300_000;
+const inSeconds = (seconds: number) => String(Math.floor(time / 1000) + seconds);
+
+/** Responses of the upstream by path, for those that it sends. */
+const answers = new Map<string, Promise<Answer>>();
 /** Callbacks by path, each called when the connection of that upstream request closes. */
 const onEnds = new Map<string, () => void>();
 
@@ -33,13 +42,14 @@ beforeAll(async () => {
       const timer = setInterval(() => response.write('.'), 200);
       response.on('close', () => clearInterval(timer));
     }
-    return undefined;
+    return answers.get(path);
   });
-  app = await startTestApp({ env: rails.env });
+  app = await startTestApp({ env: rails.env, now: () => new Date(time) });
   alice = await app.user('alice');
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
   shop = await createShop(app, alice, {
     '/slow/*': { upstreamUrl: `${upstream.url}/slow`, timeoutSeconds: 2 },
+    '/unlimited/*': { upstreamUrl: `${upstream.url}/unlimited` },
     '/body': { upstreamUrl: `${upstream.url}/body`, timeoutSeconds: 2, methods: ['POST'] },
     '/deaf': {
       upstreamUrl: `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`,
@@ -64,19 +74,18 @@ test("an upstream's time limit leaves enough of the authorization's requested li
   expect(seconds).toBeLessThan(MAX_TIMEOUT_SECONDS);
 });
 
-describe.concurrent('an upstream call is aborted before the authorization expires, and nothing is charged', () => {
+describe('an upstream call is aborted before the authorization expires, and nothing is charged', () => {
   test.each(['says nothing', 'stops in its headers', 'sends a slow response'])('when the upstream %s', async (how) => {
     const path = `/slow/${how.replaceAll(' ', '-')}`;
     const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
     onEnds.set(path, onClosed);
     const payer = await rails.wallet(10_000n);
-    const endsAt = Math.floor(Date.now() / 1000) + 19;
-    const headers = v2Headers(await sign(payer, { validBefore: String(endsAt) }));
+    // Two seconds for the upstream, and 15 for everything else.
+    const headers = v2Headers(await sign(payer, { validBefore: inSeconds(17) }));
 
     const answer = await fetch(shop.url + path, { headers });
 
     expect([answer.status, (await answer.json()).code]).toEqual([504, 'UPSTREAM_TIMEOUT']);
-    expect(Date.now() / 1000).toBeLessThan(endsAt);
     await closed;
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
     const id = answer.headers.get('tollgate-payment-id');
@@ -87,11 +96,34 @@ describe.concurrent('an upstream call is aborted before the authorization expire
       failureReason: 'upstream_timeout',
     });
   });
+
+  test('even if the verification has used up almost all of the time', async () => {
+    const validSeconds = 5 + UPSTREAM_TIMEOUT_SECONDS + SETTLEMENT_SECONDS;
+    const { promise: response, resolve: respond } = Promise.withResolvers<Answer>();
+    answers.set('/unlimited/patient', response);
+    const ask = async (path: string, validBefore: string) =>
+      fetch(shop.url + path, { headers: v2Headers(await sign(await rails.wallet(10_000n), { validBefore })) });
+    const patient = ask('/unlimited/patient', inSeconds(120));
+    await upstream.waitFor(({ path }) => path === '/unlimited/patient');
+    rails.facilitator.misbehave('verify', async (response, real) => {
+      const verified = await real();
+      time += (validSeconds - SETTLEMENT_SECONDS - 1) * 1000;
+      response.end(JSON.stringify(verified));
+    });
+
+    const hurried = await ask('/unlimited/hurried', inSeconds(validSeconds));
+
+    rails.facilitator.misbehave('verify', undefined);
+    expect([hurried.status, (await hurried.json()).code]).toEqual([504, 'UPSTREAM_TIMEOUT']);
+    // The earlier call still has time, so the endpoint's own limit hasn't ended the later one.
+    respond({ body: 'served' });
+    expect((await patient).status).toBe(200);
+  });
 });
 
 describe.concurrent('a call whose request body takes too long fails', () => {
   async function failureOf(path: string, body: Buffer<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>) {
-    const headers = v2Headers(await sign(await rails.wallet(10_000n)));
+    const headers = v2Headers(await sign(await rails.wallet(10_000n), { validBefore: inSeconds(120) }));
     const answer = await fetch(shop.url + path, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
     const id = answer.headers.get('tollgate-payment-id');
     const payment = await alice.rest<{ failureReason: string }>('GET', `${shop.base}/payments/${id}`);
