@@ -19,8 +19,11 @@ afterAll(async () => {
 });
 
 /** Opens a bus and collects the turns of the hints that it gets. */
-async function listen(url = database.url, busLog: Logger = log): Promise<{ bus: Bus; turns: (number | undefined)[] }> {
-  const bus = await openBus({ url, pool, log: busLog, heartbeatMilliseconds: 200 });
+async function listen(
+  url = database.url,
+  options: { log?: Logger; heartbeatMilliseconds?: number } = {},
+): Promise<{ bus: Bus; turns: (number | undefined)[] }> {
+  const bus = await openBus({ url, pool, log, ...options });
   const turns: (number | undefined)[] = [];
   bus.subscribe('news', (turn) => turns.push(turn));
   return { bus, turns };
@@ -42,11 +45,16 @@ test('a connection that goes silent is replaced, and listeners check for what th
   const target = new URL(database.url);
   const proxy = await startCuttableProxy(`http://${target.host}`);
   const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
-  const [publisher, { bus, turns }] = [await listen(), await listen(url)];
+  const [publisher, { bus, turns }] = [await listen(), await listen(url, { heartbeatMilliseconds: 200 })];
   proxy.silence();
-  await expect.poll(() => turns).toEqual([undefined]);
-  publisher.bus.publish('news');
-  await expect.poll(() => turns).toEqual([undefined, expect.any(Number)]);
+  await expect.poll(() => turns.length).toBeGreaterThan(0);
+  expect(turns[0]).toBe(undefined);
+  // On a busy machine, the short heartbeat can replace the connection once more, and lose a hint.
+  const hears = () => {
+    publisher.bus.publish('news');
+    return turns.some((turn) => turn !== undefined);
+  };
+  await expect.poll(hears).toBe(true);
   await Promise.all([publisher.bus.close(), bus.close()]);
   await proxy.close();
 });
@@ -56,7 +64,8 @@ test('the bus reconnects at most twice a second to a server that closes every co
   const proxy = await startCuttableProxy(`http://${target.host}`);
   const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
   const failures: number[] = [];
-  const { bus, turns } = await listen(url, pino({ level: 'warn' }, { write: () => failures.push(performance.now()) }));
+  const failureLog = pino({ level: 'warn' }, { write: () => failures.push(performance.now()) });
+  const { bus, turns } = await listen(url, { log: failureLog });
   proxy.cut();
   await expect.poll(() => failures.length).toBeGreaterThanOrEqual(6);
   expect(failures[5]! - failures[0]!).toBeGreaterThan(5 * 400);
@@ -72,7 +81,7 @@ test('a bus that is closed while it reconnects leaves no connection behind', asy
   const proxy = await startCuttableProxy(`http://${target.host}`);
   const url = Object.assign(new URL(database.url), { port: new URL(proxy.url).port }).href;
   const warnings: string[] = [];
-  const { bus } = await listen(url, pino({ level: 'warn' }, { write: (line) => warnings.push(line) }));
+  const { bus } = await listen(url, { log: pino({ level: 'warn' }, { write: (line) => warnings.push(line) }) });
   proxy.cut();
   await expect.poll(() => warnings.length).toBeGreaterThan(0);
   // From now on, the server accepts connections but doesn't respond.

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-sse';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { DELETED_PROJECT_ID } from '../../src/features/deletions/bury.ts';
 import { caller } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
+import { pace } from '../support/pace.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { create, createProject, createWebhook, GOOD } from '../support/resources.ts';
 import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
@@ -137,7 +137,7 @@ describe('a rolling restart', () => {
         // A restarting server refuses connections, so the client retries.
         await publish(api).then(
           () => published++,
-          () => sleep(20),
+          () => pace(20),
         );
       }
     })();

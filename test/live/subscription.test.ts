@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFollower, type Follower } from '../../src/live/follower.ts';
 import type { Progress } from '../../src/live/progress.ts';
 import { subscribeToRows } from '../../src/live/subscription.ts';
+import { pace } from '../support/pace.ts';
 import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 
 type Item = { progress: Progress; row: SimulatedRow };
@@ -100,7 +101,7 @@ function collect(items: AsyncIterator<Item, void>, pauseMilliseconds = 0) {
       const { done, value } = await items.next();
       if (done) return;
       states.push(stateOf(value));
-      if (pauseMilliseconds > 0) await sleep(pauseMilliseconds);
+      if (pauseMilliseconds > 0) await pace(pauseMilliseconds);
     }
   })();
   return { states, ended };
@@ -171,7 +172,7 @@ describe('subscriptions that share a follower', () => {
           }
           table[kind](value);
           world.hint();
-          await sleep(pauses[step]!);
+          await pace(pauses[step]!);
         }
         table.commitAll();
         const wanted = [...table.rows.values()]
@@ -184,7 +185,7 @@ describe('subscriptions that share a follower', () => {
                 world.hint();
                 return wanted.filter((state) => !states.includes(state));
               },
-              { timeout: 20_000, message: `scenario ${index}` },
+              { message: `scenario ${index}` },
             )
             .toEqual([]);
           expect(states, `scenario ${index}`).toEqual([...new Set(states)]);
@@ -233,8 +234,9 @@ describe('subscriptions that share a follower', () => {
     const { states } = collect(items);
     await expect.poll(() => world.followerCount()).toBe(1);
     commitRow(world);
+    const { looks } = world.counts;
     world.hint();
-    await sleep(60);
+    await expect.poll(() => world.counts.looks).toBeGreaterThan(looks);
     commitRow(world);
     const last = [...world.table.rows.keys()].at(-1)!;
     wanted.add(last);
@@ -253,7 +255,7 @@ describe('subscriptions that share a follower', () => {
     for (let index = 0; index < 300; index++) {
       commitRow(world);
       world.hint();
-      if (index % 20 === 0) await sleep(10);
+      if (index % 20 === 0) await pace(10);
     }
     await expect.poll(() => fast.states.length).toBe(300);
     const looksBefore = world.counts.looks;
@@ -345,7 +347,8 @@ describe('a follower', () => {
     const started = Promise.withResolvers<void>();
     const world = createWorld(3, started.promise);
     const { states } = collect(world.subscribe(world.table.seeAll()));
-    await sleep(20);
+    // By then, the follower waits to be started.
+    await turn();
     commitRow(world);
     started.resolve();
     await expect.poll(() => states.length).toBe(1);

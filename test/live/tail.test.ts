@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { firstIdAt, millisecondsOfId, newId } from '../../src/ids.ts';
@@ -7,6 +6,7 @@ import { lookOnce } from '../../src/live/look-once.ts';
 import { createPrefetch, type Prefetch } from '../../src/live/prefetch.ts';
 import type { Look, LookRequest, Progress } from '../../src/live/progress.ts';
 import { type TailOptions, tail } from '../../src/live/tail.ts';
+import { pace } from '../support/pace.ts';
 import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
 
 type Item = { cursor: string; row: SimulatedRow };
@@ -341,7 +341,7 @@ describe('a waiting tail', () => {
     items.next();
     for (; looks.length < 6; hints++) {
       wake();
-      await sleep(1);
+      await pace(1);
     }
     await items.return();
     expect(hints).toBeGreaterThan(looks.length);

@@ -71,6 +71,9 @@ describe('a payment while its payer has others in flight', () => {
 test('a payment is verified if its payer has no others in flight, even if the known funds have been spent', async () => {
   payer = hex(20);
   const looked = await claim();
-  await settled(one.ledger, newPayment(projectId, { payer }));
-  expect(isVerified(await one.ledger.hold(leaseOf(await claim()), fundsFor(1n, looked)))).toBe(true);
+  const { id } = await settled(one.ledger, newPayment(projectId, { payer }));
+  // A payment settled in the same millisecond as the claim counts as in flight.
+  await one.db.pool.query(`UPDATE "Payment" SET "updatedAt" = "updatedAt" - interval '1 s' WHERE "id" = $1`, [id]);
+  const funds = { ...fundsFor(1n, looked), since: new Date(looked.updatedAt.getTime() - 10_000) };
+  expect(isVerified(await one.ledger.hold(leaseOf(await claim()), funds))).toBe(true);
 });
