@@ -32,6 +32,7 @@ export async function openGatewayRole(ground: Ground) {
     secretBox,
     ownHosts: ownHostsOf(config),
     gatewayDomain,
+    maxAgeMilliseconds: overrides.maxRouteAgeMilliseconds,
   });
   onClose(routes.close);
 

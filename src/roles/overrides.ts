@@ -18,6 +18,8 @@ export type Overrides = {
   delivery?: Partial<DeliverySettings>;
   /** The gateway's wall clock. */
   now?: () => Date;
+  /** How long a change of a route or a host can go unnoticed by the gateway if a hint on the bus is lost. */
+  maxRouteAgeMilliseconds?: number;
   /** How fast buyers must read their responses. */
   responsePacing?: ResponsePacing;
   /** How many bytes of responses the gateway may hold. */

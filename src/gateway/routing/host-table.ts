@@ -33,7 +33,7 @@ const BUCKETS = 1024;
  * and anyone can keep changing one.
  *
  * @param options `ownHosts`: the service's own host names, if known. `gatewayDomain`: the operator's domain, if
- *   there is one.
+ *   there is one. `maxAgeMilliseconds`: how long a change can go unnoticed if a hint is lost.
  */
 export async function openHostTable(options: {
   db: Pick<Database, 'pool'>;
@@ -41,8 +41,9 @@ export async function openHostTable(options: {
   log: Logger;
   ownHosts: OwnHosts | undefined;
   gatewayDomain: string | undefined;
+  maxAgeMilliseconds?: number | undefined;
 }): Promise<HostTable> {
-  const { db, bus, log, ownHosts, gatewayDomain } = options;
+  const { db, bus, log, ownHosts, gatewayDomain, maxAgeMilliseconds = MAX_AGE_MILLISECONDS } = options;
   const withoutOwnHosts = createOwnHostsFilter(ownHosts, log);
   const suffix = gatewayDomain === undefined ? undefined : `.${gatewayDomain}`;
   const versions: (string | null)[] = Array(BUCKETS).fill(null);
@@ -87,7 +88,7 @@ export async function openHostTable(options: {
       .catch((error) => log.warn({ err: error }, "couldn't read gateway hosts; will retry"));
   }
   const unsubscribe = bus.subscribe(topics.gatewayHosts, refresh);
-  const timer = setInterval(refresh, MAX_AGE_MILLISECONDS).unref();
+  const timer = setInterval(refresh, maxAgeMilliseconds).unref();
 
   return {
     projectOfHost(host) {

@@ -50,7 +50,8 @@ const PROJECT_BYTES = 1_000;
  * unknown paths, and a project can have many endpoints.
  *
  * @param options `ownHosts` and `gatewayDomain`: see `openHostTable`. `maxBytes`: how much memory the routes of all projects
- *   may take. `now` returns the time of a monotonic clock in milliseconds.
+ *   may take. `maxAgeMilliseconds`: how long a change can go unnoticed if a hint is lost, instead of the usual times for
+ *   routes and for hosts. `now` returns the time of a monotonic clock in milliseconds.
  */
 export async function openRouteTable(options: {
   db: Pick<Database, 'pool'>;
@@ -62,15 +63,17 @@ export async function openRouteTable(options: {
   secretBox: Pick<SecretBox, 'open'>;
   gatewayDomain?: string | undefined;
   maxBytes?: number;
+  maxAgeMilliseconds?: number | undefined;
   now?: () => number;
 }): Promise<RouteTable> {
-  const { db, bus, log, networks, ownHosts, gatewayDomain } = options;
-  const { maxBytes = MAX_BYTES, now = () => performance.now() } = options;
+  const { db, bus, networks, gatewayDomain } = options;
+  const { maxBytes = MAX_BYTES, maxAgeMilliseconds = MAX_AGE_MILLISECONDS } = options;
+  const { now = () => performance.now() } = options;
   const entries = new Map<string, Entry>();
   let bytes = 0;
   let lastVersion = 0;
   const openCredentials = createCredentialOpener(options);
-  const hosts = await openHostTable({ db, bus, log, ownHosts, gatewayDomain });
+  const hosts = await openHostTable({ ...options, gatewayDomain });
 
   /** Adds an entry for a project. If `known` is still up to date, the new entry has the same routes. */
   function load(projectId: string, known: Entry | undefined): Entry {
@@ -108,7 +111,7 @@ export async function openRouteTable(options: {
 
   function currentEntry(projectId: string): Entry | undefined {
     const known = entries.get(projectId);
-    return known && now() - known.loadedAt <= MAX_AGE_MILLISECONDS ? known : undefined;
+    return known && now() - known.loadedAt <= maxAgeMilliseconds ? known : undefined;
   }
 
   function entryOf(projectId: string): Entry {
