@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { ExactEvmSchemeV1 } from '@x402/evm/v1';
@@ -112,6 +113,12 @@ export async function createShop(
     ids[path] = made.body.id;
   }
   return { projectId: project.body.id, base, ids, url: `${app.url}/gateway/${project.body.id}` };
+}
+
+/** Reads a body with pauses, at about 256 KB per second or less. */
+export async function readSlowly(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  while (!(await reader.read()).done) await sleep(250);
 }
 
 /** Decodes the JSON in an x402 header. */

@@ -130,7 +130,7 @@ describe('a payment counts against its address if', () => {
       );
       return rows[0]?.isCounted;
     };
-    await expect.poll(isCounted, { timeout: 5_000 }).toBe(true);
+    await expect.poll(isCounted).toBe(true);
     return new Set(bodies.map(({ code }, index) => `${responses[index]!.status} ${code}`));
   }
 

@@ -44,21 +44,35 @@ afterAll(async () => {
 const pay = async () => v2Headers(await sign(buyer));
 const paymentLine = async () => `PAYMENT-SIGNATURE: ${(await pay())['payment-signature']}`;
 
-/** Sends raw bytes and reads until the server closes the connection or has sent `answers` responses. */
+/** The last request on a connection. By the time it gets its response, the server has responded to everything else. */
+const LAST_REQUEST = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/**
+ * Sends raw bytes and, if the server still keeps the connection open after `answers` responses, the last request.
+ * Returns everything that the server has sent, except for the response to the last request.
+ */
 function exchange(text: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
   let received = '';
-  socket.setTimeout(5_000, () => socket.destroy(new Error(`The response did not end: ${received}`)));
+  let isAnswered = false;
+  socket.setTimeout(60_000, () => socket.destroy(new Error(`The response did not end: ${received}`)));
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1');
     const complete = [...received.matchAll(/HTTP\/1\.1 \d{3}[\s\S]*?\r\n\r\n/g)].filter(
       ([head]) => !/^HTTP\/1\.1 100/.test(head),
     );
-    if (complete.length >= answers) setTimeout(() => socket.end(), 50);
+    if (isAnswered || complete.length < answers) return;
+    isAnswered = true;
+    socket.write(LAST_REQUEST);
   });
-  socket.on('error', reject);
-  socket.on('close', () => resolve(received));
+  // Writing fails if the server has closed the connection.
+  socket.on('error', (error) => isAnswered || reject(error));
+  socket.on('close', () => {
+    const lastHead = received.lastIndexOf('HTTP/1.1 ');
+    const isOfLastRequest = /^HTTP\/1\.1 200 [\s\S]*?\r\nconnection: close\r\n/i.test(received.slice(lastHead));
+    resolve(isOfLastRequest ? received.slice(0, lastHead) : received);
+  });
   return promise;
 }
 
