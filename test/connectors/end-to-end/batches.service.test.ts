@@ -120,9 +120,14 @@ describe.each(['google-sheets', 'bigquery', 'dune'] as const)('%s', (type) => {
 describe('an event that is waiting for a batch', () => {
   test('is sent immediately if it is resent manually or is a test', async () => {
     const connector = await stage.connect('dune', { eventTypes: ['payment.settled'] });
-    await stage.record('payment.settled');
-    const [waiting] = await stage.deliveries(connector.id);
-    const resend = () => stage.user.rest('POST', `${stage.base}/deliveries/${waiting!.id}/resend`);
+    // An event from tomorrow waits until then for its batch, no matter how long the next steps take.
+    await stage.record('payment.settled', {}, { secondsAgo: -86_400 });
+    const recordedAt = Date.now();
+    const next = async () => (await stage.deliveries(connector.id))[0]!;
+    await expect.poll(async () => Date.parse((await next()).nextAttemptAt ?? '')).toBeGreaterThan(recordedAt);
+    const waiting = await next();
+    expect(waiting).toMatchObject({ status: expect.stringMatching(/PENDING|RUNNING/), attemptCount: 0 });
+    const resend = () => stage.user.rest('POST', `${stage.base}/deliveries/${waiting.id}/resend`);
     await expect.poll(async () => (await resend()).status).toBe(200);
     await stage.deliveriesAre(connector.id, 'SUCCEEDED', 1);
     await stage.user.rest('POST', `${stage.base}/connectors/${connector.id}/test`, { eventType: 'payment.settled' });

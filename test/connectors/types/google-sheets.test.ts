@@ -118,10 +118,7 @@ describe('a Google Sheets request', () => {
       sampleEvent('customer.milestone', { payer: text, milestoneUsd: text }),
     ];
     for (const event of events) {
-      for (const cell of cellsOf(event)) {
-        expect(String(cell)).not.toMatch(/^[=+\-@\t\r\n]/);
-        expect(String(cell).length).toBeLessThan(50_000);
-      }
+      for (const cell of cellsOf(event)) expect(String(cell)).not.toMatch(/^[=+\-@\t\r\n]/);
     }
   });
 });
