@@ -110,20 +110,21 @@ test('replay --delivery selects deliveries regardless of their status, unless --
 });
 
 test('replay shows its progress, and Ctrl-C cancels it', async () => {
-  await failedDeliveries(4);
+  // At one per second, the replay would take much longer than this test.
+  await failedDeliveries(30);
   const cli = startCli(['replay', '--yes', '--max-per-second', '1'], env);
-  await cli.waitFor(/ {2}1 of 4\n/);
+  await cli.waitFor(/ {2}[1-9]\d* of 30\n/);
   cli.signal('SIGINT');
   const { code, stdout } = await cli.ended;
   expect(code).toBe(130);
-  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d) of 4 requeued\n$/.exec(stdout) ?? [];
-  expect(Number(done)).toBeLessThan(4);
+  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d+) of 30 requeued\n$/.exec(stdout) ?? [];
+  expect(Number(done)).toBeLessThan(30);
   const { rows } = await database.query('SELECT status FROM "Replay" WHERE id = $1', [id]);
   expect(rows).toEqual([{ status: 'CANCELLED' }]);
 });
 
 test('replay exits with 1 when someone else cancels it, and reports the cancellation as JSON', async () => {
-  await failedDeliveries(3);
+  await failedDeliveries(30);
   const cli = startCli(['replay', '--yes', '--json', '--max-per-second', '1'], env);
   const [, id] = await cli.waitFor(/Started (rpl_\w+)\./);
   await user.graphql('mutation($input: CancelReplayInput!) { cancelReplay(input: $input) { replay { id } } }', {
@@ -131,7 +132,7 @@ test('replay exits with 1 when someone else cancels it, and reports the cancella
   });
   const { code, stdout } = await cli.ended;
   expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELLED', total: 3 });
+  expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELLED', total: 30 });
 });
 
 test('replay explains an invalid option, and exits with 0 when nothing matches', async () => {

@@ -116,13 +116,13 @@ describe('workers', () => {
     });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
-    start({ leaseSeconds: 2 });
+    start({ leaseSeconds: 10 });
     await receiver.waitFor(1);
     const first = (await stage.delivery(id)).leasedUntil as Date;
-    start({ leaseSeconds: 2 });
+    start({ leaseSeconds: 10 });
     const prolongedPast = (time: number) => async () =>
       ((await stage.delivery(id)).leasedUntil as Date).getTime() > time;
-    await until(prolongedPast(first.getTime() + 2_000));
+    await until(prolongedPast(first.getTime() + 5_000));
     resolve();
     expect(await stage.deliveryIs(id, 'SUCCEEDED')).toMatchObject({ leaseToken: 1 });
     expect(receiver.requests).toHaveLength(1);

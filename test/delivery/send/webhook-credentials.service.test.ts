@@ -284,17 +284,16 @@ describe('the access token of a webhook', () => {
 describe('the timeout of a webhook', () => {
   test('ends a request to a receiver that takes longer', async () => {
     receiver.handle((_request, response, index) => {
-      if (index > 0) return {};
-      setTimeout(() => response.writeHead(200).end(), 2_000);
+      // The first request never gets a response.
+      if (index > 0) response.writeHead(200).end();
       return undefined;
     });
     const slow = await addWebhook(NONE, { timeoutSeconds: 1 });
     const id = await deliver(slow);
-    const [first, second] = await stage.attempts(id);
-    expect(first).toMatchObject({ statusCode: null, errorClass: 'timeout' });
-    expect(first!.durationMs).toBeGreaterThanOrEqual(950);
-    expect(first!.durationMs).toBeLessThan(1_900);
-    expect(second).toMatchObject({ statusCode: 200 });
+    const attempts = await stage.attempts(id);
+    expect(attempts[0]).toMatchObject({ statusCode: null, errorClass: 'timeout' });
+    expect(attempts[0]!.durationMs).toBeGreaterThanOrEqual(950);
+    expect(attempts.at(-1)).toMatchObject({ statusCode: 200 });
   });
 
   test('can be longer than the default', async () => {

@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { topics } from '../../../src/bus/bus.ts';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
@@ -131,7 +132,13 @@ describe('a webhook delivery', () => {
     receiver.handle((_request, _response, index) => (index === 0 ? undefined : {}));
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
-    start({ timeoutMilliseconds: 100 });
+    start({ timeoutMilliseconds: 100, retryScheduleSeconds: [3_600] });
+    await expect.poll(() => stage.attempts(id)).toHaveLength(1);
+    await expect.poll(() => stage.delivery(id)).toMatchObject({ status: 'PENDING' });
+    // The short timeout is only for the request that fails.
+    await stage.pool.query(`UPDATE "Webhook" SET "timeoutSeconds" = 30 WHERE "id" = $1`, [webhook.id]);
+    await stage.pool.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() WHERE "id" = $1`, [id]);
+    stage.bus.publish(topics.deliveriesDue);
     await stage.deliveryIs(id, 'SUCCEEDED');
     expect(await stage.attempts(id)).toMatchObject([{ statusCode: null, errorClass: 'timeout' }, { statusCode: 200 }]);
   });

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../../support/app.ts';
+import { pace } from '../../../support/pace.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
 import {
   createConnector,
@@ -155,7 +156,7 @@ describe('the explanation of a delivery', () => {
 
   test('shows waiting as the slowest phase if the response was slow', async () => {
     const stalled = await startReceiver(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await pace(1_000);
       return {};
     });
     const webhook = await createWebhook(alice, base, { url: stalled.url });

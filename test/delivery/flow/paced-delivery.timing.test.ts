@@ -50,7 +50,7 @@ const setRate = (id: string, maxPerSecond: number | null) =>
 /** Half the interval between requests at two per second, because a busy machine may receive a request late. */
 const HALF_AN_INTERVAL = 250;
 const gaps = () => times.slice(1).map((time, index) => time - times[index]!);
-const succeeded = (count: number, timeout = 20_000) =>
+const succeeded = (count: number, timeout = 60_000) =>
   expect.poll(() => stage.countBy('SUCCEEDED'), { timeout }).toBe(count);
 
 /** Adds deliveries that came due one second apart, and returns their IDs and their events' IDs in that order. */
