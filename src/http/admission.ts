@@ -43,6 +43,8 @@ export function createAdmission(options: {
   failedCredentials: FailedCredentials;
   knownCredentials: KnownCredentials;
   bus: Bus;
+  /** How often the credentials of open streams are checked, even without a notification. */
+  credentialRecheckMilliseconds?: number | undefined;
   /** Called for every rate-limited request. */
   onRateLimited?: (reason: 'rate' | 'credentials') => void;
 }): Admission {
@@ -113,7 +115,7 @@ export function createAdmission(options: {
 
     countConsoleRead: (viewer) => (viewer.kind === 'user' ? takeConsoleRead(viewer) : take(viewer, 1, 0)),
 
-    watch: createCredentialWatch({ authenticator, bus }),
+    watch: createCredentialWatch({ authenticator, bus, recheckMilliseconds: options.credentialRecheckMilliseconds }),
   };
 }
 

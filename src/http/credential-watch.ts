@@ -31,9 +31,11 @@ export function hasEnded(error: unknown): error is AppError {
 export function createCredentialWatch({
   authenticator,
   bus,
+  recheckMilliseconds = RECHECK_MILLISECONDS,
 }: {
   authenticator: Authenticator;
   bus: Bus;
+  recheckMilliseconds?: number | undefined;
 }): CredentialWatch {
   const watched = new Map<string, Watched>();
 
@@ -54,7 +56,7 @@ export function createCredentialWatch({
         if (hasEnded(error)) end('credential');
       }
     };
-    const recheck = setInterval(check, RECHECK_MILLISECONDS).unref();
+    const recheck = setInterval(check, recheckMilliseconds).unref();
     const lifetimeMilliseconds = viewer.expiresAt ? viewer.expiresAt.getTime() - sharedNow() : undefined;
     const expiry =
       lifetimeMilliseconds !== undefined && lifetimeMilliseconds < MAX_TIMEOUT_MILLISECONDS

@@ -147,6 +147,7 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
       }),
       knownCredentials: createKnownCredentials(),
       bus,
+      credentialRecheckMilliseconds: ground.overrides.credentialRecheckMilliseconds,
       onRateLimited: metrics.onRateLimited,
     });
   }

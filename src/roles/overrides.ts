@@ -16,6 +16,8 @@ export type Overrides = {
   hostOverrides?: Record<string, string>;
   /** The delivery worker's settings. The API uses the same retry schedule to predict retries. */
   delivery?: Partial<DeliverySettings>;
+  /** How often the credentials of open streams are checked, even without a notification. */
+  credentialRecheckMilliseconds?: number;
   /** The gateway's wall clock. */
   now?: () => Date;
   /** How long a change of a route or a host can go unnoticed by the gateway if a hint on the bus is lost. */
