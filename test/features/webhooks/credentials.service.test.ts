@@ -293,44 +293,16 @@ describe('a webhook is rejected if', () => {
   });
 });
 
-describe('the webhook’s headers and authentication', () => {
-  const EXPECTED = { 'x-api-key': KEY.value, authorization: `Basic ${btoa('tollgate:correct horse battery')}` };
-
-  test('are sent with an event, a resend, a replay, and a test event', async () => {
-    const { id } = await createWebhook(alice, base, {
-      ...{ url: `${receiver.url}/${projectId}`, headers: [KEY], authentication: BASIC },
-      eventTypes: ['endpoint.created'],
-    });
-    const received = () => receiver.requests.filter(({ path }) => path === `/${projectId}`);
-    const next = async (act: () => Promise<unknown>) => {
-      const before = received().length;
-      await act();
-      await expect.poll(() => received().length, { timeout: 30_000 }).toBe(before + 1);
-      return received().at(-1)!;
-    };
-    const deliveries = () => rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/webhooks/${id}/deliveries`);
-    const acts = {
-      event: () => createEndpoint(alice, base),
-      resend: async () => {
-        await expect.poll(async () => (await deliveries()).body.data[0]!.status).toBe('SUCCEEDED');
-        const [delivery] = (await deliveries()).body.data;
-        await rest.send(alice, 'POST', `${base}/deliveries/${delivery!.id}/resend`);
-      },
-      replay: async () => {
-        await expect.poll(async () => (await deliveries()).body.data[0]!.status).toBe('SUCCEEDED');
-        const body = { filter: { webhookId: id, status: ['SUCCEEDED'] } };
-        await rest.send(alice, 'POST', `${base}/replays`, { body });
-      },
-      test: () => rest.send(alice, 'POST', `${base}/webhooks/${id}/test`, { body: {} }),
-    };
-    for (const [name, act] of Object.entries(acts)) {
-      const { headers } = await next(act);
-      expect(headers, name).toMatchObject(EXPECTED);
-      expect(headers, name).toMatchObject({
-        'content-type': 'application/json',
-        'webhook-id': expect.stringMatching(/^evt_/),
-      });
-    }
+test('the webhook’s headers and authentication are sent as they were saved', async () => {
+  await createWebhook(alice, base, {
+    ...{ url: `${receiver.url}/${projectId}`, headers: [KEY], authentication: BASIC },
+    eventTypes: ['endpoint.created'],
+  });
+  await createEndpoint(alice, base);
+  const [request] = await receiver.waitFor(({ path }) => path === `/${projectId}`);
+  expect(request!.headers).toMatchObject({
+    ...{ 'x-api-key': KEY.value, authorization: `Basic ${btoa('tollgate:correct horse battery')}` },
+    ...{ 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^evt_/) },
   });
 });
 
@@ -343,7 +315,7 @@ describe('the explanation of a delivery', () => {
     const sent = await rest.send<Resource>(alice, 'POST', `${base}/webhooks/${id}/test`, { body: {} });
     const path = `${base}/deliveries/${sent.body.id}`;
     const isAttempted = async () => (await rest.send<Resource>(alice, 'GET', path)).body.statusCode;
-    await expect.poll(isAttempted, { timeout: 30_000 }).not.toBeNull();
+    await expect.poll(isAttempted).not.toBeNull();
     return (await rest.send<Explanation>(alice, 'GET', `${path}/explain`)).body;
   }
 
