@@ -8,12 +8,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
 import pino from 'pino';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { startApp } from '../src/app.ts';
 import { openDevIssuer } from '../src/auth/dev-issuer.ts';
 import { readConfig } from '../src/config/config.ts';
+import { withConnection } from '../src/database/connection.ts';
 import { plantBusiness } from './screenshot-business.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
@@ -66,15 +66,15 @@ const browser = await chromium.launch({
 });
 try {
   const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'alice', tier: 'BUSINESS' });
-  const sql = new pg.Client({ connectionString: postgres.url });
-  await sql.connect();
   const { port } = receiver.address() as AddressInfo;
   const receiverUrl = `http://127.0.0.1:${port}`;
-  const project = await plantBusiness({ sql, url: app.url, token, receiverUrl });
-  // The pictures show a public address. Nothing is sent to it.
-  await sql.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 day' WHERE status = 'PENDING'`);
-  await sql.query('UPDATE "Webhook" SET url = replace(url, $1, $2)', [receiverUrl, 'https://shop.example.com']);
-  await sql.end();
+  const project = await withConnection(postgres.url, 'screenshots', async (sql) => {
+    const planted = await plantBusiness({ sql, url: app.url, token, receiverUrl });
+    // The pictures show a public address. Nothing is sent to it.
+    await sql.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 day' WHERE status = 'PENDING'`);
+    await sql.query('UPDATE "Webhook" SET url = replace(url, $1, $2)', [receiverUrl, 'https://shop.example.com']);
+    return planted;
+  });
   await mkdir(FOLDER, { recursive: true });
   for (const colorScheme of ['light', 'dark'] as const) await picture(browser, project, token, colorScheme);
 } finally {

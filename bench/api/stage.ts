@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { withConnection } from '../../src/database/connection.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { openPostgres } from '../support/postgres.ts';
 import { percentile } from '../support/statistics.ts';
@@ -31,10 +31,9 @@ export type Contest = {
 
 /** Makes room for the endpoints that the next server creates. */
 async function deleteNewEndpoints(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`DELETE FROM "Endpoint" WHERE starts_with("path", $1)`, [NEW_PATHS]);
-  await client.end();
+  await withConnection(databaseUrl, 'bench', (client) =>
+    client.query(`DELETE FROM "Endpoint" WHERE starts_with("path", $1)`, [NEW_PATHS]),
+  );
 }
 
 /** The resources that all parts share: PostgreSQL and clients. */

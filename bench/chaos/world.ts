@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import pino from 'pino';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
+import { openPool } from '../support/open-pool.ts';
 import type { LedgerLine } from './receiver.ts';
 
 const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
@@ -27,9 +27,7 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   const databasePort = newPort();
   const startPostgres = () => startEmbeddedPostgres({ dataDir, port: databasePort, log: pino({ level: 'silent' }) });
   let postgres = await startPostgres();
-  const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const pool = openPool({ connectionString: postgres.url, max: 2 });
 
   const apiPort = newPort();
   const secretKeys = `k1:${randomBytes(32).toString('base64')}`;

@@ -42,6 +42,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
 
   async function holdSnapshot(databaseUrl: string): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: databaseUrl });
+    client.on('error', () => {});
     await client.connect();
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
     return () => client.end();

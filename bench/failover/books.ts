@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { openPool } from '../support/open-pool.ts';
 import { type Chain, PRICE_ATOMIC } from './chain.ts';
 import { type Load, SELLER } from './load.ts';
 
@@ -11,8 +11,8 @@ export type Books = Record<string, number>;
 
 /** Waits until everything is finished, and compares the clients, the database, the receiver, and the chain. */
 export async function checkBooks(databaseUrl: string, load: Load, chain: Chain): Promise<Books> {
-  const database = new pg.Client({ connectionString: databaseUrl });
-  await database.connect();
+  // Checking takes minutes. Lost connections are replaced.
+  const database = openPool({ connectionString: databaseUrl, max: 1 });
   const count = async (sql: string, values: unknown[] = []): Promise<number> =>
     (await database.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${sql}`, values)).rows[0]!.n;
   const unfinished = async () =>

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { withConnection } from '../../src/database/connection.ts';
 import { unprivilegedAccount } from '../../src/database/embedded/account.ts';
 import { defaultsFor } from '../../src/database/pooler.ts';
 import { type Cluster, kill, PASSWORD } from './cluster.ts';
@@ -60,15 +60,15 @@ export async function startService(folder: string, cluster: Cluster, env: Record
 }
 
 async function createDatabase(): Promise<void> {
-  const run = async (statements: string[]): Promise<boolean[]> => {
-    const client = new pg.Client({ connectionString: `postgres://postgres:${PASSWORD}@${ADDRESS}:5432/postgres` });
-    await client.connect();
-    const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-    for (const statement of statements) await client.query(statement);
-    await client.end();
-    return rows.map(({ standby }) => standby);
-  };
-  // When HAProxy starts, it connects clients to all nodes in turn until it has checked the nodes.
+  const url = `postgres://postgres:${PASSWORD}@${ADDRESS}:5432/postgres`;
+  const run = (statements: string[]): Promise<boolean[]> =>
+    withConnection(url, 'failover', async (client) => {
+      const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+      for (const statement of statements) await client.query(statement);
+      return rows.map(({ standby }) => standby);
+    });
+  // When HAProxy starts, it connects clients to all nodes in turn until it has checked the nodes. Then, it closes the
+  // connections to the standbys.
   await waitFor(async () => !(await Promise.all([run([]), run([]), run([])])).flat().includes(true));
   await run([
     `CREATE ROLE tollgate LOGIN PASSWORD '${PASSWORD}'`,

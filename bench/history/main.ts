@@ -11,13 +11,13 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import pino from 'pino';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createDeliveryRollups } from '../../src/features/delivery-stats/rollups.ts';
+import { openPool } from '../support/open-pool.ts';
 import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
 import { explain, statementsOf } from './plans.ts';
@@ -41,7 +41,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' };
 const log = pino({ level: 'silent' });
 const app = await startApp({ config: readConfig(settings), databaseUrl: postgres.url, log });
-const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
+const pool = openPool({ connectionString: postgres.url, max: 1 });
 
 try {
   const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'bench', tier: 'ENTERPRISE' });

@@ -10,13 +10,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import pino from 'pino';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { openBus, topics } from '../../src/bus/bus.ts';
 import { newId } from '../../src/ids.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { openPool } from '../support/open-pool.ts';
 import { percentile } from '../support/statistics.ts';
 import { microseconds, milliseconds, print, rate } from '../support/table.ts';
 import type { ApiMethods } from './api.ts';
@@ -39,7 +39,7 @@ const api: Child<ApiMethods> = startChild(
 );
 const url = await api.call('open', postgres.url, dataDir);
 const issuer = await openDevIssuer({ dataDir });
-const pool = new pg.Pool({ connectionString: postgres.url, max: 10 });
+const pool = openPool({ connectionString: postgres.url, max: 10 });
 const bus = await openBus({ url: postgres.url, pool, log: pino({ level: 'silent' }) });
 
 try {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import pg from 'pg';
+import { withConnection } from '../../src/database/connection.ts';
 
 /** PostgreSQL's functions for the current time. */
 const FUNCTIONS = {
@@ -27,10 +27,9 @@ export async function openClock(folder: string, databaseUrl: string) {
 
   // Uses a new connection, because role settings apply only to new connections.
   async function run(...statements: string[]): Promise<void> {
-    const client = new pg.Client({ connectionString: databaseUrl, application_name: 'soak' });
-    await client.connect();
-    for (const statement of statements) await client.query(statement);
-    await client.end();
+    await withConnection(databaseUrl, 'soak', async (client) => {
+      for (const statement of statements) await client.query(statement);
+    });
   }
 
   async function set(): Promise<void> {

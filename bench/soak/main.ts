@@ -16,12 +16,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import pino from 'pino';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { keepPartitions } from '../../src/database/partitions.ts';
 import type { StubMethods } from '../gateway/stub.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { openPool } from '../support/open-pool.ts';
 import { print } from '../support/table.ts';
 import { type Books, checkBooks } from './books.ts';
 import type { ClientMethods, Rates } from './clients.ts';
@@ -108,7 +109,7 @@ async function run(): Promise<boolean> {
   await mkdir(output, { recursive: true });
   const postgres = await startThrowawayPostgres(DATABASE_SETTINGS);
   const clock = await openClock(folder, postgres.url);
-  const pool = new pg.Pool({ connectionString: postgres.url, max: 3, application_name: 'soak' });
+  const pool = openPool({ connectionString: postgres.url, max: 3, application_name: 'soak' });
   const stub = startChild<StubMethods>(new URL('../gateway/stub.ts', import.meta.url));
   const { facilitatorUrl, upstreamUrl } = await stub.call('listen', NETWORK);
   const service = await startService(folder, {

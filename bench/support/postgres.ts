@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
+import { openPool } from './open-pool.ts';
 import { cpuMicrosecondsOf } from './processes.ts';
 
 /** Settings with full durability for a server that has the machine to itself. */
@@ -9,8 +9,7 @@ const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 /** A PostgreSQL server with full durability, whose CPU time can be measured. */
 export async function openPostgres() {
   const server = await startThrowawayPostgres(SETTINGS);
-  const admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
+  const admin = openPool({ connectionString: server.url, max: 1 });
   const [{ pid }] = (await admin.query(`SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1) AS pid`)).rows as [
     { pid: string },
   ];
