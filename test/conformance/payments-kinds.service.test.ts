@@ -59,7 +59,7 @@ beforeAll(async () => {
   const changed = await alice.rest('PATCH', shop.base, changes);
   expect(changed.status, JSON.stringify(changed.body)).toBe(200);
   for (const host of [SLUG_HOST, OWN_HOST]) {
-    await vi.waitUntil(async () => (await fetch(urlAt('/own', host))).status === 402, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await fetch(urlAt('/own', host))).status === 402, { timeout: 60_000 });
   }
 });
 

@@ -53,10 +53,10 @@ describe('a request to a hostile or broken server', () => {
     await using server = await startRawServer((socket) => {
       socket.on('close', () => closed.resolve());
       socket.write(head);
-      repeat(socket, chunk, 20);
+      repeat(socket, chunk, 100);
     });
     await using egress = createTestEgress({ allow: loopback(server) });
-    expect(await egress.failureOf(urlOf(server), { timeoutMilliseconds: 300 })).toMatchObject({
+    expect(await egress.failureOf(urlOf(server), { timeoutMilliseconds: 1_000 })).toMatchObject({
       errorClass: 'timeout',
     });
     await closed.promise;
@@ -109,19 +109,21 @@ describe('a request to a hostile or broken server', () => {
     const answers: Record<string, () => Promise<string[]>> = {
       'empty.example': async () => [],
       'failing.example': () => Promise.reject(Object.assign(new Error('queryA'), { code: 'ESERVFAIL' })),
-      'silent.example': () => Promise.withResolvers<string[]>().promise,
     };
-    await using egress = createTestEgress({ connectTimeoutMilliseconds: 100, lookup: (name) => answers[name]!() });
+    await using egress = createTestEgress({ lookup: (name) => answers[name]!() });
     for (const name of Object.keys(answers)) {
       expect(await egress.failureOf(`https://${name}/`), name).toMatchObject({ errorClass: 'dns_error' });
     }
+    const lookup = () => Promise.withResolvers<string[]>().promise;
+    await using impatient = createTestEgress({ connectTimeoutMilliseconds: 100, lookup });
+    expect(await impatient.failureOf('https://silent.example/')).toMatchObject({ errorClass: 'dns_error' });
     expect((await egress.failureOf('https://failing.example/')).message).toContain('ESERVFAIL');
   });
 
   test('counts slow name resolution toward its deadline', async () => {
     await using egress = createTestEgress({
       lookup: () => Promise.withResolvers<string[]>().promise,
-      connectTimeoutMilliseconds: 500,
+      connectTimeoutMilliseconds: 60_000,
     });
     const failure = await egress.failureOf('https://silent.example/', { timeoutMilliseconds: 100 });
     expect(failure.errorClass).toBe('timeout');

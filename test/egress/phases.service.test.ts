@@ -1,12 +1,11 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addPhases, NO_PHASES } from '../../src/egress/phases.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
-import { createTestEgress, loopback } from './support.ts';
+import { createTestEgress, loopback, slowly } from './support.ts';
 
 const trustedBefore = getCACertificates('default');
 const server = createServer({ cert: CERTIFICATE, key: PRIVATE_KEY }, (_request, response) => response.end('secure'));
@@ -37,11 +36,11 @@ describe("a request's phases", () => {
 
   test('show a slow name server and a slow response', async () => {
     await using receiver = await startReceiver(async () => {
-      await sleep(60);
+      await slowly(60);
       return {};
     });
     const lookup = async () => {
-      await sleep(80);
+      await slowly(80);
       return ['127.0.0.1'];
     };
     await using egress = createTestEgress({ allow: loopback(receiver), lookup });
@@ -60,13 +59,16 @@ describe("a request's phases", () => {
   });
 
   test('are attributed to the right request while many connections open at the same time', async () => {
-    await using receiver = await startReceiver(async () => {
-      await sleep(20);
+    const { promise: areOpen, resolve: opened } = Promise.withResolvers<void>();
+    await using receiver = await startReceiver(async (_request, _response, index) => {
+      if (index === 9) opened();
+      await areOpen;
       return {};
     });
-    await using egress = createTestEgress({ allow: loopback(receiver) });
+    await using egress = createTestEgress({ allow: loopback(receiver), connectionsPerOrigin: 10 });
     const all = await Promise.all(Array.from({ length: 30 }, () => egress.get(receiver.url)));
     expect(all.filter(({ phases }) => phases.connectMs !== null)).toHaveLength(receiver.connectionCount());
+    expect(receiver.connectionCount()).toBe(10);
   });
 
   test('end where the request failed', async () => {
@@ -91,7 +93,7 @@ describe("a request's phases", () => {
   test('are kept if a request is aborted while waiting for the response', async () => {
     await using silent = await startReceiver(() => undefined);
     await using egress = createTestEgress({ allow: loopback(silent) });
-    const failure = await egress.failureOf(silent.url, { timeoutMilliseconds: 200 });
+    const failure = await egress.failureOf(silent.url, { timeoutMilliseconds: 2_000 });
     expect(failure).toMatchObject({ errorClass: 'timeout', phases: { ...NO_PHASES, connectMs: number } });
   });
 

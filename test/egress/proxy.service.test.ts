@@ -140,7 +140,7 @@ describe('with a proxy, the egress', () => {
   test('gives up if the proxy does not respond in time, because it may be waiting for the server', async () => {
     await using proxy = await startConnectProxy();
     proxy.failWith('silence');
-    await using egress = throughProxy(proxy.url, { connectTimeoutMilliseconds: 200 });
+    await using egress = throughProxy(proxy.url, { connectTimeoutMilliseconds: 1_000 });
     expect(await egress.failureOf(URL_BY_NAME)).toMatchObject({ errorClass: 'connect_timeout' });
     expect(egress.warned).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe('with a proxy, the egress', () => {
   test('reports a server that is silent during the handshake', async () => {
     await using silent = await startRawServer();
     await using proxy = await startConnectProxy({ routes: { [`${ADDRESS}:443`]: silent.port } });
-    await using egress = throughProxy(proxy.url, { connectTimeoutMilliseconds: 300 });
+    await using egress = throughProxy(proxy.url, { connectTimeoutMilliseconds: 1_000 });
     expect(await egress.failureOf(URL_BY_NAME)).toMatchObject({ errorClass: 'connect_timeout' });
   });
 

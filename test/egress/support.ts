@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createEgress, type Egress, type EgressOptions } from '../../src/egress/egress.ts';
 import type { EgressError } from '../../src/egress/egress-error.ts';
@@ -52,6 +53,9 @@ export function createTestEgress({
     );
   return { ...egress, get, failureOf, lookups, logged, warned, [Symbol.asyncDispose]: egress.close };
 }
+
+/** A part of a fake server that takes at least this long. */
+export const slowly = (milliseconds: number): Promise<void> => sleep(milliseconds);
 
 /** Allow-list entries for servers on 127.0.0.1. */
 export function loopback(...servers: { port: number }[]): string {

@@ -55,7 +55,7 @@ beforeAll(async () => {
   await sql.end();
   const profile = { description: 'Facts.', iconUrl: 'https://example.com/icon.png', gatewayHost: HOST };
   expect(await alice.rest('PATCH', shop.base, profile)).toMatchObject({ status: 200 });
-  await vi.waitUntil(async () => (await fetch(`${site}/plain`)).status === 402, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await fetch(`${site}/plain`)).status === 402, { timeout: 60_000 });
 });
 beforeEach(() => {
   upstream.handle(() => ({ headers: { 'content-type': 'application/json' }, body: '{"sunny":true}' }));

@@ -76,12 +76,12 @@ test('a retry whose buyer disconnects reads no response, so it does not count', 
         .on('error', () => {})
         .end(),
     );
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(3);
+    await expect.poll(waiting).toBe(3);
     await Promise.all(retries.map((retry) => new Promise((closed) => retry.on('close', closed).destroy())));
     // By the time this request is answered, the server knows that the earlier connections are closed.
     await fetch(`${app.url}/healthz`);
     await holder.query('COMMIT');
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
   }
   await expectFullResponse(headers);
 });

@@ -15,7 +15,7 @@ import { download, insertEvents, linesOf, openDownload, readRest } from './downl
 /** 9 MB of events. Connections can buffer at most 6 MB of them. */
 const COUNT = 3_000;
 const DAY = 24 * 60 * 60_000;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { interval: 20 };
 
 let app: TestApp;
 let sql: pg.Pool;
