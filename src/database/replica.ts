@@ -38,14 +38,18 @@ export function openReplica(options: {
   log: Logger;
   /** Decides when an account may use a connection to the replica. */
   turns: AccountTurns;
+  probeTimeoutMilliseconds?: number;
+  /** A monotonic clock in milliseconds. */
+  now?: () => number;
 }) {
   const { db, url, log, turns } = options;
+  const { probeTimeoutMilliseconds = PROBE_TIMEOUT_MILLISECONDS, now = () => performance.now() } = options;
   const shared = { url, log, applicationName: 'tollgate-statistics', onConnect: applySettings(SESSION_SETTINGS) };
   const pool = openPool({ ...shared, poolSize: REPLICA_POOL_SIZE, query_timeout: ANSWER_TIMEOUT_MILLISECONDS });
   // Measurements use their own connection, so that a busy replica isn't mistaken for one that is down.
   const probe = openPool({
     ...{ ...shared, poolSize: 1 },
-    ...{ connectionTimeoutMillis: PROBE_TIMEOUT_MILLISECONDS, query_timeout: PROBE_TIMEOUT_MILLISECONDS },
+    ...{ connectionTimeoutMillis: probeTimeoutMilliseconds, query_timeout: probeTimeoutMilliseconds },
   });
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   let marks: Mark[] = [];
@@ -70,7 +74,7 @@ export function openReplica(options: {
    * whose primary server is idle.
    */
   async function measure(): Promise<void> {
-    const at = performance.now();
+    const at = now();
     const primary = await readPrimary(db.pool);
     marks = [...marks.filter((mark) => at - mark.at <= MAX_LAG_MILLISECONDS), { at, written: primary.written }];
     const { identity, isStandby, replayed } = await readStandby(probe);
@@ -79,7 +83,7 @@ export function openReplica(options: {
     freshAt = included.at(-1)?.at ?? freshAt;
   }
 
-  const isFresh = () => performance.now() - freshAt <= MAX_LAG_MILLISECONDS;
+  const isFresh = () => now() - freshAt <= MAX_LAG_MILLISECONDS;
 
   /** Uses the replica again only after the next successful measurement. */
   function distrust({ message }: Error): void {
