@@ -187,6 +187,20 @@ describe('the connection test', () => {
 });
 
 describe('the list of connector types', () => {
+  test("has each vendor's limit", async () => {
+    type Type = { type: string; vendorLimit: object | null };
+    const { body } = await stage.user.rest<{ data: Type[] }>('GET', '/api/connector-types');
+    const limitOf = (name: string) => body.data.find(({ type }) => type === name)?.vendorLimit;
+    expect(limitOf('telegram')).toEqual({
+      ...{ count: 20, perSeconds: 60, burst: 3 },
+      documentationUrl: 'https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this',
+    });
+    expect(limitOf('slack')).toMatchObject({ count: 1, perSeconds: 1, burst: 1 });
+    expect(limitOf('email')).toBeNull();
+    const declared = listConnectors().filter(({ vendorLimit }) => vendorLimit);
+    expect(body.data.filter(({ vendorLimit }) => vendorLimit)).toHaveLength(declared.length);
+  });
+
   test('is the same over REST and GraphQL and has everything a form needs', async () => {
     const rest = await stage.user.rest<{
       data: { type: ConnectorType; canProbe: boolean; eventTypes: string[]; fields: { name: string }[] }[];

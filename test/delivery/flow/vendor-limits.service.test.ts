@@ -48,22 +48,6 @@ const start = (definition: ConnectorDefinition) => workers.push(stage.startWorke
 const addConnector = (values: Record<string, unknown> = {}) =>
   stage.addConnector('slack', { url: receiver.url }, values);
 
-test('all processes together stay within the limit of a connector type, without a single 429', async () => {
-  const accepted: number[] = [];
-  let refusals = 0;
-  receiver.handle(() => {
-    const now = performance.now();
-    if (now - (accepted.at(-1) ?? Number.NEGATIVE_INFINITY) < 1_000) refusals++;
-    else accepted.push(now);
-    return { statusCode: accepted.at(-1) === now ? 200 : 429 };
-  });
-  await stage.addDeliveries(await addConnector(), 6);
-  const definition = typeWithLimit({});
-  for (let count = 0; count < 3; count++) start(definition);
-  await expect.poll(() => stage.countBy('SUCCEEDED')).toBe(6);
-  expect({ accepted: accepted.length, refusals }).toEqual({ accepted: 6, refusals: 0 });
-});
-
 test("a connector's own limit applies if it is lower", async () => {
   await stage.addDeliveries(await addConnector({ maxPerSecond: 0.01 }), 3);
   start(typeWithLimit({ count: 100 }));
