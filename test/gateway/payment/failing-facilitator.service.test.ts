@@ -80,6 +80,7 @@ const reset = (response: ServerResponse) => response.destroy();
 
 describe('a settlement that a buyer is waiting for', () => {
   test.each([
+    ['one 503', 1, failing(503), 2],
     ['three 502s', 3, failing(502), 4],
     ['a lost connection', 1, reset, 2],
     ['a 429 with Retry-After', 1, failing(429, { 'retry-after': '1' }), 2],

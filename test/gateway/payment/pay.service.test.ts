@@ -269,7 +269,8 @@ describe('a payment that is sent again', () => {
   });
 
   test('is the same payment even with different capitalization', async () => {
-    const { signature, authorization } = await sign(await rails.wallet(20_000n));
+    const buyer = await rails.wallet(20_000n);
+    const { signature, authorization } = await sign(buyer);
     const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
     const shouted = {
       signature: upper(signature),
@@ -280,10 +281,11 @@ describe('a payment that is sent again', () => {
         to: authorization.to.toLowerCase(),
       },
     };
-    for (const payload of [{ signature, authorization }, shouted]) {
-      expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(payload) })).status).toBe(200);
+    for (const headers of [v2Headers({ signature, authorization }), v2Headers(shouted), v1Headers(shouted)]) {
+      expect((await fetch(`${shop.url}/weather`, { headers })).status).toBe(200);
     }
     expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 
   test('is rejected from someone who knows the chain but not the Idempotency-Key', async () => {
@@ -314,9 +316,11 @@ describe('a payment that is sent again', () => {
   });
 
   test("isn't charged twice in the other x402 version", async () => {
-    const signed = await sign(await rails.wallet(20_000n));
+    const buyer = await rails.wallet(20_000n);
+    const signed = await sign(buyer);
     expect((await fetch(`${shop.url}/weather`, { headers: v1Headers(signed) })).status).toBe(200);
     expect((await fetch(`${shop.url}/weather`, { headers: v2Headers(signed) })).status).toBe(200);
     expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 });

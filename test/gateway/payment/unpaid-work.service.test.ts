@@ -170,20 +170,57 @@ describe('a buyer who disconnects', () => {
 
 const shopUrl = () => urls()[0]!;
 
-describe('forty concurrent requests through two processes', () => {
-  async function ask(buyer: PrivateKeyAccount) {
-    const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
-    return Promise.all(
-      signed.map(async (payment, index) => {
-        const answer = await call(urls()[index % 2]!, { headers: v2Headers(payment) });
-        return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
-      }),
-    );
-  }
+/** Sends forty payments at once. `onAnswer` is called with each status when its response starts. */
+async function askForty(buyer: PrivateKeyAccount, onAnswer: (status: number) => void = () => {}) {
+  const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
+  return Promise.all(
+    signed.map(async (payment, index) => {
+      const answer = await call(urls()[index % 2]!, { headers: v2Headers(payment) });
+      onAnswer(answer.status);
+      return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
+    }),
+  );
+}
 
+test.each([
+  ['after all others were rejected', true],
+  ['immediately', false],
+])(
+  'forty concurrent requests through two processes, with money for only one, cause exactly one paid upstream call if the upstream responds %s',
+  async (_when, isHeld) => {
+    const { promise: othersRejected, resolve: release } = Promise.withResolvers<void>();
+    upstream.handle(async () => {
+      if (isHeld) await othersRejected;
+      return { statusCode: 201, body: 'ordered' };
+    });
+    const buyer = await rails.wallet(CENT);
+    let rejections = 0;
+    const answers = await askForty(buyer, (status) => {
+      if (status !== 201) rejections += 1;
+      if (rejections === 39) release();
+    });
+
+    expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    expect((await statusesOf(buyer)).filter((status) => status === 'SETTLED')).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const refusals = [
+      [429, 'FUNDS_IN_USE', '1'],
+      // The facilitator may respond too late on a busy machine.
+      [503, 'FACILITATOR_UNAVAILABLE', '5'],
+    ];
+    for (const { status, text, retryAfter } of answers.filter(({ status }) => status !== 201)) {
+      // Once the money is spent, the facilitator rejects the payment.
+      if (status === 402) expect(isHeld).toBe(false);
+      else expect(refusals).toContainEqual([status, JSON.parse(text).code, retryAfter]);
+    }
+  },
+);
+
+describe('forty concurrent requests through two processes', () => {
   test('are all served if the money covers forty', { timeout: TIMEOUT_MILLISECONDS }, async () => {
     const buyer = await rails.wallet(40n * CENT);
-    const answers = await ask(buyer);
+    const answers = await askForty(buyer);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(upstream.requests).toHaveLength(40);
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
