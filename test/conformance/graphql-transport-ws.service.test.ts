@@ -385,17 +385,28 @@ describe('limits', () => {
 });
 
 describe('expired or revoked credentials', () => {
+  /** Connects with a credential that expires soon. A slow machine gets more time, so that it can connect at all. */
+  async function connectedBriefly(create: (seconds: number) => Promise<string>): Promise<SocketClient> {
+    for (const seconds of [2, 8]) {
+      const client = await connected(await create(seconds)).catch(() => undefined);
+      if (client) return client;
+    }
+    return connected(await create(30));
+  }
+
   test('a socket is closed with 4403 when its token expires', async () => {
-    const token = await app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds: 2 });
-    const client = await connected(token);
+    const client = await connectedBriefly((expiresInSeconds) =>
+      app.issuer.sign({ subject: 'alice', tier: 'ENTERPRISE', expiresInSeconds }),
+    );
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
   test("an API key's sockets are closed with 4403 when it expires", async () => {
-    const body = { name: 'Short-lived', expiresAt: new Date(Date.now() + 2_000).toISOString() };
-    const created = await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, body);
-    const client = await connected(created.body.key);
+    const client = await connectedBriefly(async (seconds) => {
+      const body = { name: 'Short-lived', expiresAt: new Date(Date.now() + seconds * 1_000).toISOString() };
+      return (await alice.rest<{ key: string }>('POST', `/api/projects/${projectId}/keys`, body)).body.key;
+    });
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4403 });
   });

@@ -38,7 +38,7 @@ const LIKE = {
 const ATTEMPTS: Partial<Record<Variant | 'own', Variant | 'own'>> = {
   ...{ wrongTypeOwn: 'own', wrongTypeForeign: 'foreign', wrongTypeMissing: 'missing' },
 };
-const STREAM_MILLISECONDS = 10_000;
+const STREAM_MILLISECONDS = 60_000;
 
 let app: TestApp;
 let tenants: Tenants;

@@ -144,7 +144,7 @@ describe('a rolling restart', () => {
     try {
       for (const node of [...workers, api, gateway, ...workers]) {
         const before = receiver.requests.length;
-        await receiver.waitFor(before + 20, 30_000);
+        await receiver.waitFor(before + 20);
         expect(await node.end()).toBe(0);
         await node.start();
       }

@@ -21,7 +21,7 @@ import { EXPECTED, type Expected, PROJECT_FIELDS_FOR_DELIVERIES } from './permis
 const SETS = Array.from({ length: 2 ** SCOPES.length }, (_none, bits) =>
   SCOPES.filter((_scope, at) => bits & (2 ** at)),
 );
-const STREAM_MILLISECONDS = 10_000;
+const STREAM_MILLISECONDS = 60_000;
 
 let app: TestApp;
 let sql: pg.Pool;

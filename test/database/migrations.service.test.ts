@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { applyMigrations } from '../../src/database/migrations.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { startNode } from '../support/node-process.ts';
@@ -78,11 +79,18 @@ test('applied migrations are recorded the way `prisma migrate` records them', as
 });
 
 test('five processes that start at the same time apply each migration once', async () => {
-  await writeMigration(FIRST, `${TWO_STATEMENTS_AND_A_BODY} SELECT pg_sleep(0.2);`);
+  await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
+  // None of them starts before all of them are ready.
+  const starter = await pool.connect();
+  await starter.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
   const processes = Array.from({ length: 5 }, () =>
     startNode(resolve(import.meta.dirname, 'applies-migrations.ts'), [database.url, directory]),
   );
+  const waiting = `SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  await expect.poll(() => rowsOf(waiting)).toEqual([{ count: processes.length }]);
+  starter.release(true);
   const applied = await Promise.all(processes.map((child) => child.nextMessage<string[]>()));
   expect(applied.flat()).toEqual([FIRST, SECOND]);
   expect(await rowsOf('SELECT count(*)::int AS count FROM _prisma_migrations')).toEqual([{ count: 2 }]);

@@ -81,8 +81,15 @@ describe.skipIf(!isPgBouncerInstalled)(
       const through = new pg.Pool({ connectionString: bouncer.url, max: 4 });
       const look = `SELECT current_setting('enable_seqscan') AS seqscan, current_setting('plan_cache_mode') AS plans,
       current_setting('lock_timeout') AS lock, current_setting('TimeZone') AS zone,
-      (SELECT count(*)::int FROM pg_prepared_statements) AS names, pg_sleep(0.2)::text`;
-      const sessions = await Promise.all([1, 2, 3, 4].map(() => through.query(look)));
+      (SELECT count(*)::int FROM pg_prepared_statements) AS names`;
+      const clients = await Promise.all([1, 2, 3, 4].map(() => through.connect()));
+      // Each open transaction has its own session.
+      for (const client of clients) await client.query('BEGIN');
+      const sessions = await Promise.all(clients.map((client) => client.query(look)));
+      for (const client of clients) {
+        await client.query('COMMIT');
+        client.release();
+      }
       await through.end();
       for (const { rows } of sessions)
         expect(rows).toMatchObject([{ seqscan: 'on', plans: 'auto', lock: '10s', zone: 'UTC', names: 0 }]);

@@ -5,8 +5,6 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createProject, createWebhook, GOOD } from '../support/resources.ts';
 
-const TIMEOUT_MILLISECONDS = 60_000;
-
 let database: TestDatabase;
 let app: TestApp;
 let sql: pg.Pool;
@@ -54,7 +52,7 @@ async function webhookIdsOf(projectId: string): Promise<string[]> {
 const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
 const NOT_DONE = { code: 'UNAVAILABLE', retryable: true, retryAfterSeconds: 1 };
 
-describe.concurrent('a document that times out', { timeout: TIMEOUT_MILLISECONDS }, () => {
+describe.concurrent('a document that times out', () => {
   test('creates nothing after its response, which says that it can be retried', async () => {
     const user = await createUser();
     const { id } = await createProject(user);

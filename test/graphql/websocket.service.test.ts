@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { promisify } from 'node:util';
 import pino from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError } from '../../src/errors.ts';
 import { createConsoleReads } from '../../src/graphql/console-reads.ts';
@@ -25,6 +25,8 @@ const viewer: Viewer = {
   expiresAt: new Date(Date.now() + 3_600_000),
 };
 
+const PING_MILLISECONDS = 20_000;
+
 type Item = { cursor: string };
 type Feed = () => AsyncIterableIterator<Item> | Promise<AsyncIterableIterator<Item>>;
 const closers: (() => Promise<unknown>)[] = [];
@@ -34,7 +36,7 @@ afterEach(async () => {
 });
 
 /** Serves the real protocol and schema with the test's feed. */
-async function serve(feed: Feed, options: { admission?: Partial<Admission>; pingMilliseconds?: number } = {}) {
+async function serve(feed: Feed, options: { admission?: Partial<Admission> } = {}) {
   const logged: { msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
   const admission: Admission = {
@@ -49,7 +51,6 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
   const streams = createStreams(admission, createBacklogs({ onDrop: (reason) => dropped.push(reason) }));
   const httpServer: Server = createServer().listen(0, '127.0.0.1');
   await once(httpServer, 'listening');
-  const { pingMilliseconds } = options;
   const sockets = serveWebSocket(httpServer, {
     server: createGraphQLServer({ log, ownDocuments: new Set(), publicUrl: undefined, poolSize: 20 }),
     admission,
@@ -60,7 +61,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission>; ping
     urlOf: ({ url }) => url!,
     contextOf: (who, requestId) =>
       ({ viewer: who, requestId, services: { feed: { events: feed } } }) as unknown as GraphQLContext,
-    ...(pingMilliseconds && { pingMilliseconds }),
+    pingMilliseconds: PING_MILLISECONDS,
   });
   closers.push(async () => {
     await sockets.close();
@@ -174,36 +175,54 @@ async function subscribeWithoutReading(url: string, count: number) {
   return client;
 }
 
-test('a client that does not read pauses the feed and is disconnected, even if it keeps sending pongs', async () => {
-  const { feed, made } = endlessFeed('x'.repeat(10_000));
-  const { url, streams, dropped } = await serve(feed, { pingMilliseconds: 1_000 });
-  const client = await subscribeWithoutReading(url, 20);
-  const pongs = setInterval(() => client.socket.pong(), 100);
-  await expect.poll(() => dropped).toEqual(['stalled']);
-  clearInterval(pongs);
-  // Only what fits into the buffers of two sockets is produced.
-  expect(made.bytes).toBeLessThan(50_000_000);
-  const madeInAll = made.bytes;
-  client.socket.resume();
-  expect(await client.closed).toEqual({
-    code: 1013,
-    reason: "You're reading too slowly; resume from your last cursor",
-  });
-  expect(made.bytes).toBe(madeInAll);
-  await expect.poll(() => streams.count()).toBe(0);
-  expect(streams.backlogs.bytes()).toBe(0);
-});
+describe('with pings that the test decides on', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+  afterEach(() => void vi.useRealTimers());
 
-test('a client that responds to pings stays connected', async () => {
-  const { url, dropped } = await serve(() => silentFeed().feed, { pingMilliseconds: 1_000 });
-  const client = await connectSocket(url, 'token');
-  let pings = 0;
-  client.socket.on('ping', () => {
-    pings += 1;
+  test('a client that does not read pauses the feed and is disconnected, even if it keeps sending pongs', async () => {
+    const { feed, made } = endlessFeed('x'.repeat(10_000));
+    const { url, streams, dropped } = await serve(feed);
+    const client = await subscribeWithoutReading(url, 20);
+    let before = -1;
+    const isPaused = () => {
+      const isSame = made.bytes === before;
+      before = made.bytes;
+      return isSame && before > 0;
+    };
+    await expect.poll(isPaused, { interval: 500 }).toBe(true);
+    // Only what fits into the buffers of two sockets is produced.
+    expect(made.bytes).toBeLessThan(50_000_000);
+    const drops = () => {
+      vi.advanceTimersByTime(PING_MILLISECONDS);
+      client.socket.pong();
+      return dropped;
+    };
+    await expect.poll(drops, { interval: 200 }).toEqual(['stalled']);
+    const madeInAll = made.bytes;
+    client.socket.resume();
+    expect(await client.closed).toEqual({
+      code: 1013,
+      reason: "You're reading too slowly; resume from your last cursor",
+    });
+    expect(made.bytes).toBe(madeInAll);
+    await expect.poll(() => streams.count()).toBe(0);
+    expect(streams.backlogs.bytes()).toBe(0);
   });
-  await expect.poll(() => pings).toBe(3);
-  expect(dropped).toEqual([]);
-  await client.close();
+
+  test('a client that responds to pings stays connected', async () => {
+    const { url, dropped } = await serve(() => silentFeed().feed);
+    const client = await connectSocket(url, 'token');
+    for (let pings = 0; pings < 3; pings++) {
+      const pinged = once(client.socket, 'ping');
+      vi.advanceTimersByTime(PING_MILLISECONDS);
+      await pinged;
+      // The server reads this after the answer to its ping.
+      client.send({ type: 'ping' });
+      await client.next(({ type }) => type === 'pong');
+    }
+    expect(dropped).toEqual([]);
+    await client.close();
+  });
 });
 
 test('a socket is disconnected if its backlog exceeds its limit, even while sends are blocked', async () => {

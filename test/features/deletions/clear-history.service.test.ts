@@ -12,7 +12,6 @@ const log = pino({ level: 'silent' });
 test('a batch of history that takes too long for a statement is retried with fewer rows', async () => {
   const database = await createTestDatabase();
   const sql = new pg.Pool({ connectionString: database.url });
-  const pool = new pg.Pool({ connectionString: database.url, options: '-c statement_timeout=300' });
   const bus = await openBus({ url: database.url, pool: sql, log });
   const projectId = newId('Project');
   await sql.query(`INSERT INTO "Project" ("id", "userId", "name", "walletAddress") VALUES ($1, $2, '', '0x0')`, [
@@ -24,22 +23,27 @@ test('a batch of history that takes too long for a statement is retried with few
      SELECT id, $2, 'endpoint.created', '{}' FROM unnest($1::text[]) AS id`,
     [Array.from({ length: 400 }, () => newId('Event')), projectId],
   );
-  // Deleting all of these events takes two seconds.
+  // 57014 is the error of a statement that takes too long.
   await sql.query(`
-    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
-    CREATE TRIGGER "Event_slow" BEFORE DELETE ON "Event" FOR EACH ROW EXECUTE FUNCTION slow()`);
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF (SELECT count(*) FROM deleted) > 60 THEN RAISE EXCEPTION USING ERRCODE = '57014'; END IF;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER "Event_slow" AFTER DELETE ON "Event" REFERENCING OLD TABLE AS deleted
+    FOR EACH STATEMENT EXECUTE FUNCTION slow()`);
   const batches: number[] = [];
-  const clearing = createHistoryClearing({ pool, bus, log, onCleared: (rows) => batches.push(rows) });
+  const clearing = createHistoryClearing({ pool: sql, bus, log, onCleared: (rows) => batches.push(rows) });
   clearing.start();
   try {
     await expect.poll(() => countDeletions(sql)).toBe(0);
     // The last row is the project itself.
     expect(batches.reduce((sum, rows) => sum + rows, 0)).toBe(401);
-    expect(Math.max(...batches)).toBeLessThan(100);
+    expect(Math.max(...batches)).toBeGreaterThan(1);
   } finally {
     await clearing.stop();
     await bus.close();
-    await Promise.all([pool.end(), sql.end()]);
+    await sql.end();
     await database.drop();
   }
 });
