@@ -60,8 +60,12 @@ test.each(['X-Forwarded-For', 'Forwarded'])(
 
 describe('the metrics of a paid request', () => {
   let metrics: Awaited<ReturnType<typeof readMetrics>>;
+  /** How long the sale has taken, including everything before and after the payment. */
+  let saleSeconds: number;
   beforeAll(async () => {
+    const startedAt = performance.now();
     await sellOnce(await app.user('alice'));
+    saleSeconds = (performance.now() - startedAt) / 1000;
     metrics = await readMetrics(app.url);
   });
 
@@ -78,7 +82,9 @@ describe('the metrics of a paid request', () => {
     expect(metricValue(metrics, name, { operation: 'verify', outcome: 'valid' })).toBe(1);
     expect(metricValue(metrics, name, { operation: 'settle', outcome: 'settled' })).toBe(1);
     expect(metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_count')).toBe(1);
-    expect(metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_sum')).toBeLessThan(60);
+    const secondsToSettle = metricValue(metrics, 'tollgate_payment_settlement_duration_seconds_sum');
+    expect(secondsToSettle).toBeGreaterThan(0);
+    expect(secondsToSettle).toBeLessThan(saleSeconds);
   });
 
   test('include the deliveries of its events', () => {
