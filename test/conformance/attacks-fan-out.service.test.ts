@@ -37,6 +37,7 @@ async function send(query: string) {
 }
 
 test('thirteen requests from a starter account cause fewer requests to a host than the account could send directly', async () => {
+  const startedAt = performance.now();
   const { made } = await send(
     thirty((index) => `createProject(input: { name: "P${index}", walletAddress: "${WALLET}" }) { project { id } }`),
   );
@@ -58,9 +59,12 @@ test('thirteen requests from a starter account cause fewer requests to a host th
     accepted += made.length;
     limited += isLimited ? 1 : 0;
   }
-  expect(limited).toBeGreaterThanOrEqual(attack.length - 2);
-  expect(accepted).toBeLessThanOrEqual(2 * TIERS.STARTER.requestsPerMinute);
+  // The limit for one minute, plus what refills during the test. Every accepted request counts for thirty.
+  const { requestsPerMinute } = TIERS.STARTER;
+  const refilled = Math.ceil(((performance.now() - startedAt) * requestsPerMinute) / 60_000);
+  expect(accepted).toBeLessThanOrEqual(requestsPerMinute + refilled);
+  expect(limited).toBeGreaterThanOrEqual(1 + attack.length - Math.floor((requestsPerMinute + refilled) / 30));
 
   await expect.poll(pendingCount).toBe(0);
-  expect(victim.requests.length).toBeLessThanOrEqual(TIERS.STARTER.requestsPerMinute);
+  expect(victim.requests.length).toBeLessThan(accepted);
 });

@@ -71,7 +71,7 @@ test('an address that tries many credentials gets 429 before they are checked', 
   const own = await startTestApp();
   try {
     const statuses = new Set<number>();
-    for (let count = 0; count < 40; count++) {
+    for (let count = 0; count < 1_000 && !statuses.has(429); count++) {
       statuses.add((await own.caller(`not-a-token-${count}`).rest('GET', '/api/projects')).status);
     }
     expect(statuses).toEqual(new Set([401, 429]));
