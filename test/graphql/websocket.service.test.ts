@@ -225,17 +225,6 @@ describe('with pings that the test decides on', () => {
   });
 });
 
-test('a socket is disconnected if its backlog exceeds its limit, even while sends are blocked', async () => {
-  const { feed } = endlessFeed('x'.repeat(200_000));
-  const { url, streams, dropped } = await serve(feed);
-  const client = await subscribeWithoutReading(url, 20);
-  await expect.poll(() => dropped).toEqual(['stream']);
-  expect(streams.backlogs.bytes()).toBeLessThan(500_000);
-  client.socket.resume();
-  expect(await client.closed).toMatchObject({ code: 1013 });
-  expect(streams.backlogs.bytes()).toBe(0);
-});
-
 test('messages count toward the backlog until their operations end', async () => {
   const { url, dropped } = await serve(() => silentFeed().feed);
   const client = await connectSocket(url, 'token');
