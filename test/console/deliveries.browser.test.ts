@@ -7,7 +7,7 @@ import { createEndpoint, createProject, createWebhook, type Resource } from '../
 import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
 
 /** The console waits up to 7.5 s before it reconnects, and Chromium up to another 5 s. */
-const RECONNECT_MILLISECONDS = 45_000;
+const RECONNECT_MILLISECONDS = 120_000;
 
 describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   let app: TestApp;

@@ -52,7 +52,7 @@ test('an idle connection that the server closes is logged and replaced', async (
   const fresh = await openDatabase({ url: testDatabase.url, poolSize: 1, log: pino({ level: 'warn' }, { write }) });
   const { rows } = await fresh.pool.query('SELECT pg_backend_pid() AS pid');
   await endConnection(rows[0].pid);
-  await vi.waitFor(() => expect(fresh.pool.totalCount).toBe(0));
+  await expect.poll(() => fresh.pool.totalCount).toBe(0);
   expect(write.mock.calls.join()).toContain('lost a database connection');
   expect((await fresh.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   await fresh.close();

@@ -73,7 +73,7 @@ test.each([
     await locker.query('BEGIN');
     await locker.query(slow.lock());
     const answers = Array.from({ length: DOCUMENTS }, () => alice.graphql(slow.document()));
-    await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(SHARE), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(SHARE), { timeout: 60_000 });
 
     const projects = await bob.rest('GET', '/api/projects');
     const paid = await fetch(`${shop.url}/weather`, { headers: payment });
@@ -105,7 +105,7 @@ test('an account’s subscriptions use the same quarter of the connections for t
     const query = `subscription { deliveryUpdated(projectId: "${id}", after: "${after}") { delivery { ${fields} } } }`;
     socket.send({ id: String(index), type: 'subscribe', payload: { query } });
   }
-  await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(SHARE), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(SHARE), { timeout: 60_000 });
   const projects = await bob.rest('GET', '/api/projects');
   const waiting = await waitingConnections();
   await locker.query('COMMIT');

@@ -70,7 +70,7 @@ export function useDataDirectory(): DataDirectory {
   afterEach(async () => {
     for (const action of cleanUps.splice(0).reverse()) await action();
     const home = await realpath(join(directory.path, 'postgres')).catch(() => directory.path);
-    await vi.waitFor(() => expect(isSupervised(home)).toBe(false), 10_000);
+    await vi.waitFor(() => expect(isSupervised(home)).toBe(false), 60_000);
     await rm(home, { recursive: true });
     await rm(directory.path, { recursive: true, force: true });
   });

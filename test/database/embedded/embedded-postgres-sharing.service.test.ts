@@ -61,7 +61,7 @@ describe('recovery from a crash', () => {
     const pid = await data.serverPid();
     await user.end('SIGKILL');
     await ended(pid);
-    await vi.waitFor(() => expect(isSupervised(home)).toBe(false));
+    await expect.poll(() => isSupervised(home)).toBe(false);
 
     const next = await data.start();
     expect(await query(next.url, 'SELECT number FROM note')).toEqual([{ number: 7 }]);
@@ -139,7 +139,7 @@ test('after a crash while the database is being created, the next start creates 
 });
 
 async function ended(...pids: number[]): Promise<void> {
-  await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), 10_000);
+  await expect.poll(() => pids.filter(isAlive)).toEqual([]);
 }
 
 async function parentOf(pid: number): Promise<number> {
