@@ -7,7 +7,7 @@ import { INHERITED } from './inherited.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = join(ROOT, 'node_modules/.bin/node');
-const READY_MILLISECONDS = 60_000;
+const READY_MILLISECONDS = 120_000;
 
 export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
 
