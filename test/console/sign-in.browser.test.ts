@@ -31,7 +31,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     await page.getByRole('button', { name: 'Continue' }).waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByText('olga@example.com').waitFor();
+    await page.getByText('olga@example.com', { exact: true }).waitFor();
     expect(page.url()).toBe(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
 
     const [exchange] = tokenRequests();
@@ -41,7 +41,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     expect(form.has('client_secret')).toBe(false);
 
     await page.reload();
-    await page.getByText('olga@example.com').waitFor();
+    await page.getByText('olga@example.com', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Continue' }).waitFor();
     expect(provider.receiver.requests.some(({ path }) => path.startsWith('/logout'))).toBe(true);
