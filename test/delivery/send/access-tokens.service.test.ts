@@ -95,10 +95,16 @@ const expireIn = (seconds: number) =>
      WHERE "id" = $1`,
     [connector.id, seconds],
   );
-const endLease = () =>
-  stage.pool.query(`UPDATE "ConnectorToken" SET "leaseUntil" = now() - interval '1 second' WHERE "id" = $1`, [
+/**
+ * Ends a lease as if a minute had passed since it was taken. A lease is known by the millisecond in which it ends, so the
+ * next one may only be taken in a later millisecond, as it always is when leases run out on their own.
+ */
+async function endLease(): Promise<void> {
+  await stage.pool.query(`UPDATE "ConnectorToken" SET "leaseUntil" = now() - interval '1 second' WHERE "id" = $1`, [
     connector.id,
   ]);
+  await stage.pool.query('SELECT pg_sleep(0.002)');
+}
 
 /** Changes the config the way the connector service does. */
 async function change(db: Database, after: Record<string, unknown>): Promise<void> {
