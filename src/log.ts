@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { foldOutages } from './database/fold-outages.ts';
 import { currentRequest, type RequestContext } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
@@ -38,6 +39,7 @@ export function createLog(level: string, destination: DestinationStream = openDe
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     base: null,
+    hooks: { logMethod: foldOutages() },
   };
   return pino(options, destination);
 }

@@ -26,6 +26,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/database/partitions.service.test.ts',
     'test/database/schema.service.test.ts',
     'test/bus/bus.service.test.ts',
+    'test/database/outage.service.test.ts',
     'test/http/database-lost.service.test.ts',
   ],
   authentication: [

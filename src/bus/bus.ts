@@ -28,7 +28,9 @@ type HintListener = (turn?: number) => void;
 const CHANNEL = 'tollgate';
 const FLUSH_MILLISECONDS = 5;
 const MAX_PAYLOAD_BYTES = 7000;
-const RECONNECT_MILLISECONDS = 500;
+/** The time before the first attempt to reconnect. It doubles with each attempt, up to the maximum. */
+const MIN_BACKOFF_MILLISECONDS = 250;
+const MAX_BACKOFF_MILLISECONDS = 2_000;
 // A connection that a proxy or a firewall has silently dropped looks open forever.
 const HEARTBEAT_MILLISECONDS = 5_000;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
@@ -55,6 +57,8 @@ export async function openBus(options: {
   /** The connection that is being opened. */
   let opening: pg.Client | undefined;
   let closed = false;
+  /** How many attempts to reconnect have failed in a row. */
+  let failures = 0;
   // Starts at random, so that publishing processes don't all start with the same listening process.
   let turn = Math.floor(Math.random() * 1_000_000);
 
@@ -87,7 +91,7 @@ export async function openBus(options: {
       // If the connection was never open, the caller tries again.
       if (client !== connection) return;
       client = undefined;
-      if (!closed) setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
+      reconnectLater();
     };
     connection.on('error', onLost);
     connection.on('end', onLost);
@@ -111,16 +115,27 @@ export async function openBus(options: {
     heartbeat = setTimeout(beat, heartbeatMilliseconds).unref();
   }
 
+  /** Only one attempt is ever scheduled: a lost connection schedules the first, and each that fails the next. */
+  function reconnectLater(): void {
+    if (closed) return;
+    const backoff = Math.min(MIN_BACKOFF_MILLISECONDS * 2 ** failures, MAX_BACKOFF_MILLISECONDS);
+    // Processes that lost their connections at the same time don't all come back at the same time.
+    setTimeout(reconnect, backoff * (0.75 + Math.random() / 2)).unref();
+  }
+
   async function reconnect(): Promise<void> {
     if (closed) return;
     try {
       await connect();
+      failures = 0;
+      log.info('bus: connected to the database again');
       // Hints may have been lost, so every listener checks once.
       for (const topic of [...listeners.keys()]) wake(topic);
     } catch (error) {
       if (closed) return;
+      failures += 1;
       log.warn({ err: error }, 'bus: lost the database connection; reconnecting');
-      setTimeout(reconnect, RECONNECT_MILLISECONDS).unref();
+      reconnectLater();
     }
   }
 

@@ -169,5 +169,5 @@ export function applySettings(settings: Readonly<Record<string, string>>): (clie
  */
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));
-  pool.on('error', (error) => log.warn({ error: error.message }, 'lost a database connection'));
+  pool.on('error', (error) => log.warn({ err: error }, 'lost a database connection'));
 }

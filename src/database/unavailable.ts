@@ -43,6 +43,9 @@ const KINDS = new Set([
 const DRIVER =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
 
+/** Unlike Prisma's codes and those of the operating system, such as `EPIPE`, PostgreSQL's have a digit in them. */
+const SQLSTATE = /^(?=.*\d)(?!P[12])[0-9A-Z]{5}$/;
+
 const RETRY_AFTER_SECONDS = 1;
 const MAX_CAUSES = 8;
 
@@ -53,6 +56,12 @@ const MAX_CAUSES = 8;
 export function unavailability(error: unknown): AppError | undefined {
   if (!causesOf(error).some(isPassing)) return undefined;
   return new AppError('UNAVAILABLE', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: error });
+}
+
+/** The PostgreSQL code of an error or its cause, such as `57014`. Undefined if a connection was lost or never opened. */
+export function faultCode(error: unknown): string | undefined {
+  const codes = causesOf(error).flatMap(({ code, originalCode }) => [code, originalCode]);
+  return codes.find((code): code is string => typeof code === 'string' && SQLSTATE.test(code));
 }
 
 type Fault = {
@@ -94,5 +103,5 @@ function isPassing({ code, originalCode, kind, message, routine }: Fault): boole
 
 function isPassingCode(code: string): boolean {
   if (SYSTEM.has(code) || PRISMA.has(code)) return true;
-  return /^[0-9A-Z]{5}$/.test(code) && (PASSING.has(code) || PASSING.has(code.slice(0, 2)));
+  return SQLSTATE.test(code) && (PASSING.has(code) || PASSING.has(code.slice(0, 2)));
 }

@@ -3,6 +3,9 @@ import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
 import { notFound } from '../errors.ts';
 
+/** How soon a probe can find out more, because readiness is checked at most once a second. */
+const RETRY_AFTER_SECONDS = 1;
+
 /** Serves liveness, readiness, and metrics for orchestrators and monitoring. Metrics aren't served through proxies. */
 export function registerHealth(
   app: FastifyInstance,
@@ -18,7 +21,7 @@ export function registerHealth(
       return { status: 'ready' };
     } catch (error) {
       request.log.warn({ err: error }, 'not ready: cannot write to the database');
-      return reply.code(503).send({ status: 'database unavailable' });
+      return reply.code(503).header('retry-after', RETRY_AFTER_SECONDS).send({ status: 'database unavailable' });
     }
   });
   app.get('/metrics', async (request, reply) => {

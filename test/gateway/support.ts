@@ -91,7 +91,7 @@ export function payingFetchV1(account: PrivateKeyAccount, network: Network = NET
 
 /** Creates a project that pays `SELLER`, with an endpoint for each path. */
 export async function createShop(
-  app: TestApp,
+  app: Pick<TestApp, 'url'>,
   owner: TestUser,
   endpoints: Record<
     string,

@@ -12,6 +12,8 @@ export type CuttableProxy = {
   silence(): void;
   /** The number of open connections. */
   openCount(): number;
+  /** The number of connections that were made since the start, including those that were refused. */
+  madeCount(): number;
   close(): Promise<void>;
 };
 
@@ -21,8 +23,10 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
   const sockets = new Set<Socket>();
   let isCut = false;
   let isMute = false;
+  let made = 0;
 
   const server = createServer((client) => {
+    made += 1;
     if (isCut) return client.destroy();
     const target = connect(Number(port), hostname);
     for (const [socket, other] of [
@@ -56,6 +60,7 @@ export async function startCuttableProxy(targetUrl: string): Promise<CuttablePro
       for (const socket of sockets) socket.unpipe().pause();
     },
     openCount: () => sockets.size / 2,
+    madeCount: () => made,
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

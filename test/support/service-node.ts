@@ -11,9 +11,12 @@ const READY_MILLISECONDS = 120_000;
 
 export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
 
-/** Starts the service in a separate process with one role, on a shared database. */
+type Role = 'api' | 'gateway' | 'worker';
+
+/** Starts the service in a separate process, on a shared database. */
 export async function startServiceNode(options: {
-  role: 'api' | 'gateway' | 'worker';
+  /** A role, or several ones separated by commas. */
+  role: Role | `${Role},${string}`;
   databaseUrl: string;
   dataDir: string;
   /** The program. By default, it is the one that `npm start` runs. */
@@ -24,15 +27,17 @@ export async function startServiceNode(options: {
   loadedModulesFile?: string;
   /** The maximum size of its heap. */
   maxHeapMegabytes?: number;
+  env?: Record<string, string>;
 }) {
-  const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes } = options;
+  const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes, env } = options;
   const { program = join(ROOT, 'src/main.ts') } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess;
+  let output = '';
 
   async function start(): Promise<void> {
-    let output = '';
+    output = '';
     const imports = ['shifted-clock.ts', ...(loadedModulesFile ? ['loaded-modules.ts'] : [])];
     const preloaded = imports.flatMap((file) => ['--import', join(import.meta.dirname, file)]);
     const flags = maxHeapMegabytes ? [`--max-old-space-size=${maxHeapMegabytes}`] : [];
@@ -41,7 +46,7 @@ export async function startServiceNode(options: {
         ...{ ...INHERITED, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
         ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
         ...{ EGRESS_ALLOW: '127.0.0.1/32:*', CLOCK_SHIFT_SECONDS: String(clockShiftSeconds) },
-        LOADED_MODULES_FILE: loadedModulesFile,
+        ...{ LOADED_MODULES_FILE: loadedModulesFile, ...env },
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -69,5 +74,8 @@ export async function startServiceNode(options: {
 
   await start();
   const isRunning = () => child.exitCode === null && child.signalCode === null;
-  return { role, url, start, end, isRunning };
+  /** What the process has printed since its start. */
+  const printed = () => output;
+  const pid = () => child.pid!;
+  return { role, url, start, end, isRunning, printed, pid };
 }

@@ -1,0 +1,34 @@
+import type { LogFn } from 'pino';
+import { faultCode, unavailability } from './unavailable.ts';
+
+/** A line about the same fault is written once in this time. */
+const FOLD_MILLISECONDS = 10_000;
+
+/** When a line was last written, and how often it has been left out since then. */
+type Line = { writtenAt: number; leftOut: number };
+
+/**
+ * Bounds what an outage of the database adds to the log. Every request and every loop meets the same fault many times a
+ * second, so a line with the same message and the same kind of fault is written once in 10 s. Its next copy says in
+ * `leftOut` how many were left out in between. All other lines are written as they are.
+ *
+ * @param now a monotonic clock in milliseconds.
+ * @returns a hook for Pino: https://getpino.io/#/docs/api?id=logmethod
+ */
+export function foldOutages(now: () => number = () => performance.now()) {
+  const lines = new Map<string, Line>();
+
+  return function write(this: unknown, args: Parameters<LogFn>, method: LogFn): void {
+    const [fields, message] = args as [{ err?: unknown } | undefined, string | undefined];
+    const isOutage = fields?.err instanceof Error && unavailability(fields.err) !== undefined;
+    if (!isOutage) return method.apply(this as never, args);
+    const key = `${message} ${faultCode(fields.err)}`;
+    const line = lines.get(key);
+    if (line && now() - line.writtenAt < FOLD_MILLISECONDS) {
+      line.leftOut += 1;
+      return;
+    }
+    lines.set(key, { writtenAt: now(), leftOut: 0 });
+    method.apply(this as never, [line?.leftOut ? { ...fields, leftOut: line.leftOut } : fields, message] as never);
+  };
+}
