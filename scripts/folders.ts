@@ -70,7 +70,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['gateway/chain', 'the networks, the node, and the facilitator'],
   ['auth', 'tokens, API keys, identifying callers, and limiting what they can see (`access.ts`)'],
   ['bus', 'hints between processes'],
-  ['limits', 'tiers, rate limits, and limits on what runs at once'],
+  ['limits', 'tiers, rate limits, and limits on what runs at the same time'],
   ['log.ts', 'the logger'],
   ['secrets', 'encryption at rest, key rotation, masking'],
   ['tracing', 'spans; the OpenTelemetry SDK is loaded only if a collector is configured'],

@@ -70,7 +70,8 @@ const methods = {
     let started = 0;
 
     async function buy(index: number): Promise<void> {
-      // Buyers don't share an address, because the gateway verifies a limited number of payments per address at once.
+      // Buyers don't share an address, because the gateway verifies a limited number of payments per address at the
+      // same time.
       const connection = await openConnection(hostname, Number(port), `127.0.1.${index + 1}`);
       while ('seconds' in limit ? now() < endsAt : started < limit.requests) {
         started++;

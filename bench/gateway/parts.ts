@@ -20,12 +20,12 @@ const EXPRESS = '@x402/express';
 /** The benchmark's parts, by name. */
 export const PARTS = {
   unpaid: {
-    title: `Unpaid requests, ${AT_ONCE} at once: a 402 response with the terms`,
+    title: `Unpaid requests, ${AT_ONCE} at a time: a 402 response with the terms`,
     names: [...NODE_SERVERS, 'nginx'],
     run: unpaid,
   },
   paid: {
-    title: `Paid requests, ${AT_ONCE} at once: verify, call the upstream, settle`,
+    title: `Paid requests, ${AT_ONCE} at a time: verify, call the upstream, settle`,
     names: NODE_SERVERS,
     run: paid,
   },

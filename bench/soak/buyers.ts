@@ -4,7 +4,10 @@ import { now } from '../support/child.ts';
 import type { TimeCollector } from './marks.ts';
 import { send } from './requests.ts';
 
-/** The gateway limits how many payments from one address are verified at once, so buyers use different addresses. */
+/**
+ * The gateway limits how many payments from one address are verified at the same time, so buyers use different
+ * addresses.
+ */
 const ADDRESSES = 64;
 const WALLETS = 30;
 const RETRY_MILLISECONDS = 300;

@@ -1,6 +1,6 @@
 /**
- * Shows that the service can run indefinitely: does everything at once for an hour, at half the load that this machine
- * can handle, and checks that nothing grows or is lost.
+ * Shows that the service can run indefinitely: does everything at the same time for an hour, at half the load that this
+ * machine can handle, and checks that nothing grows or is lost.
  *
  *   npm run soak                      one hour
  *   npm run soak -- --minutes 10      shorter

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type BatchClient, runBatch } from './batch-client.ts';
 import { applySettings, openPool, QUEUE_SETTINGS } from './client.ts';
 
-/** A write that callers wait for, and that can handle many items at once. */
+/** A write that callers wait for, and that can handle many items together. */
 export type BatchStep<Item, Result> = {
   /**
    * Writes the items in one transaction.

@@ -64,7 +64,8 @@ const CREATE_HISTORY = `
 /**
  * Updates the database: applies the missing migrations in `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
  * order of their names, each in its own transaction. If other transactions are in the way, it tries again until it gets
- * the locks. Several processes can call it at once: one does the work, and the others wait and find nothing left to do.
+ * the locks. Several processes can call it at the same time: one does the work, and the others wait and find nothing
+ * left to do.
  *
  * @param directUrl points to the server itself, because the lock lasts as long as the session
  * @returns the names of the migrations that this call applied

@@ -4,7 +4,7 @@ import { QUICK_RETRIES, type QuickRetryPolicy } from './send/retry-policy.ts';
 export type DeliverySettings = {
   /** Sent to destinations as `user-agent: Tollgate/<version>`. */
   version: string;
-  /** The maximum number of deliveries that this process holds at once. */
+  /** The maximum number of deliveries that this process holds at the same time. */
   maxInFlight: number;
   /** The guaranteed number of deliveries in flight for each destination. */
   perDestination: number;

@@ -119,7 +119,7 @@ function statusOfCode(code: unknown): number | undefined {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].status : undefined;
 }
 
-// Two copies of graphql can be loaded at once, so `instanceof` isn't reliable.
+// Two copies of graphql can be loaded at the same time, so `instanceof` isn't reliable.
 function isGraphQLError(error: unknown): error is GraphQLError {
   return error instanceof Error && error.name === 'GraphQLError';
 }

@@ -101,7 +101,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     try {
       if (!isWithinBounds) {
         throw new AppError('RATE_LIMITED', {
-          detail: `A socket can run at most ${MAX_OPERATIONS_PER_SOCKET} operations at once.`,
+          detail: `A socket can run at most ${MAX_OPERATIONS_PER_SOCKET} operations at the same time.`,
         });
       }
       const viewer = await admission.identify(authorization, address);

@@ -26,11 +26,12 @@ const everySecond: EverySecond = (tick) => {
 };
 
 /**
- * Creates a hook that limits how many bodies over the usual limit arrive at once, because each is kept in memory until
- * it is complete, and how slowly they arrive. It applies to routes whose `bodyLimit` is `FILE_BODY_LIMIT_BYTES`, after
- * they have identified the caller.
+ * Creates a hook that limits how many bodies over the usual limit arrive at the same time, because each is kept in
+ * memory until it is complete, and how slowly they arrive. It applies to routes whose `bodyLimit` is
+ * `FILE_BODY_LIMIT_BYTES`, after they have identified the caller.
  *
- * The hook throws AppError `RATE_LIMITED` or `UNAVAILABLE`. A body that arrives too slowly fails with `REQUEST_TIMEOUT`.
+ * The hook throws AppError `RATE_LIMITED` or `UNAVAILABLE`. A body that arrives too slowly fails with
+ * `REQUEST_TIMEOUT`.
  *
  * @param every runs a function every second. Default: a timer.
  */

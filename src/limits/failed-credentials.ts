@@ -52,13 +52,13 @@ type Lane = {
 
 /** Above this number, the oldest rejections are forgotten, and the rate limiter is called for those addresses again. */
 const MAX_REFUSED = 50_000;
-/** The share of an address's attempts that a process takes at once. The rest are left for other processes. */
+/** The share of an address's attempts that a process takes in one step. The rest are left for other processes. */
 const SHARE_AT_ONCE = 1 / 3;
 
 /**
  * Counts rejected credentials by IP address. Each attempt is counted before its credential is checked, and is given
  * back if the credential was valid. As a result, only as many credentials as the limit allows are checked, no matter
- * how many arrive at once or how many processes receive them.
+ * how many arrive at the same time or how many processes receive them.
  */
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;

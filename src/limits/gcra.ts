@@ -25,7 +25,7 @@ export type GcraParameters = {
 const MINUTE_MICROSECONDS = 60_000_000;
 
 /**
- * The parameters of the generic cell rate algorithm: the whole limit is available at once and refills evenly over a
+ * The parameters of the generic cell rate algorithm: the whole limit is available immediately and refills evenly over a
  * minute.
  *
  * @param limitPerMinute at least 1.

@@ -9,7 +9,8 @@ export type RateLimiter = {
    * Decides whether to allow a request, and counts it if it is allowed.
    *
    * @param key the caller; see `rateLimitScope`.
-   * @param limitPerMinute requests per minute, all of which may arrive at once. Don't call this for unlimited accounts.
+   * @param limitPerMinute requests per minute, all of which may arrive at the same time. Don't call this for unlimited
+   *   accounts.
    * @param cost how many requests this one counts for. Default: 1.
    */
   take(key: string, limitPerMinute: number, cost?: number): Promise<RateLimitResult>;
@@ -185,9 +186,9 @@ const TAKE_DAY_SQL = `
    WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
   RETURNING key`;
 
-// Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at once,
-// because the row is locked before the condition is checked. Counters may be lost in a crash, so commits don't wait for
-// the disk.
+// Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at the
+// same time, because the row is locked before the condition is checked. Counters may be lost in a crash, so commits
+// don't wait for the disk.
 const TAKE_SQL = `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT $1::text, now() + $2::float8 * interval '1 microsecond'

@@ -3,8 +3,8 @@ import type { AccountTurns } from '../operation.ts';
 type Account = { running: number; waiting: (() => void)[] };
 
 /**
- * Limits how many jobs run at once, for each account and in total, and lets accounts take turns. An account's jobs start
- * in order. No matter how many jobs it has, it leaves the other places to other accounts.
+ * Limits how many jobs run at the same time, for each account and in total, and lets accounts take turns. An account's
+ * jobs start in order. No matter how many jobs it has, it leaves the other places to other accounts.
  */
 export function createAccountTurns({
   perAccount,

@@ -25,8 +25,8 @@ export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 
 };
 
 /**
- * Creates a follower. It reads the table while it has members, and passes each row to all of them at once. It never
- * waits for a member.
+ * Creates a follower. It reads the table while it has members, and passes each row to all of them at the same time. It
+ * never waits for a member.
  *
  * @param onEnd called when the last member has left, or when reading has failed. Nobody can join it after that.
  */

@@ -9,7 +9,7 @@ export type TailOptions<Row, Item> = Reader<Row> & {
   present: Present<Row, Item>;
   /** Subscribes to hints about new rows. Returns the unsubscribe function. */
   subscribe(wake: () => void): () => void;
-  /** Determines how many rows are read at once, and counts them. */
+  /** Determines how many rows are read at a time, and counts them. */
   prefetch?: Prefetch;
   /** How often to read without a hint, because hints may be lost. */
   pollMilliseconds: number;

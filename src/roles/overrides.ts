@@ -28,7 +28,7 @@ export type Overrides = {
   responseMemory?: ResponseMemoryBounds;
   /** How many paid calls to an account's origin a client address may have in progress. */
   maxCallsPerAddress?: number;
-  /** How many exports may run at once, and how fast they must be read. */
+  /** How many exports may run at the same time, and how fast they must be read. */
   exports?: ExportOptions;
   /** The events' payload versions. */
   payloadVersions?: PayloadVersions;

@@ -52,7 +52,7 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
  * again: it skips rows that are already current. It leaves the stored responses of idempotent requests alone, because
  * they are deleted after 24 hours. Keep the old key for that long.
  *
- * @param batchSize the number of rows to read at once.
+ * @param batchSize the number of rows to read at a time.
  */
 export async function rotateSecrets(options: {
   db: Pick<Database, 'pool'>;

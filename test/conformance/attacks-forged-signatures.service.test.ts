@@ -41,7 +41,7 @@ async function summarizeTomorrow(): Promise<void> {
   await db.close();
 }
 
-test("of 600 forged payments in a wallet's name, sent at once through two processes, at most 60 a minute are verified, and the seller gets no events, customers, or daily summary", async () => {
+test("of 600 forged payments in a wallet's name, sent at the same time through two processes, at most 60 a minute are verified, and the seller gets no events, customers, or daily summary", async () => {
   const { rails, upstream, urls, totals } = stage;
   const ask = (index: number, headers: Record<string, string>) =>
     fetch(`${urls[index % 2]}/weather`, { headers }).then(({ status }) => status);

@@ -327,7 +327,7 @@ describe('errors', () => {
 });
 
 describe('limits', () => {
-  test('a socket runs at most 20 operations, even if more arrive at once', async () => {
+  test('a socket runs at most 20 operations, even if more arrive at the same time', async () => {
     const client = await connected();
     for (let index = 0; index < 25; index++) subscribe(client, `${index}`);
     for (let index = 0; index < 5; index++) {

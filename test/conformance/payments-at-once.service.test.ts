@@ -57,7 +57,7 @@ async function ask(index: number, path: string, headers: Record<string, string>)
   };
 }
 
-test('one payment sent 100 times at once through three processes causes one upstream call and one settlement', {
+test('one payment sent 100 times at the same time through three processes causes one upstream call and one settlement', {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
   for (let round = 0; round < ROUNDS; round++) {

@@ -153,7 +153,10 @@ describe('400 is returned for a payment header', () => {
     ['with a short nonce', () => withAuthorization({ nonce: '0x01' })],
     ['with a fractional time', () => withAuthorization({ validBefore: '1.5' })],
     ['that is too long', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
-    ['in both versions at once', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
+    [
+      'in both versions at the same time',
+      async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) }),
+    ],
   ];
   test.each(cases)('%s', async (_what, headersOf) => {
     const before = await countPayments();

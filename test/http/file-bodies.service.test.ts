@@ -60,7 +60,7 @@ test.each([
   ['REST, in chunks', 'rest', chunked, chunkOf(LARGE)],
   ['GraphQL, with a length', 'graphql', sized(LARGE), '{'],
   ['GraphQL, in chunks', 'graphql', chunked, chunkOf(LARGE)],
-])('an account can send only two large bodies at once: %s', async (_name, api, headers, part) => {
+])('an account can send only two large bodies at the same time: %s', async (_name, api, headers, part) => {
   const url = api === 'rest' ? `${base}/endpoints/import/preview` : '/graphql';
   const statuses: string[] = [];
   for (let count = 0; count < 3; count++) {

@@ -110,7 +110,7 @@ describe('rate limits in the database', () => {
       }
     }));
 
-  test.each([1, 7, 60, 300, 999, 1000, 7919])('allow the whole limit of %i at once', async (limit) => {
+  test.each([1, 7, 60, 300, 999, 1000, 7919])('allow the whole limit of %i at the same time', async (limit) => {
     const key = `burst-${limit}`;
     expect(await limiters[0]!.take(key, limit, limit - 1)).toMatchObject({ allowed: true });
     expect(await limiters[1]!.take(key, limit)).toMatchObject({ allowed: true });

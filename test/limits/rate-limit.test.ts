@@ -23,7 +23,7 @@ function limiterWithClock(maxKeys?: number) {
 const limits = fc.integer({ min: 1, max: 2000 });
 
 describe('the rate limit', () => {
-  test('allows the whole limit at once, then one request at a time as it refills', async () => {
+  test('allows the whole limit at the same time, then one request at a time as it refills', async () => {
     const { takeMany, take, pass } = limiterWithClock();
     expect(await takeMany(100, 60)).toBe(60);
     pass(999);

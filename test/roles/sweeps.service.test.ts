@@ -35,7 +35,7 @@ test('every sweep deletes rows in batches', async () => {
   expect(deletes.filter((text) => !/LIMIT/.test(text))).toEqual([]);
 });
 
-test('a sweep that takes longer than its period does not run twice at once in a process, and delays no other', async () => {
+test('a sweep that takes longer than its period does not run twice at the same time in a process, and delays no other', async () => {
   const release = Promise.withResolvers<void>();
   const running = new Set<string>();
   let starts = 0;

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /**
  * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so
- * the directory never contains a partial cluster. If several processes create it at once, one of them wins.
+ * the directory never contains a partial cluster. If several processes create it at the same time, one of them wins.
  *
  * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */

@@ -2,7 +2,7 @@
 const FAILURES_TO_OPEN = 5;
 const MIN_OPEN_SECONDS = 5;
 const MAX_OPEN_SECONDS = 60;
-/** Manual deliveries are sent even while the circuit is open, up to this many at once. */
+/** Manual deliveries are sent even while the circuit is open, up to this many at the same time. */
 const MANUAL_SLOTS = 4;
 const MAX_REMEMBERED = 5_000;
 /** A destination without deliveries for this long is forgotten, because it may have been deleted. */

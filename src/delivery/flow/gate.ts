@@ -6,8 +6,8 @@ export type Turn = 'go' | 'put_back' | 'closed';
 type Waiting = { job: Job; resolve: (turn: Turn) => void };
 
 /**
- * Lets at most `most` requests to a destination run at once. More deliveries than that are claimed, because a few large
- * claims cost the database less than many small ones. The rest wait here for their turn.
+ * Lets at most `most` requests to a destination run at the same time. More deliveries than that are claimed, because a
+ * few large claims cost the database less than many small ones. The rest wait here for their turn.
  */
 export function createGate(most: number) {
   const inside = new Set<Job>();

@@ -5,7 +5,7 @@ import { longestSecondsOf } from '../send/send-connector.ts';
 export type Pace = {
   /** The sustained rate in requests per second. Can be a fraction. */
   perSecond: number;
-  /** How many requests may start at once after a pause. */
+  /** How many requests may start at the same time after a pause. */
   burst: number;
   /** How many deliveries one request can carry. */
   deliveriesPerRequest: number;

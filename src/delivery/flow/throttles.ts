@@ -1,6 +1,6 @@
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 
-/** A destination is no longer throttled when it may get this many requests at once. */
+/** A destination is no longer throttled when it may get this many requests at the same time. */
 const RECOVERED_SLOTS = 64;
 /** A destination without deliveries for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;

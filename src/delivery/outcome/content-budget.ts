@@ -6,7 +6,7 @@ import type { AttemptRecord } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
 /**
- * The number of shares that an account's limit is divided into. A process takes a whole share at once, so that few
+ * The number of shares that an account's limit is divided into. A process takes a whole share in one step, so that few
  * batches need a query.
  */
 const SHARES = 256;

@@ -7,7 +7,7 @@ import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob,
 
 const LEASE_SECONDS = 10;
 const LOOK_MILLISECONDS = 1_000;
-/** The maximum number of replays that one process runs at once. If there are more, they take turns. */
+/** The maximum number of replays that one process runs at the same time. If there are more, they take turns. */
 const MAX_JOBS = 8;
 const TURN_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;

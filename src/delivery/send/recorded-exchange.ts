@@ -51,7 +51,7 @@ export function recordedHeaders(
   return kept;
 }
 
-/** Searches all values at once first, because few responses contain anything to mask. */
+/** Searches for all values in one pass first, because few responses contain anything to mask. */
 function scrubberFor(
   headers: IncomingHttpHeaders,
   secrets: readonly string[],

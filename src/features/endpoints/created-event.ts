@@ -4,7 +4,7 @@ import { priceUsdOf } from './price-usd.ts';
 
 /**
  * The longest URL and description in an event. The mask can make a URL several times longer, imports and copies create
- * hundreds of endpoints at once, and every event is stored and sent to every destination.
+ * hundreds of endpoints in one request, and every event is stored and sent to every destination.
  */
 const MAX_TEXT_CHARACTERS = 300;
 

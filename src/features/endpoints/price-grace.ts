@@ -3,7 +3,7 @@ import type { Endpoint } from '../../generated/prisma/client.ts';
 
 /** How long an old price stays valid after a change. Buyers may already have signed an authorization for it. */
 export const PRICE_GRACE_SECONDS = 120;
-/** How many old prices an endpoint can have at once. */
+/** How many old prices an endpoint can have at the same time. */
 const MAX_PREVIOUS_PRICES = 10;
 
 /** Keeps accepting the old price for a while, because payments at that price may already be in flight. */

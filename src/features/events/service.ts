@@ -28,7 +28,7 @@ import { prismaWriter } from './writer.ts';
 
 const recordTestInput = z.strictObject({ eventType: z.enum(EVENT_KINDS) });
 
-/** How many events a filter can be tested with at once. */
+/** How many events a filter can be tested with in one request. */
 const MAX_LATEST = 50;
 
 const testFilterInput = z.strictObject({

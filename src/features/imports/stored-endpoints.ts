@@ -6,7 +6,10 @@ import { type Change, COMPARED, changesOf } from './fields.ts';
 
 /** The maximum number of endpoints to compare. */
 const MAX_ENDPOINTS = 5_000;
-/** How many endpoints have their schemas and examples in memory at once. As objects, each can use a megabyte or more. */
+/**
+ * How many endpoints have their schemas and examples in memory at the same time. As objects, each can use a megabyte or
+ * more.
+ */
 const ENDPOINTS_AT_ONCE = 25;
 
 const { inputSchema, exampleResponse, ...SMALL } = COMPARED;

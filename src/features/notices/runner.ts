@@ -5,7 +5,7 @@ import { createMessageQueue, type QueueOptions } from './queue.ts';
 
 const LOOK_MILLISECONDS = 5_000;
 
-/** Writes and sends the messages that are due. Any number of processes may do this at once. */
+/** Writes and sends the messages that are due. Any number of processes may do this at the same time. */
 export function createNoticeRunner(
   options: Omit<QueueOptions, 'signal'> & { consoleOrigin: () => string | undefined },
 ) {

@@ -40,8 +40,8 @@ export type ProjectCopyService = ReturnType<typeof createProjectCopyService>;
 type Source = Project & { endpointIds: string[]; webhooks: Webhook[]; connectors: Connector[] };
 
 /**
- * The maximum number of endpoints in memory at once. Each can have 64 KB of JSON, which uses much more memory as
- * objects.
+ * The maximum number of endpoints in memory at the same time. Each can have 64 KB of JSON, which uses much more memory
+ * as objects.
  */
 const ENDPOINTS_AT_ONCE = 25;
 

@@ -104,7 +104,7 @@ export const releaseSlug = (tx: Transaction, slug: string, userId: string): Prom
 /**
  * Gives slugs to projects that have none because they were created before the operator set a domain.
  *
- * @returns how many projects got one. Safe to repeat, even in several processes at once.
+ * @returns how many projects got one. Safe to repeat, even in several processes at the same time.
  */
 export async function assignMissingSlugs(db: Pick<Database, 'prisma'>): Promise<number> {
   for (let count = 0; ; count += BATCH) {

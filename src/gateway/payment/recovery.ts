@@ -74,8 +74,8 @@ export function createRecovery(options: {
   }
 
   /**
-   * Waits until a few recoveries have finished, so that one that waits for the facilitator doesn't hold up the others, or
-   * until some time has passed. The time is randomized so that processes don't all poll at once.
+   * Waits until a few recoveries have finished, so that one that waits for the facilitator doesn't hold up the others,
+   * or until some time has passed. The time is randomized so that processes don't all poll at the same time.
    */
   async function nextLook(): Promise<void> {
     missing = Math.min(REFILL, running.size);

@@ -67,9 +67,9 @@ type Droppable = Holders & {
 };
 
 /**
- * Limits how many bytes of responses the process holds at once. A response is held from the time the upstream sends it
- * until the buyer has read it. Without the total limit, large, cheap responses could use up the memory of a gateway
- * that many sellers share.
+ * Limits how many bytes of responses the process holds at the same time. A response is held from the time the upstream
+ * sends it until the buyer has read it. Without the total limit, large, cheap responses could use up the memory of a
+ * gateway that many sellers share.
  *
  * If the memory is full, complete responses that buyers have been reading for a long time are dropped first, no matter
  * how many addresses and accounts they belong to. Then responses of those who use the most are dropped to make room for

@@ -163,7 +163,7 @@ describe('a webhook', () => {
   });
 });
 
-test("pauses by the service hold one account's waiting deliveries at once at most ten times a minute", async () => {
+test("pauses by the service hold one account's waiting deliveries in one step at most ten times a minute", async () => {
   await stage.pool.query('TRUNCATE "RateLimit"');
   const other = await stage.addProject();
   const health = createHealth({ db: stage.pool, log: stage.log });

@@ -4,6 +4,7 @@ import { openQueuePool } from '../../../src/database/client.ts';
 import { CLAIM_DUE } from '../../../src/delivery/queue/claim-due-statement.ts';
 import { CLAIM_PARKED, PARK } from '../../../src/delivery/queue/parked-statements.ts';
 import { openStage, type Stage } from '../support.ts';
+import { type PlanNode, rowsRead } from './rows-read.ts';
 
 const BACKLOG = 100_000;
 let stage: Stage;
@@ -66,21 +67,10 @@ async function prepare(): Promise<pg.PoolClient> {
   return client;
 }
 
-type Counts = { 'Rows Removed by Filter'?: number; 'Rows Removed by Index Recheck'?: number };
-type Node = { 'Actual Rows': number; 'Actual Loops': number; 'Relation Name'?: string; Plans?: Node[] } & Counts;
-
-/** Counts the table rows that a plan read, including rows that it filtered out. */
-function rowsRead(node: Node): number {
-  const looked =
-    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
-  const own = node['Relation Name'] ? looked * node['Actual Loops'] : 0;
-  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
-}
-
 /** Claims deliveries the way the worker does, then rolls back. */
 async function claim(client: pg.PoolClient, statement: string) {
   await client.query('BEGIN');
-  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     `EXPLAIN (ANALYZE, TIMING off, FORMAT JSON) ${statement}`,
   );
   const { rows: running } = await client.query<{ webhookId: string; n: number }>(

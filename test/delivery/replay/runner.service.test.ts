@@ -90,7 +90,7 @@ describe('a replay', () => {
     await worker.stop();
   });
 
-  test('makes progress even when a process has more slow replays than it runs at once', async () => {
+  test('makes progress even when a process has more slow replays than it runs at the same time', async () => {
     const worker = stage.startWorker();
     const long: string[] = [];
     for (let count = 0; count < 8; count++) long.push((await prepare(60, 1)).id);

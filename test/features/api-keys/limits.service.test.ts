@@ -42,7 +42,7 @@ describe('the limit of 100 API keys per project', () => {
     expect(await post(base)).toMatchObject(LIMIT_REACHED);
   });
 
-  test('applies even if several API keys are created at once', async () => {
+  test('applies even if several API keys are created at the same time', async () => {
     const { base } = await projectWith(MAX - 5);
     const responses = await Promise.all(Array.from({ length: 12 }, () => post(base)));
     expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(201), ...Array(7).fill(403)]);

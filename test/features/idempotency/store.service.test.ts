@@ -7,7 +7,7 @@ import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** An account may store this much at once. */
+/** An account may store this much in one step. */
 const ACCOUNT_BYTES = 64 * MEGABYTE;
 const RESPONSE_BYTES = 250 * 1024;
 

@@ -240,7 +240,7 @@ describe('a preview', () => {
     expect(found.filter((endpoint) => 'inputSchema' in endpoint)).toHaveLength(1);
   });
 
-  test('has the schemas and examples of at most 25 endpoints in memory at once', async () => {
+  test('has the schemas and examples of at most 25 endpoints in memory at the same time', async () => {
     const paths = Array.from({ length: 60 }, (_, index) => `/p${index}`);
     const document = apiWith(Object.fromEntries(paths.map((path) => [path, getting('P')])));
     const items = paths.map((path) => ({ path }));

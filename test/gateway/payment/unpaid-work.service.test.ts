@@ -170,7 +170,7 @@ describe('a buyer who disconnects', () => {
 
 const shopUrl = () => urls()[0]!;
 
-/** Sends forty payments at once. `onAnswer` is called with each status when its response starts. */
+/** Sends forty payments at the same time. `onAnswer` is called with each status when its response starts. */
 async function askForty(buyer: PrivateKeyAccount, onAnswer: (status: number) => void = () => {}) {
   const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
   return Promise.all(

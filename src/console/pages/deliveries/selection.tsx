@@ -14,7 +14,7 @@ export function SelectionBar({ count, onResend, onClear }: { count: number; onRe
     <Group gap="sm" px="md" pb="sm" component="section" aria-label="Selected deliveries">
       <Text size="sm" role="status">
         {formatCount(count)} selected
-        {isTooMany && `. You can resend up to ${MAX_SELECTED} at once. For more, use “Replay deliveries”.`}
+        {isTooMany && `. You can resend up to ${MAX_SELECTED} at a time. For more, use “Replay deliveries”.`}
       </Text>
       <ActionForRole lowest="DEVELOPER">
         <Button size="compact-sm" leftSection={<IconRefresh size={14} />} disabled={isTooMany} onClick={onResend}>

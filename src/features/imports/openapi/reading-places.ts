@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.ts';
 
-/** The maximum number of documents that are read at once, with at most one per account. */
+/** The maximum number of documents that are read at the same time, with at most one per account. */
 const MAX_AT_ONCE = 2;
 /** The maximum number of an account's documents that are being read or waiting. */
 const MAX_PER_ACCOUNT = 4;
@@ -13,8 +13,8 @@ export type ReadingPlaces = {
   /**
    * Waits until a document can be read. Call the returned function when it has been read.
    *
-   * @throws AppError `RATE_LIMITED` if the account has too many documents, or `UNAVAILABLE` if too many are waiting, which
-   *   can happen later too, or if the signal aborts first.
+   * @throws AppError `RATE_LIMITED` if the account has too many documents, or `UNAVAILABLE` if too many are waiting,
+   *   which can happen later too, or if the signal aborts first.
    */
   take(accountId: string, signal: AbortSignal): Promise<() => void>;
 };

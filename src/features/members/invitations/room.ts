@@ -23,7 +23,7 @@ export async function requireInvitationRoom(
   projectId: string,
   now: Date,
 ): Promise<void> {
-  // Without the lock, invitations to several projects at once could exceed the account's limit.
+  // Without the lock, invitations to several projects at the same time could exceed the account's limit.
   await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${userId} FOR NO KEY UPDATE`;
   const members = await tx.projectMember.count({ where: { projectId } });
   const open = await tx.invitation.count({ where: { projectId, status: 'PENDING', expiresAt: { gt: now } } });

@@ -15,7 +15,10 @@ export type DueClaim = Pick<HostClaim, 'projectId' | 'host' | 'token' | 'verifie
 type Failure = Exclude<Proof, { outcome: 'proved' }>;
 
 const AT_ONCE = 10;
-/** The others are left to other accounts. An account whose hosts are all due at once has them checked over several rounds. */
+/**
+ * The others are left to other accounts. An account whose hosts are all due at the same time has them checked over
+ * several rounds.
+ */
 const AT_ONCE_PER_ACCOUNT = 2;
 /** A round ends after this many hosts, so that other periodic work isn't held up. */
 const MAX_PER_ROUND = 50;
@@ -167,7 +170,7 @@ export function createHostChecker(options: {
   return {
     check,
 
-    /** Checks the hosts that are due. Any number of processes may do this at once. */
+    /** Checks the hosts that are due. Any number of processes may do this at the same time. */
     async checkDue(): Promise<void> {
       await pool.query(ADOPT);
       for (let done = 0; done < MAX_PER_ROUND; done += AT_ONCE) {
