@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { unplanned } from '../../database/unplanned.ts';
 
 /**
  * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' IDs. A
@@ -6,13 +7,23 @@ import type { Queryable } from '../../database/client.ts';
  * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */
 
+// Deliveries are looked up key by key, and each lookup is sorted like the index "Delivery_ordering". Right after a
+// backlog has formed, the statistics still say that hardly anything is unfinished. Without the order, the planner would
+// then take any index of unfinished deliveries to be just as good, and read all of them.
+
+const isOfKey = (delivery: string, webhook: string, key: string) => `
+  ${delivery}."webhookId" = ${webhook} AND ${delivery}."orderingKey" = ${key} AND ${delivery}."outcome" IS NULL`;
+
 /** While a delivery is unfinished and hasn't failed too many times, it holds up later ones with the same key. */
-const isBefore = (earlier: string, later: string) => `
-  ${earlier}."webhookId" = ${later}."webhookId" AND ${earlier}."orderingKey" = ${later}."orderingKey"
-  AND ${earlier}."eventId" < ${later}."eventId" AND ${earlier}."outcome" IS NULL
-  AND ${earlier}."attemptCount" < (
-    SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${earlier}."webhookId"
-  )`;
+const holdsUp = (delivery: string) => `
+  ${delivery}."attemptCount" < (SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${delivery}."webhookId")`;
+
+/** The first of the deliveries that hold up this one. */
+const firstBefore = (later: string) => `
+  SELECT e."id" FROM "Delivery" e
+  WHERE ${isOfKey('e', `${later}."webhookId"`, `${later}."orderingKey"`)} AND e."eventId" < ${later}."eventId"
+    AND ${holdsUp('e')}
+  ORDER BY e."eventId" LIMIT 1`;
 
 /**
  * The delivery is set aside until its turn comes, unlike one that is held for a paused webhook. The index
@@ -32,15 +43,25 @@ export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 export const WAITING = `
   waiting AS MATERIALIZED (
     SELECT picked."id", before."id" IS NOT NULL AS "isSure"
-    FROM picked LEFT JOIN LATERAL (
-      SELECT e."id" FROM "Delivery" e WHERE ${isBefore('e', 'picked')} LIMIT 1 FOR SHARE SKIP LOCKED
-    ) AS before ON true
-    WHERE picked."orderingKey" IS NOT NULL AND EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'picked')})
+    FROM picked LEFT JOIN LATERAL (${firstBefore('picked')} FOR SHARE SKIP LOCKED) AS before ON true
+    WHERE picked."orderingKey" IS NOT NULL AND (${firstBefore('picked')}) IS NOT NULL
   ),
   aside AS (
     UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
   )`;
+
+/** How many deliveries are released in one step, because there may be many. */
+const RELEASE_BATCH_SIZE = 10_000;
+
+const IS_OF_DONE = isOfKey('d', 'done.webhook', 'done.key');
+
+/** The event up to which a key's deliveries no longer have to wait: that of the first delivery that holds up others. */
+const LAST_IN_TURN = `
+  SELECT coalesce(
+    (SELECT d."eventId" FROM "Delivery" d WHERE ${IS_OF_DONE} AND ${holdsUp('d')} ORDER BY d."eventId" LIMIT 1),
+    (SELECT d."eventId" FROM "Delivery" d WHERE ${IS_OF_DONE} ORDER BY d."eventId" DESC LIMIT 1)
+  ) AS "eventId"`;
 
 /** A webhook, and the ordering key shared by some of its deliveries. */
 export type OrderingKey = { webhookId: string; key: string };
@@ -65,17 +86,16 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
     name: 'delivery_release_followers',
     text: `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
       WHERE "id" = ANY(ARRAY(
-        SELECT d."id" FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key)) AS done
-        JOIN "Delivery" d ON d."webhookId" = done.webhook AND d."orderingKey" = done.key
-        WHERE d."outcome" IS NULL AND ${IS_ASIDE}
-          AND NOT EXISTS (SELECT FROM "Delivery" e WHERE ${isBefore('e', 'd')})
-        ORDER BY d."id" FOR UPDATE OF d
+        SELECT next."id" FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key)) AS done
+        CROSS JOIN LATERAL (${LAST_IN_TURN}) AS last
+        CROSS JOIN LATERAL (
+          SELECT d."id" FROM "Delivery" d WHERE ${IS_OF_DONE} AND d."eventId" <= last."eventId" AND ${IS_ASIDE}
+          ORDER BY d."eventId" LIMIT ${unplanned(RELEASE_BATCH_SIZE)} FOR UPDATE
+        ) AS next
       ))`,
     values,
   });
 }
-
-const RELEASE_BATCH_SIZE = 10_000;
 
 /**
  * Makes deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held deliveries
@@ -93,7 +113,7 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
        SELECT "id" FROM "Delivery"
        WHERE "webhookId" = $1 AND "orderingKey" IS NOT NULL AND "outcome" IS NULL AND "status" = 'PENDING'
          AND (NOT $2 OR ${IS_ASIDE})
-       LIMIT ${RELEASE_BATCH_SIZE}
+       ORDER BY "orderingKey", "eventId" LIMIT ${unplanned(RELEASE_BATCH_SIZE)}
      ))`,
     [webhookId, isOrdered],
   );

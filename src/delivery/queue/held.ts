@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { unplanned } from '../../database/unplanned.ts';
 
 /**
  * A paused destination's deliveries are held: PENDING, with the reason `paused` and without a due time, so claims never
@@ -7,7 +8,7 @@ import type { Queryable } from '../../database/client.ts';
 const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" = 'paused'`;
 const DESTINATION = `coalesce(d."webhookId", d."connectorId")`;
 
-/** How many deliveries are changed at once, because there may be many. */
+/** How many deliveries are changed in one step, because there may be many. */
 const BATCH_SIZE = 10_000;
 
 export type DestinationKind = 'webhook' | 'connector';
@@ -42,9 +43,13 @@ export async function changeWaiting(
   const { rowCount } = await db.query(
     `UPDATE "Delivery" SET ${set}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(
-       SELECT d."id" FROM ${table} s JOIN "Delivery" d ON d."projectId" = s."projectId" AND d.${column} = s."id"
-       WHERE s."id" = $1 AND d."outcome" IS NULL AND d."status" = 'PENDING' AND ${condition}
-       LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+       SELECT waiting."id" FROM ${table} s CROSS JOIN LATERAL (
+         SELECT d."id" FROM "Delivery" d
+         WHERE d."projectId" = s."projectId" AND d.${column} = s."id" AND d."outcome" IS NULL
+           AND d."status" = 'PENDING' AND ${condition}
+         ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
+       ) AS waiting
+       WHERE s."id" = $1
      ))`,
     [id, BATCH_SIZE],
   );
@@ -62,7 +67,7 @@ export async function releaseHeld(db: Queryable, destinationId: string): Promise
     `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(
        SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = $1 AND ${IS_HELD}
-       ORDER BY d."id" LIMIT $2 FOR UPDATE SKIP LOCKED
+       ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
      ))`,
     [destinationId, BATCH_SIZE],
   );
@@ -91,7 +96,7 @@ export async function releaseStranded(db: Queryable): Promise<number> {
      WHERE "id" = ANY(ARRAY(
        SELECT stranded."id" FROM held CROSS JOIN LATERAL (
          SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = held.destination AND ${IS_HELD}
-         ORDER BY d."id" LIMIT $1 FOR UPDATE SKIP LOCKED
+         ORDER BY d."id" LIMIT ${unplanned('$1::int')} FOR UPDATE SKIP LOCKED
        ) AS stranded
        WHERE held.destination IS NOT NULL
          AND NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}
