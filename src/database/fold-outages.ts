@@ -18,10 +18,14 @@ type Line = { writtenAt: number; leftOut: number };
 export function foldOutages(now: () => number = () => performance.now()) {
   const lines = new Map<string, Line>();
 
-  return function write(this: unknown, args: Parameters<LogFn>, method: LogFn): void {
+  return function logMethod(this: unknown, args: Parameters<LogFn>, method: LogFn): void {
     const [fields, message] = args as [{ err?: unknown } | undefined, string | undefined];
+    const write = (...changed: unknown[]) => void method.apply(this as never, changed as never);
     const isOutage = fields?.err instanceof Error && unavailability(fields.err) !== undefined;
-    if (!isOutage) return method.apply(this as never, args);
+    if (!isOutage) {
+      write(...args);
+      return;
+    }
     const key = `${message} ${faultCode(fields.err)}`;
     const line = lines.get(key);
     if (line && now() - line.writtenAt < FOLD_MILLISECONDS) {
@@ -29,6 +33,6 @@ export function foldOutages(now: () => number = () => performance.now()) {
       return;
     }
     lines.set(key, { writtenAt: now(), leftOut: 0 });
-    method.apply(this as never, [line?.leftOut ? { ...fields, leftOut: line.leftOut } : fields, message] as never);
+    write(line?.leftOut ? { ...fields, leftOut: line.leftOut } : fields, message);
   };
 }
