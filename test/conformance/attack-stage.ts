@@ -24,7 +24,9 @@ export async function openAttackStage(options: {
   const upstream = await startReceiver(() => ({ body: 'served' }));
   const env = { ...rails.env, ...(gatewayCount > 0 && { ROLES: 'api,worker' }) };
   const app = await startTestApp({ env, ...(log && { log }) });
-  const gateways = await Promise.all(Array.from({ length: gatewayCount }, () => startGatewayProcess(app, rails)));
+  const gateways = await Promise.all(
+    Array.from({ length: gatewayCount }, () => startGatewayProcess(app, rails, { isPatient: true })),
+  );
   const seller = await app.user('seller', 'ENTERPRISE');
 
   const routes = Object.entries(endpoints).map(([path, fields]) => [

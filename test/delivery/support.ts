@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
 import { openBus } from '../../src/bus/bus.ts';
@@ -13,6 +12,7 @@ import { newId } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { pace } from '../support/pace.ts';
 
 /** A retry schedule with no long waits and no quick retries. */
 export const FAST: Partial<DeliverySettings> = {
@@ -180,7 +180,7 @@ export async function until(
   const deadline = performance.now() + timeoutMilliseconds;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`Waited ${timeoutMilliseconds} ms for ${describe()}.`);
-    await sleep(5);
+    await pace(5);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { x402Client } from '@x402/core/client';
 import { registerExactEvmScheme } from '@x402/evm/exact/client';
 import { ExactEvmSchemeV1 } from '@x402/evm/v1';
@@ -14,7 +13,9 @@ import { findAnvil, startAnvil } from '../../src/sandbox/anvil.ts';
 import { type LocalChain, prepareChain } from '../../src/sandbox/chain.ts';
 import { createLocalFacilitator } from '../../src/sandbox/facilitator.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
+import { pace } from '../support/pace.ts';
 import { type FacilitatorServer, startFacilitatorServer } from './chain/facilitator-server.ts';
+import { patient } from './patient.ts';
 
 export const NETWORK: Network = findNetwork('eip155:84532')!;
 export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -36,7 +37,7 @@ export async function startRails(network: Network = NETWORK): Promise<Rails> {
   const anvil = await startAnvil({ binary: findAnvil()!, chainId: network.chainId });
   const log = pino({ level: 'silent' });
   const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${anvil.port}`), log });
-  const transport = egressTransport(egress, anvil.rpcUrl);
+  const transport = egressTransport(patient(egress), anvil.rpcUrl);
   const chain = await prepareChain({ network, transport });
   const endpoints = createLocalFacilitator({ network, transport });
   await chain.giveGas(endpoints.address);
@@ -118,7 +119,7 @@ export async function createShop(
 /** Reads a body with pauses, at about 256 KB per second or less. */
 export async function readSlowly(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
-  while (!(await reader.read()).done) await sleep(250);
+  while (!(await reader.read()).done) await pace(250);
 }
 
 /** Decodes the JSON in an x402 header. */

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import { INHERITED } from './inherited.ts';
+import { pace } from './pace.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = join(ROOT, 'node_modules/.bin/node');
@@ -54,7 +54,7 @@ export async function startServiceNode(options: {
     const deadline = performance.now() + READY_MILLISECONDS;
     while (!(await isReady())) {
       if (child.exitCode !== null || performance.now() > deadline) throw new Error(`The ${role} node: ${output}`);
-      await sleep(20);
+      await pace(20);
     }
   }
 

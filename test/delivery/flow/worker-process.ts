@@ -1,5 +1,4 @@
 /** A process that only runs a delivery worker, for tests that kill it. Prints `{"ready":true}` once it is ready. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';
 import { openDatabase } from '../../../src/database/client.ts';
@@ -8,6 +7,7 @@ import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress } from '../../../src/egress/egress.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
+import { pace } from '../../support/pace.ts';
 
 const [url = '', keys = ''] = process.argv.slice(2);
 const log = pino({ level: 'silent' });
@@ -22,7 +22,7 @@ async function openWhenThere(): ReturnType<typeof open> {
     try {
       return await open();
     } catch {
-      await sleep(50);
+      await pace(50);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { jwtVerify } from 'jose';
 import { json } from '../../connectors/support/vendors/vendor.ts';
+import { pace } from '../../support/pace.ts';
 import { type Answer, type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import type { SimulatedConnector } from './token-process.ts';
 
@@ -113,7 +113,7 @@ export async function startOauthProvider(options: {
     grant.mostInFlight = Math.max(grant.mostInFlight, ++grant.inFlight);
     try {
       const response = await issue(type, request);
-      await sleep(LATENCY_MILLISECONDS);
+      await pace(LATENCY_MILLISECONDS);
       await onTokenRequest(type, String(request.headers['user-agent']));
       return response;
     } finally {

@@ -2,7 +2,6 @@
  * A process that gets access tokens, and uses them for the events it is given. It can be told to kill itself with
  * SIGKILL at a certain step the next time it gets a token. It is controlled over IPC.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
 import { getConnector } from '../../../src/connectors/types/registry.ts';
@@ -40,7 +39,8 @@ function start({ name, databaseUrl, secretKeys, providerUrl, hostOverrides, conn
   async function mayDie(connectorId: string, at: DeathStep): Promise<void> {
     if (death?.connectorId !== connectorId || death.at !== at) return;
     process.kill(process.pid, 'SIGKILL');
-    await sleep(60_000);
+    // The signal may take a moment.
+    await new Promise(() => {});
   }
 
   const users = new Map(
