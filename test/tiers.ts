@@ -143,7 +143,7 @@ function withServices(tier: string) {
       include,
       globalSetup: ['test/support/global-setup.ts'],
       // Loading the modules and starting the first service takes longer than most files.
-      isolate: tier !== 'service',
+      isolate: tier !== 'service' && tier !== 'browser',
       // Groups run one after the other.
       ...(tier === 'timing' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
     },

@@ -1,7 +1,7 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startVendors, type VendorServer } from '../connectors/support/vendors/server.ts';
-import { executablePath, expectAccessible, launchBrowser, openTab, signIn } from '../console/browser.ts';
+import { closeTabs, executablePath, expectAccessible, openTab, signIn } from '../console/browser.ts';
+import { useBrowser } from '../console/shared.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { createConnector, createEndpoint, createProject } from '../support/resources.ts';
@@ -40,11 +40,7 @@ async function messageOf(app: TestApp) {
 }
 
 describe('the link to the console in a message', () => {
-  let browser: Browser | undefined;
-  beforeAll(async () => {
-    if (executablePath) browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
+  useBrowser();
 
   test.skipIf(!executablePath)('starts with PUBLIC_URL and opens the event that the message is about', async () => {
     const port = await freePort();
@@ -54,7 +50,7 @@ describe('the link to the console in a message', () => {
     try {
       const { link, eventPath, path } = await messageOf(app);
       expect(link).toBe(publicUrl + eventPath);
-      const page = await openTab(browser!);
+      const page = await openTab();
       await signIn(page, app, 'alice', new URL(link!).pathname);
       expect(page.url()).toBe(link);
       const shown = page.getByRole('dialog', { name: 'Event' });
@@ -71,6 +67,7 @@ describe('the link to the console in a message', () => {
       await page.getByText('Event not found').waitFor();
       expect(page.complaints).toEqual([]);
     } finally {
+      await closeTabs();
       await app.stop();
     }
   });

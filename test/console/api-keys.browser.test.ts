@@ -1,30 +1,24 @@
 import pg from 'pg';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the API keys page of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let pool: pg.Pool;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     pool = new pg.Pool({ connectionString: app.databaseUrl });
   });
   afterAll(async () => {
-    await browser?.close();
     await pool?.end();
-    await app?.stop();
   });
 
   async function open() {
     const alice = await app.user('alice');
     const { id, base } = await createProject(alice, { name: 'Weather' });
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${id}/keys`);
     await page.getByRole('button', { name: 'Create API key' }).first().click();
     const form = page.getByRole('dialog', { name: 'New API key' });

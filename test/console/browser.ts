@@ -45,8 +45,28 @@ function findOnPath(): string | undefined {
   });
 }
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: executablePath!, args: ARGUMENTS });
+/** The browser that all tabs of this worker are in. */
+let launched: Browser | undefined;
+/** The context that tabs share, so that they fetch and compile each of the console's files only once. */
+let shared: BrowserContext | undefined;
+/** The tabs that the current test file has opened. */
+const opened: Page[] = [];
+
+/** Starts the worker's browser. Test files call `useBrowser` or `useService` instead. */
+export async function launchBrowser(executable: string): Promise<Browser> {
+  launched = await chromium.launch({ executablePath: executable, args: ARGUMENTS });
+  shared = await newContext(launched, {});
+  return launched;
+}
+
+/** Closes the tabs that the current test file has opened, and clears what they stored. */
+export async function closeTabs(): Promise<void> {
+  const pages = opened.splice(0).filter((page) => !page.isClosed());
+  // Only pages of a server have storage.
+  const withStorage = pages.filter((page) => page.url().startsWith('http'));
+  await Promise.all(withStorage.map((page) => page.evaluate('localStorage.clear()')));
+  const own = pages.map((page) => page.context()).filter((context) => context !== shared);
+  await Promise.all([...pages, ...own].map((one) => one.close()));
 }
 
 export type ConsolePage = Page & {
@@ -55,15 +75,6 @@ export type ConsolePage = Page & {
   /** The requests in flight. */
   requests: ReadonlySet<Request>;
 };
-
-/** Tabs in a browser share a context, so they fetch and compile each of the console's files only once. */
-const shared = new WeakMap<Browser, Promise<BrowserContext>>();
-
-function contextOf(browser: Browser): Promise<BrowserContext> {
-  const context = shared.get(browser) ?? newContext(browser, {});
-  shared.set(browser, context);
-  return context;
-}
 
 async function newContext(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
   const context = await browser.newContext({
@@ -76,10 +87,15 @@ async function newContext(browser: Browser, options: BrowserContextOptions): Pro
   return context;
 }
 
-/** Opens a signed-out tab. Each tab has its own session. A tab with `options` gets its own context. */
-export async function openTab(browser: Browser, options?: BrowserContextOptions): Promise<ConsolePage> {
-  const context = await (options ? newContext(browser, options) : contextOf(browser));
+/**
+ * Opens a signed-out tab. Each tab has its own session. A tab with `options` gets its own context. After the file's
+ * tests, it's closed.
+ */
+export async function openTab(options?: BrowserContextOptions): Promise<ConsolePage> {
+  if (!launched || !shared) throw new Error('Call useBrowser or useService before the tests.');
+  const context = options ? await newContext(launched, options) : shared;
   const page = await context.newPage();
+  opened.push(page);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -123,7 +139,12 @@ export async function untilComplete(page: ConsolePage): Promise<void> {
 }
 
 /** Opens the console and signs in with the dev issuer, as a user would. */
-export async function signIn(page: Page, app: TestApp, subject: string, path = '/console/'): Promise<void> {
+export async function signIn(
+  page: Page,
+  app: Pick<TestApp, 'url'>,
+  subject: string,
+  path = '/console/',
+): Promise<void> {
   await page.goto(app.url + path);
   await page.getByLabel('Name').fill(subject);
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -1,20 +1,21 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Consent, createConsent } from '../connectors/support/consent.ts';
 import { startVendors, type VendorServer } from '../connectors/support/vendors/server.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 const APP = { clientId: 'operator-app', clientSecret: 'operator-secret-0123456789' };
 const TENANT_ID = '70784a63-d24b-46a9-a4db-0e70a274b056';
 
 describe.skipIf(!executablePath)('connecting an account in the console', () => {
+  useBrowser();
   let vendors: VendorServer;
   let consent: Consent;
   let app: TestApp;
-  let browser: Browser;
   let alice: TestUser;
   let base: string;
   /** The bodies of all the service's responses. */
@@ -34,11 +35,10 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
       onIssued: (token) => vendors.accept(token),
     });
     vendors.issueTokens(consent.answer);
-    browser = await launchBrowser();
     alice = await app.user('alice');
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await app?.stop();
     await vendors?.close();
   });
@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
   async function openForm(respond: (url: string) => Record<string, string>): Promise<Page> {
     const project = await createProject(alice);
     base = project.base;
-    const page = await openTab(browser);
+    const page = await openTab();
     page.on('response', async (response) => {
       if (response.url().includes('/graphql')) received += await response.text().catch(() => '');
     });

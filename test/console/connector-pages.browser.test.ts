@@ -1,17 +1,18 @@
 import pg from 'pg';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startVendors, type VendorServer } from '../connectors/support/vendors/server.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createConnector, createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 const token = (mark: string) => `110201543:${mark.padEnd(35, 'x')}`;
 
 describe.skipIf(!executablePath)('the connectors page of the console', () => {
+  useBrowser();
   let vendors: VendorServer;
   let app: TestApp;
-  let browser: Browser;
   let alice: TestUser;
   let base: string;
   let database: pg.Pool;
@@ -20,11 +21,10 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
     vendors = await startVendors();
     app = await startTestApp({ hostOverrides: vendors.hostOverrides });
     database = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
-    browser = await launchBrowser();
     alice = await app.user('alice');
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await database?.end();
     await app?.stop();
     await vendors?.close();
@@ -33,7 +33,7 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
   async function open(): Promise<Page> {
     const project = await createProject(alice);
     base = project.base;
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${project.id}/connectors`);
     return page;
   }

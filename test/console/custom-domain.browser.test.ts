@@ -1,19 +1,18 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HostStage, openHostStage } from '../features/projects/hosts/stage.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 describe.skipIf(!executablePath)('the settings page of the console', () => {
+  useBrowser();
   let stage: HostStage;
-  let browser: Browser;
 
   beforeAll(async () => {
     stage = await openHostStage({ GATEWAY_DOMAIN: 'pay.test' });
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await stage?.close();
   });
 
@@ -21,7 +20,7 @@ describe.skipIf(!executablePath)('the settings page of the console', () => {
     const alice = await stage.app.user('alice');
     const host = stage.nextHost();
     const { id, base } = await createProject(alice, { name: 'Weather', gatewayHost: host });
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, stage.app, alice.token, `/console/projects/${id}/settings`);
     const card = page.getByRole('region', { name: 'Custom domain' });
     await card.getByText('Not verified yet').waitFor();
@@ -42,7 +41,7 @@ describe.skipIf(!executablePath)('the settings page of the console', () => {
   test('changes a project’s name in its default domain', async () => {
     const alice = await stage.app.user('alice');
     const { id, base } = await createProject(alice, { name: 'Kiosk' });
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, stage.app, alice.token, `/console/projects/${id}/settings`);
     await page.getByText('Buyers can always use kiosk.pay.test').waitFor();
     expect(await page.getByRole('region', { name: 'Custom domain' }).count()).toBe(0);

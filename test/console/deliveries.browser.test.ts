@@ -1,32 +1,28 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { type SharedApp, useService } from './shared.ts';
 
 /** The console waits up to 7.5 s before it reconnects, and Chromium up to another 5 s. */
 const RECONNECT_MILLISECONDS = 120_000;
 
 describe.skipIf(!executablePath)('the deliveries page of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('service');
   let receiver: Receiver;
   let alice: TestUser;
   let shop: Resource & { base: string };
   let webhook: Resource;
 
   beforeAll(async () => {
-    app = await startTestApp();
-    browser = await launchBrowser();
     receiver = await startReceiver();
     alice = await app.user('alice', 'ENTERPRISE');
   });
   afterAll(async () => {
-    await browser?.close();
     await receiver?.close();
-    await app?.stop();
   });
   beforeEach(async () => {
     shop = await createProject(alice);
@@ -42,7 +38,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     return body;
   };
   const rowOf = (page: Page, eventType: string) => page.getByRole('row').filter({ hasText: eventType });
-  const goLive = async (page: Page, at: Pick<TestApp, 'url'>) => {
+  const goLive = async (page: Page, at: Pick<SharedApp, 'url'>) => {
     await openSignedIn(page, at, alice.token, `/console/projects/${shop.id}/deliveries`);
     await page.getByText('Live', { exact: true }).waitFor();
   };
@@ -54,7 +50,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     });
     await createEndpoint(alice, shop.base);
     await createEndpoint(alice, shop.base);
-    const page = await openTab(browser);
+    const page = await openTab();
     const base = `/console/projects/${shop.id}`;
     await openSignedIn(page, app, alice.token, `${base}/deliveries?destination=${filtering.id}`);
     await page.getByText('Filtered out in the last 30 days: 2 events.').waitFor();
@@ -66,7 +62,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   });
 
   test('a delivery appears and updates without a reload, and can be resent from its drawer', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await goLive(page, app);
     await page.getByText('No deliveries yet').waitFor();
     await expectAccessible(page);
@@ -99,7 +95,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   }, async () => {
     const proxy: CuttableProxy = await startCuttableProxy(app.url);
     try {
-      const page = await openTab(browser);
+      const page = await openTab();
       await goLive(page, proxy);
       await send('endpoint.created');
       await rowOf(page, 'endpoint.created').getByText('Succeeded').waitFor();
@@ -123,7 +119,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   });
 
   test('a paused page adds no rows until it is resumed', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await goLive(page, app);
     await page.getByRole('button', { name: 'Pause' }).click();
     await send('payment.settled');
@@ -137,7 +133,7 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   });
 
   test('filters also apply to live deliveries', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await send('payment.failed');
     await goLive(page, app);
     await rowOf(page, 'payment.failed').waitFor();

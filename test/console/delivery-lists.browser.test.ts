@@ -1,28 +1,24 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the list of deliveries in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('service');
   let receiver: Receiver;
   let alice: TestUser;
   let shop: Resource & { base: string };
   let webhook: Resource;
 
   beforeAll(async () => {
-    app = await startTestApp();
-    browser = await launchBrowser();
     receiver = await startReceiver();
     alice = await app.user('alice', 'ENTERPRISE');
   });
   afterAll(async () => {
-    await browser?.close();
     await receiver?.close();
-    await app?.stop();
   });
   beforeEach(async () => {
     receiver.requests.length = 0;
@@ -39,7 +35,7 @@ describe.skipIf(!executablePath)('the list of deliveries in the console', () => 
     return list();
   }
   const openList = async (path = ''): Promise<Page & { complaints: string[] }> => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${shop.id}/deliveries${path}`);
     await page.getByText('Live', { exact: true }).waitFor();
     return page;

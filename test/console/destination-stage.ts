@@ -1,11 +1,11 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject } from '../support/resources.ts';
-import { type ConsolePage, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { type ConsolePage, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
-/** What the tests for the destination pages share: a service, a browser, a receiver for webhooks, and a user. */
+/** What the tests for the destination pages share: a receiver for webhooks, and a user. */
 export type DestinationStage = {
   receiver: Receiver;
   alice: TestUser;
@@ -22,30 +22,21 @@ export type DestinationStage = {
 /** Opens the stage before the tests of the current `describe` block, and closes it after them. */
 export function useDestinationStage(): DestinationStage {
   const stage = {} as DestinationStage;
-  let app: TestApp | undefined;
-  let browser: Browser | undefined;
+  const app = useService('service');
 
   beforeAll(async () => {
     stage.receiver = await startReceiver();
-    const started = await startTestApp();
-    app = started;
-    const launched = await launchBrowser();
-    browser = launched;
     const alice = await app.user('alice');
     stage.alice = alice;
     stage.open = async (path, prepare) => {
       const { id, base } = await createProject(alice);
       stage.base = base;
       await prepare?.(base);
-      const page = await openTab(launched);
-      await openSignedIn(page, started, alice.token, `/console/projects/${id}${path}`);
+      const page = await openTab();
+      await openSignedIn(page, app, alice.token, `/console/projects/${id}${path}`);
       return page;
     };
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-    await stage.receiver?.close();
-  });
+  afterAll(() => stage.receiver?.close());
   return stage;
 }

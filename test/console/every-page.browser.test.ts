@@ -1,8 +1,7 @@
 import pg from 'pg';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plantBusiness } from '../../scripts/screenshot-business.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject } from '../support/resources.ts';
 import {
@@ -11,12 +10,12 @@ import {
   expectAccessible,
   expectAccessibleInBothSchemes,
   keepToken,
-  launchBrowser,
   openSignedIn,
   openTab,
   untilComplete,
 } from './browser.ts';
 import { layoutFaults, movedShare, watchMoves } from './layout.ts';
+import { useService } from './shared.ts';
 
 /** A phone, a small laptop, and a large screen. */
 const WIDTHS = [390, 1024, 1440];
@@ -48,15 +47,12 @@ const PAGES: Readonly<Record<string, { path: string; full: string; empty: string
 };
 
 describe.skipIf(!executablePath)('every page of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('service');
   let receiver: Receiver;
   let alice: TestUser;
   const projects = { full: '', empty: '' };
 
   beforeAll(async () => {
-    app = await startTestApp();
-    browser = await launchBrowser();
     alice = await app.user('alice', 'BUSINESS');
     receiver = await startReceiver();
     receiver.handle(({ path }) => ({ statusCode: path.includes('warehouse') ? 503 : 200 }));
@@ -67,13 +63,11 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     projects.empty = (await createProject(alice)).id;
   });
   afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
     await receiver?.close();
   });
 
   test('this suite covers every link in the navigation', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projects.empty}`);
     const links = page.getByRole('navigation', { name: 'Project' }).getByRole('link');
     await links.first().waitFor();
@@ -93,7 +87,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     let page: ConsolePage;
 
     beforeAll(async () => {
-      page = await openTab(browser);
+      page = await openTab();
       await keepToken(page, alice.token);
       if (way === 'from the navigation') await page.goto(`${app.url}/console/projects/${projects[state]}`);
     });
@@ -122,7 +116,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
   test('on the Starter tier, opening every page twice does not use up requests that programs need', async () => {
     const starter = await app.user('starter', 'STARTER');
     const { id } = await createProject(starter);
-    const page = await openTab(browser);
+    const page = await openTab();
     const refused: string[] = [];
     page.on('response', (response) => void (response.status() === 429 && refused.push(response.url())));
     await openSignedIn(page, app, starter.token, `/console/projects/${id}`);
@@ -142,7 +136,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
   test.each(['full', 'empty'] as const)(
     'while the overview of a project that is %s loads, no link moves from under the pointer',
     async (state) => {
-      const page = await openTab(browser);
+      const page = await openTab();
       await watchMoves(page);
       await openSignedIn(page, app, alice.token, `/console/projects/${projects[state]}`);
       await page.getByText(PAGES.Overview![state]).first().waitFor();
@@ -153,7 +147,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
   );
 
   test('a chart’s bars and the table of its values link to the items that they count', async () => {
-    const page = await openTab(browser, { timezoneId: 'Asia/Tokyo' });
+    const page = await openTab({ timezoneId: 'Asia/Tokyo' });
     await openSignedIn(page, app, alice.token, `/console/projects/${projects.full}`);
     await page
       .getByRole('img', { name: /^Payments: \d+ settled/ })
@@ -191,7 +185,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
   });
 
   test('the list of projects and the “not found” pages are accessible', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, '/console/');
     await page.getByRole('link', { name: 'Weather API' }).waitFor();
     await expectAccessibleInBothSchemes(page);

@@ -1,24 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import pg from 'pg';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { insertPayment } from '../support/payments.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('exports in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let sql: pg.Pool;
   let projectId: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
     alice = await app.user('alice', 'ENTERPRISE');
     const project = await createProject(alice, { name: 'Weather' });
@@ -29,13 +27,11 @@ describe.skipIf(!executablePath)('exports in the console', () => {
     for (const mark of ['a', 'b']) await insertPayment(sql, { projectId, endpointId: newId('Endpoint'), mark });
   });
   afterAll(async () => {
-    await browser?.close();
     await sql?.end();
-    await app?.stop();
   });
 
   async function open(path: string): Promise<Page & { complaints: string[] }> {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
     return page;
   }

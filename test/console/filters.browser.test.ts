@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { insertPayment } from '../support/payments.ts';
 import {
   createConnector,
@@ -13,11 +13,11 @@ import {
   createWebhook,
   type Resource,
 } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the filters of the console’s lists', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let sql: pg.Pool;
   let projectId: string;
@@ -26,8 +26,6 @@ describe.skipIf(!executablePath)('the filters of the console’s lists', () => {
   const payments: Record<string, { id: string; payer: string }> = {};
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
     alice = await app.user('alice', 'ENTERPRISE');
     const { id, base } = await createProject(alice, { name: 'Weather' });
@@ -51,13 +49,11 @@ describe.skipIf(!executablePath)('the filters of the console’s lists', () => {
     }
   });
   afterAll(async () => {
-    await browser?.close();
     await sql?.end();
-    await app?.stop();
   });
 
   async function open(path: string) {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
     return page;
   }

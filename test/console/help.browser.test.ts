@@ -1,29 +1,22 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestUser } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessibleInBothSchemes, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessibleInBothSchemes, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('help in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let project: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await app.user('alice');
     project = `/console/projects/${(await createProject(alice)).id}`;
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
   });
 
   test('a two-key shortcut opens a page, except in a field or a dialog, or when single-key shortcuts are off', async () => {
     // Opens the tab with separate storage, because the setting is kept there.
-    const page = await openTab(browser, {});
+    const page = await openTab({});
     await openSignedIn(page, app, alice.token, project);
     await page.getByRole('button', { name: 'Help', exact: true }).waitFor();
     await page.keyboard.type('gp');
@@ -61,7 +54,7 @@ describe.skipIf(!executablePath)('help in the console', () => {
   });
 
   test('pages and errors link to their documentation', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `${project}/webhooks`);
     const help = page.getByRole('link', { name: 'Help for “Webhooks”' });
     expect(await help.getAttribute('href')).toBe('/docs/webhooks');

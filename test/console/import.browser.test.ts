@@ -1,22 +1,11 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { apiWith, getting } from '../features/imports/documents.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
 import { createEndpoint, createProject, type Resource } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('importing endpoints in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-  });
+  const app = useService('api');
 
   test('shows what is new, changed, and gone, imports the selected endpoints at their prices, and lists failures', async () => {
     const alice = await app.user('alice');
@@ -24,7 +13,7 @@ describe.skipIf(!executablePath)('importing endpoints in the console', () => {
     const upstreamUrl = 'https://api.example.com/changed';
     await createEndpoint(alice, base, { path: '/changed', upstreamUrl, description: 'Old' });
     await createEndpoint(alice, base, { path: '/gone' });
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
 
     await page.getByRole('button', { name: 'Import', exact: true }).click();

@@ -1,28 +1,22 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { WALLET } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab, signIn } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab, signIn } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('a seller who uses only the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('service');
   let receiver: Receiver;
 
   beforeAll(async () => {
-    app = await startTestApp();
-    browser = await launchBrowser();
     receiver = await startReceiver();
   });
   afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
     await receiver?.close();
   });
 
   test('gets from sign-in to a resent delivery without using the API', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     const go = (name: string) => page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name }).click();
     await signIn(page, app, 'sara');
     await page.getByRole('button', { name: 'Add project' }).first().click();
@@ -71,7 +65,7 @@ describe.skipIf(!executablePath)('a seller who uses only the console', () => {
   });
 
   test('sees an error while the server is unreachable and can continue afterward', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await signIn(page, app, 'tom');
     await page.getByText('Create your first project').waitFor();
     await page.route('**/graphql', (route) => route.abort());

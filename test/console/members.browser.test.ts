@@ -1,28 +1,27 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { type ConsolePage, closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 describe.skipIf(!executablePath)('sharing a project in the console', () => {
+  useBrowser();
   let app: TestApp;
-  let browser: Browser;
   let alice: TestUser;
   let bob: TestUser;
 
   beforeAll(async () => {
     app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
-    browser = await launchBrowser();
     [alice, bob] = [await person(app, 'alice'), await person(app, 'bob')];
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await app?.stop();
   });
 
   async function openAs(user: TestUser, path: string): Promise<ConsolePage> {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, user.token, path);
     return page;
   }

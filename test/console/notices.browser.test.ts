@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 /** Holds what the page sends over WebSockets until `sendHeldMessages` is called. */
 const HOLD_MESSAGES = `
@@ -20,19 +20,18 @@ const HOLD_MESSAGES = `
   };`;
 
 describe.skipIf(!executablePath)('the notices of the console', () => {
+  useBrowser();
   let app: TestApp;
-  let browser: Browser;
   let alice: TestUser;
   let sql: pg.Pool;
 
   beforeAll(async () => {
     app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: '' } });
-    browser = await launchBrowser();
     sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
     alice = await app.user('alice');
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await sql?.end();
     await app?.stop();
   });
@@ -40,7 +39,7 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
   test('a notice that is created while the page is connecting is counted', async () => {
     const { id, base } = await createProject(alice);
     const webhook = await createWebhook(alice, base);
-    const page = await openTab(browser);
+    const page = await openTab();
     await page.addInitScript(HOLD_MESSAGES);
     await openSignedIn(page, app, alice.token, `/console/projects/${id}`);
     await page.getByRole('link', { name: 'Notices', exact: true }).first().waitFor();
@@ -53,7 +52,7 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
   test('the bell counts notices as they arrive, each links to its cause, and reading them clears the bell', async () => {
     const { id, base } = await createProject(alice);
     const webhook = await createWebhook(alice, base);
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${id}`);
     await page.getByRole('link', { name: 'Notices', exact: true }).first().waitFor();
     await sql.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE "id" = $1`, [webhook.id]);
@@ -73,7 +72,7 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
 
   test('contacts can be saved, their URLs are masked, and the signing secret is shown once', async () => {
     const { id, base } = await createProject(alice);
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${id}/notices`);
     await page.getByText('Email isn’t set up on this server').waitFor();
     await page.getByRole('combobox', { name: 'Email addresses' }).fill('ops@example.com');

@@ -1,33 +1,28 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newPayment, openTestLedger, settled, type TestLedger } from '../features/payments/support.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { createConnector, createEndpoint, createProject, createWebhook, WALLET } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the project pages of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let ledger: TestLedger;
   let projectId: string;
   let base: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     ledger = await openTestLedger({ url: app.databaseUrl });
   });
   afterAll(async () => {
-    await browser?.close();
     await ledger?.close();
-    await app?.stop();
   });
 
   async function open(path: string) {
     alice = await app.user('alice');
     ({ id: projectId, base } = await createProject(alice, { name: 'Weather' }));
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
     return page;
   }

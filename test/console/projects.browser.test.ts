@@ -1,29 +1,18 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'vitest';
 import { createProject, WALLET } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab, signIn } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab, signIn } from './browser.ts';
 import { layoutFaults } from './layout.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('projects and sessions in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-  });
+  const app = useService('api');
 
   test('a user signs in, fixes an invalid project form, and opens the new project', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await page.goto(`${app.url}/`);
     expect(page.url()).toBe(`${app.url}/console/`);
     await expectAccessible(page);
-    await signIn(page, app, 'alice');
+    await signIn(page, app, 'anna');
     await page.getByText('Create your first project').waitFor();
     await expectAccessible(page);
 
@@ -42,7 +31,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('on a phone, the development sign-in shows the limits of the chosen tier in full', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${app.url}/console/`);
     await page.getByText('300 requests per minute, 5 connectors', { exact: true }).waitFor();
@@ -55,7 +44,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('a second user who signs in to the same tab doesn’t see the first user’s project', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await signIn(page, app, 'bert');
     await page.getByRole('button', { name: 'Add project' }).first().click();
     await page.getByLabel('Name').fill('Bert’s project');
@@ -73,7 +62,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('the page of a project that can’t be seen says who is signed in and what to do', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await signIn(page, app, 'erik', '/console/projects/proj_00000000000000000000000000/payments');
     await page.getByText('You’re signed in as erik.').waitFor();
     expect(await page.getByRole('navigation', { name: 'Project' }).count()).toBe(0);
@@ -86,7 +75,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('without a connection, the console says so, and continues once the server responds', async () => {
-    const page = await openTab(browser, {});
+    const page = await openTab({});
     const user = await app.user('frida');
     const { id } = await createProject(user, { name: 'Far away' });
     await page.route('**/graphql', (route) => route.abort());
@@ -104,12 +93,10 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('an expired credential leads to sign-in and back to the same page', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     const token = await app.issuer.sign({ subject: 'dora', tier: 'PRO' });
     const path = '/console/projects/proj_00000000000000000000000000/deliveries';
-    await page.goto(`${app.url}/console/`);
-    await page.evaluate((kept) => sessionStorage.setItem('tollgate.token', kept), `${token}x`);
-    await page.goto(app.url + path);
+    await openSignedIn(page, app, `${token}x`, path);
     await page.getByText('Your session has ended').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Project not found').waitFor();
@@ -117,7 +104,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('the theme follows the system until the user chooses one, which is remembered', async () => {
-    const page = await openTab(browser, { colorScheme: 'dark' });
+    const page = await openTab({ colorScheme: 'dark' });
     await signIn(page, app, 'emil');
     const scheme = () => page.locator('html').getAttribute('data-mantine-color-scheme');
     expect(await scheme()).toBe('dark');
@@ -130,7 +117,7 @@ describe.skipIf(!executablePath)('projects and sessions in the console', () => {
   });
 
   test('the form for a new project can be reached with only the keyboard', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await signIn(page, app, 'fritz');
     await page.reload();
     await page.getByText('Create your first project').waitFor();

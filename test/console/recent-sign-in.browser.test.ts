@@ -1,9 +1,9 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { type ConsolePage, closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
+import { useBrowser } from './shared.ts';
 
 const WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const RULE = { ROLES: 'api', RECENT_SIGN_IN_SECONDS: '900' };
@@ -17,25 +17,24 @@ async function changeWallet(page: ConsolePage): Promise<void> {
 }
 
 describe.skipIf(!executablePath)('a console session that is too old to change the wallet', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
+  useBrowser();
 
   describe('of the development server', () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await startTestApp({ env: RULE });
     });
-    afterAll(() => app?.stop());
+    afterAll(async () => {
+      await closeTabs();
+      await app?.stop();
+    });
 
     test('is renewed on the page, which keeps what was entered', async () => {
       const alice = await app.user('alice');
       const { id, base } = await createProject(alice);
       const signedInAt = new Date(Date.now() - 3_600_000);
       const token = await app.issuer.sign({ subject: 'alice', email: 'alice@example.com', signedInAt });
-      const page = await openTab(browser);
+      const page = await openTab();
       await openSignedIn(page, app, token, `/console/projects/${id}/settings`);
       await changeWallet(page);
       await page.getByText('RECENT_SIGN_IN_REQUIRED').waitFor();
@@ -57,13 +56,14 @@ describe.skipIf(!executablePath)('a console session that is too old to change th
       app = await startTestApp({ env: { ...RULE, AUTH_ISSUERS: provider.authIssuers, CONSOLE_CLIENT_ID: CLIENT_ID } });
     });
     afterAll(async () => {
+      await closeTabs();
       await app?.stop();
       await provider?.close();
     });
 
     test('asks the provider for a new sign-in, and returns to the page', async () => {
       provider.setSessionAge(3600);
-      const page = await openTab(browser);
+      const page = await openTab();
       await page.goto(`${app.url}/console/`);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByRole('button', { name: 'Add project' }).first().click();

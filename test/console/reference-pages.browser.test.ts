@@ -1,36 +1,22 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import {
-  type ConsolePage,
-  executablePath,
-  expectAccessibleInBothSchemes,
-  launchBrowser,
-  openSignedIn,
-  openTab,
-} from './browser.ts';
+import { type ConsolePage, executablePath, expectAccessibleInBothSchemes, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the API reference pages of the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let projectId: string;
   let base: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await app.user('alice');
     ({ id: projectId, base } = await createProject(alice, { name: 'Weather' }));
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-  });
 
   async function open(path: string): Promise<ConsolePage> {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}${path}`);
     return page;
   }
@@ -262,7 +248,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
     });
 
     test('a copied link opens the same operation without running it, and the curl command is copied', async () => {
-      const page = await openTab(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+      const page = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] });
       await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/graphql`);
       const operation = page.getByRole('textbox', { name: 'Operation' });
       await operation.fill('mutation Shared { deleteProject(input: { id: "proj_1" }) { id } }');

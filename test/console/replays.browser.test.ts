@@ -1,30 +1,26 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 const COUNT = 15;
 /** At one per second, resending these takes much longer than the test. */
 const MANY = 90;
 
 describe.skipIf(!executablePath)('replays in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('service');
   let receiver: Receiver;
   let alice: TestUser;
 
   beforeAll(async () => {
-    app = await startTestApp();
-    browser = await launchBrowser();
     receiver = await startReceiver();
     alice = await app.user('alice', 'ENTERPRISE');
   });
   afterAll(async () => {
-    await browser?.close();
     await receiver?.close();
-    await app?.stop();
   });
 
   /** Creates a project with deliveries of two event types, all of them delivered to `path`. */
@@ -53,7 +49,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
   test('a replay shows the number of deliveries first, then its progress, without a reload', async () => {
     const { projectId, arrived } = await deliver('/all');
     const first = arrived().map(({ headers }) => headers['webhook-id']);
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries?eventType=PAYMENT_SETTLED`);
     await page.getByRole('button', { name: 'Replay deliveries' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });
@@ -80,7 +76,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
 
   test('a running replay can be canceled, and the remaining deliveries aren’t sent', async () => {
     const { projectId, webhook, arrived } = await deliver('/some', MANY);
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/webhooks`);
     await page.getByRole('button', { name: `Actions for ${webhook.url}` }).click();
     await page.getByRole('menuitem', { name: 'Replay deliveries' }).click();
@@ -102,7 +98,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
 
   test('times are in the browser’s time zone, and an invalid destination is reported', async () => {
     const { projectId } = await deliver('/timed');
-    const page = await openTab(browser, { timezoneId: 'Asia/Tokyo' });
+    const page = await openTab({ timezoneId: 'Asia/Tokyo' });
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/deliveries`);
     await page.getByRole('button', { name: 'Replay deliveries' }).click();
     const dialog = page.getByRole('dialog', { name: 'Replay deliveries' });

@@ -1,18 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
 import { createNotice } from '../support/notices.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
-import {
-  type ConsolePage,
-  executablePath,
-  expectAccessible,
-  keepToken,
-  launchBrowser,
-  openTab,
-  untilComplete,
-} from './browser.ts';
+import { type ConsolePage, executablePath, expectAccessible, keepToken, openTab, untilComplete } from './browser.ts';
+import { useService } from './shared.ts';
 
 /** Every page of a project, with its buttons that change something, and the items in its row menu. */
 const PAGES: Readonly<Record<string, { changing?: RegExp[]; menu?: { reading: string[]; changing: string[] } }>> = {
@@ -57,16 +49,13 @@ const READING = [
 const VIEWER = 'Your role in this project is viewer. This requires the developer role.';
 
 describe.skipIf(!executablePath)('the console of a shared project', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let projectId: string;
   let base: string;
   let deliveryId: string;
   const members = {} as Record<'VIEWER' | 'DEVELOPER', TestUser>;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     const alice = await person(app, 'alice', 'BUSINESS');
     ({ id: projectId, base } = await createProject(alice));
     const webhook = await createWebhook(alice, base);
@@ -86,13 +75,9 @@ describe.skipIf(!executablePath)('the console of a shared project', () => {
       await join(alice, base, members[role], role);
     }
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-  });
 
   async function tabOf(role: 'VIEWER' | 'DEVELOPER'): Promise<ConsolePage> {
-    const page = await openTab(browser);
+    const page = await openTab();
     await keepToken(page, members[role].token);
     return page;
   }

@@ -1,33 +1,26 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestUser } from '../support/app.ts';
 import { createPayment } from '../support/payments.ts';
 import { createEndpoint, createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the search in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let projectId: string;
   let paymentId: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await app.user('alice');
     const { id, base } = await createProject(alice, { name: 'Weather' });
     const endpoint = await createEndpoint(alice, base, { path: '/forecast' });
     projectId = id;
     ({ paymentId } = await createPayment(app, { projectId, endpointId: endpoint.id, mark: 'forecast' }));
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-  });
 
   test('opens with the keyboard, finds a pasted ID, and opens its drawer with Enter', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}`);
     await page.getByRole('button', { name: 'Search' }).waitFor();
     await page.keyboard.press('Control+k');
@@ -44,7 +37,7 @@ describe.skipIf(!executablePath)('the search in the console', () => {
   });
 
   test('opens with a slash or its button, moves with the arrow keys, and says that nothing was found', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}`);
     await page.getByRole('button', { name: 'Search' }).waitFor();
     await page.keyboard.press('/');

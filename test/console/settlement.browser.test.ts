@@ -1,31 +1,25 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseOf } from '../../src/features/payments/lease.ts';
 import { claimed, hex, newPayment, openTestLedger, type TestLedger } from '../features/payments/support.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('in the console, settlement before the request', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let ledger: TestLedger;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     ledger = await openTestLedger({ url: app.databaseUrl });
   });
   afterAll(async () => {
-    await browser?.close();
     await ledger?.close();
-    await app?.stop();
   });
 
   test('can be chosen for an endpoint with a time limit, and an invalid limit is reported next to its field', async () => {
     const alice = await app.user('alice');
     const { id: projectId, base } = await createProject(alice, { name: 'Chat' });
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/endpoints`);
     await page.getByRole('button', { name: 'Add endpoint' }).first().click();
     await page.getByRole('dialog').getByLabel('Path').fill('/chat');
@@ -54,7 +48,7 @@ describe.skipIf(!executablePath)('in the console, settlement before the request'
     if (start.kind !== 'begun') throw new Error(start.kind);
     await ledger.ledger.endCall(start.call, { unservedReason: 'upstream_timeout', durationMs: 1 });
 
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, bob.token, `/console/projects/${projectId}/payments`);
     await page.getByRole('link', { name: `Payment ${id}, Settled` }).click();
     await page.getByText('Not served: Your API took too long').waitFor();

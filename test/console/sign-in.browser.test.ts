@@ -1,23 +1,22 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { executablePath, expectAccessible, launchBrowser, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openTab } from './browser.ts';
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
+import { useBrowser } from './shared.ts';
 
 describe.skipIf(!executablePath)('signing in to the console with an identity provider', () => {
+  useBrowser();
   let provider: OidcProvider;
   let app: TestApp;
-  let browser: Browser;
 
   beforeAll(async () => {
     provider = await startOidcProvider('olga');
     app = await startTestApp({
       env: { ROLES: 'api', AUTH_ISSUERS: provider.authIssuers, CONSOLE_CLIENT_ID: CLIENT_ID },
     });
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await app?.stop();
     await provider?.close();
   });
@@ -26,7 +25,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     provider.receiver.requests.filter(({ path, method }) => path === '/token' && method === 'POST');
 
   test('uses an authorization code with PKCE, returns to the requested page, and signs out at the provider', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await page.goto(`${app.url}/console/projects/proj_00000000000000000000000000?from=here`);
     await page.getByRole('button', { name: 'Continue' }).waitFor();
     await expectAccessible(page);
@@ -50,7 +49,7 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
   });
 
   test('renews tokens before they expire, and asks the user to sign in again if renewal fails', async () => {
-    const page = await openTab(browser);
+    const page = await openTab();
     // Tokens are renewed a minute before they expire, so shorter lifetimes start renewal immediately.
     provider.setTokenLifetime(5);
     const before = tokenRequests().length;

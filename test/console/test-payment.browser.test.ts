@@ -1,5 +1,4 @@
 import pino from 'pino';
-import type { Browser } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestPayments, type TestPayments } from '../../src/sandbox/test-payments.ts';
@@ -8,15 +7,16 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 describe.skipIf(!executablePath)('test payments in the console', () => {
+  useBrowser();
   let rails: Rails;
   let testPayments: TestPayments;
   let api: Receiver;
   let app: TestApp;
   let alice: TestUser;
-  let browser: Browser;
 
   beforeAll(async () => {
     rails = await startRails();
@@ -26,10 +26,9 @@ describe.skipIf(!executablePath)('test payments in the console', () => {
     testPayments = createTestPayments(privateKey, pino({ level: 'silent' }));
     app = await startTestApp({ env: rails.env, testPayments });
     alice = await app.user('alice');
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await app?.stop();
     await testPayments?.close();
     await api?.close();
@@ -44,7 +43,7 @@ describe.skipIf(!executablePath)('test payments in the console', () => {
       methods: ['GET', 'POST'],
     });
     api.handle(({ method, path, body }) => ({ body: `${method} ${path} ${body}` }));
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
     await page.getByRole('button', { name: 'Actions for /echo/:id' }).click();
     await page.getByRole('menuitem', { name: 'Preview as buyer' }).click();

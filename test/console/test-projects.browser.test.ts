@@ -1,28 +1,28 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, type Resource, WALLET } from '../support/resources.ts';
 import {
+  closeTabs,
   executablePath,
   expectAccessible,
   expectAccessibleInBothSchemes,
-  launchBrowser,
   openSignedIn,
   openTab,
 } from './browser.ts';
+import { useBrowser } from './shared.ts';
 
 describe.skipIf(!executablePath)('test projects in the console', () => {
+  useBrowser();
   let app: TestApp;
-  let browser: Browser;
   let alice: TestUser;
 
   beforeAll(async () => {
     app = await startTestApp({ env: { ROLES: 'api', NETWORKS: 'base,polygon,base-sepolia' } });
-    browser = await launchBrowser();
     alice = await app.user('alice');
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await app?.stop();
   });
 
@@ -35,7 +35,7 @@ describe.skipIf(!executablePath)('test projects in the console', () => {
   }
 
   async function open(path: string) {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console${path}`);
     return page;
   }

@@ -1,34 +1,26 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { join, person } from '../support/members.ts';
 import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { type ConsolePage, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 type Item = { id: string; isActive: boolean; isPaused: boolean; role: string; email: string };
 
 describe.skipIf(!executablePath)('messages in the console after a change', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: Awaited<ReturnType<typeof person>>;
   let base: string;
   let projectId: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await person(app, 'alice');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
   });
   beforeEach(async () => {
     ({ base, id: projectId } = await createProject(alice));
   });
 
   const open = async (path: string): Promise<ConsolePage> => {
-    const page = await openTab(browser);
+    const page = await openTab();
     await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/${path}`);
     return page;
   };
@@ -118,10 +110,10 @@ describe.skipIf(!executablePath)('messages in the console after a change', () =>
     await page.getByRole('button', { name: 'Revoke the invitation for carol@example.com' }).waitFor();
 
     const roleOfBob = async () => (await alice.rest<{ data: Item[] }>('GET', `${base}/members`)).body.data[0]!.role;
-    await page.getByLabel('Role of bob').selectOption('ADMIN');
-    await page.getByText('bob is now admin').waitFor();
+    await page.getByLabel(`Role of ${bob.subject}`).selectOption('ADMIN');
+    await page.getByText(`${bob.subject} is now admin`).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('bob is viewer again').waitFor();
+    await page.getByText(`${bob.subject} is viewer again`).waitFor();
     expect(await roleOfBob()).toBe('VIEWER');
     expect(page.complaints).toEqual([]);
   });

@@ -1,29 +1,22 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestUser } from '../support/app.ts';
 import { createProject, type Resource } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessible, launchBrowser, openSignedIn, openTab } from './browser.ts';
+import { type ConsolePage, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the upstream headers in the console', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
   let base: string;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await app.user('alice');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
   });
 
   async function open(page: string) {
     const project = await createProject(alice);
     base = project.base;
-    const tab = await openTab(browser);
+    const tab = await openTab();
     await openSignedIn(tab, app, alice.token, `/console/projects/${project.id}/${page}`);
     return tab;
   }

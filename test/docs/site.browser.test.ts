@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { registerDocs } from '../../src/http/docs.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import {
   type ConsolePage,
+  closeTabs,
   executablePath,
   expectAccessible,
-  launchBrowser,
   openTab,
   untilComplete,
 } from '../console/browser.ts';
+import { useBrowser } from '../console/shared.ts';
 import { ROOT } from './pages.ts';
 
 describe.skipIf(!executablePath)('the documentation site', () => {
+  useBrowser();
   let http: FastifyInstance;
   let url: string;
-  let browser: Browser;
 
   beforeAll(async () => {
     http = createHttpServer({
@@ -33,15 +33,15 @@ describe.skipIf(!executablePath)('the documentation site', () => {
     });
     await registerDocs(http, { folder: join(ROOT, 'dist/docs') });
     url = await http.listen({ port: 0, host: '127.0.0.1' });
-    browser = await launchBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs();
     await http?.close();
   });
 
   async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Promise<ConsolePage> {
-    const page = await openTab(browser, { colorScheme });
+    const page = await openTab();
+    await page.emulateMedia({ colorScheme });
     const requested: string[] = [];
     page.on('request', (request) => requested.push(request.url()));
     await page.goto(url + path);

@@ -1,25 +1,18 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { executablePath, launchBrowser, openTab } from '../console/browser.ts';
-import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { executablePath, openTab } from '../console/browser.ts';
+import { useService } from '../console/shared.ts';
+import type { TestUser } from '../support/app.ts';
 
 describe.skipIf(!executablePath)('the GraphQL explorer', () => {
-  let app: TestApp;
-  let browser: Browser;
+  const app = useService('api');
   let alice: TestUser;
 
   beforeAll(async () => {
-    app = await startTestApp({ env: { ROLES: 'api' } });
-    browser = await launchBrowser();
     alice = await app.user('alice', 'ENTERPRISE');
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
   });
 
   test('runs a query within its content security policy', async () => {
-    const page = await openTab(browser, {});
+    const page = await openTab({});
     await page.addInitScript((token) => {
       localStorage.setItem('graphiql:headers', JSON.stringify({ authorization: `Bearer ${token}` }));
     }, alice.token);

@@ -6,7 +6,7 @@ type MemberRole = 'ADMIN' | 'DEVELOPER' | 'VIEWER';
 
 /** A person with the verified address `<subject>@example.com`. */
 export const person = (
-  app: TestApp,
+  app: Pick<TestApp, 'user'>,
   subject: string,
   tier: Parameters<TestApp['user']>[1] = 'PRO',
 ): Promise<TestUser> => app.user(subject, tier, `${subject}@example.com`);
