@@ -154,8 +154,9 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
       malformed: await answersOf('malformed'),
       wrongTypeMissing: await answersOf('wrongTypeMissing'),
     };
+    const known: Partial<Record<Variant, Answer[]>> = expected;
     for (const variant of VARIANTS) {
-      const answers = await answersOf(variant);
+      const answers = known[variant] ?? (await answersOf(variant));
       for (const answer of answers) expectNothingForeign(answer);
       expect({ variant, answers }).toEqual({ variant, answers: expected[LIKE[variant]] });
     }
