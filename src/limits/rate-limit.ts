@@ -49,12 +49,15 @@ export function openRateLimiter({
   config,
   db,
   log,
+  overrides,
 }: {
   config: { databaseUrl?: string | undefined };
   db: Pick<Database, 'pool'>;
   log: Logger;
+  overrides: { rateLimitNow?: () => number };
 }): RateLimiter {
-  const memory = createMemoryRateLimiter();
+  const { rateLimitNow: now } = overrides;
+  const memory = createMemoryRateLimiter(now && { now });
   return config.databaseUrl ? createPostgresRateLimiter({ pool: db.pool, log, fallback: memory }) : memory;
 }
 

@@ -137,7 +137,7 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
     onClose(() => verifier.stop());
     const authenticator = createAuthenticator({ db, verifier, keyring, operators: config.operators, log });
     onClose(() => authenticator.close());
-    const rateLimiter = openRateLimiter({ config, db, log });
+    const rateLimiter = openRateLimiter(ground);
     return createAdmission({
       authenticator,
       rateLimiter,

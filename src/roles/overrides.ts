@@ -20,6 +20,8 @@ export type Overrides = {
   credentialRecheckMilliseconds?: number;
   /** The gateway's wall clock. */
   now?: () => Date;
+  /** The clock of the limits that this process counts itself: monotonic, in milliseconds. */
+  rateLimitNow?: () => number;
   /** How long a change of a route or a host can go unnoticed by the gateway if a hint on the bus is lost. */
   maxRouteAgeMilliseconds?: number;
   /** How fast buyers must read their responses. */

@@ -30,7 +30,8 @@ test('only the requested operation is counted', () => {
 describe('a document with thirty mutations', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp();
+    // Limits don't refill during a test.
+    app = await startTestApp({ rateLimitNow: () => 0 });
   });
   afterAll(() => app?.stop());
 
@@ -49,19 +50,16 @@ describe('a document with thirty mutations', () => {
     const { data } = (await answer.json()) as { data: { projects: { nodes: unknown[] } } };
     return data.projects.nodes.length;
   };
-  // The limit per minute is so low that it does not refill during the test.
   const agreed = (subject: string, requestsPerMinute: number) =>
     app.issuer.sign({ subject, tier: 'ENTERPRISE', requestsPerMinute });
 
   test('counts as thirty requests', async () => {
     const token = await agreed('thirty', 40);
-    const startedAt = performance.now();
     const answer = await post(token, THIRTY);
-    const refilled = Math.ceil(((performance.now() - startedAt) / 60_000) * 40);
     expect(answer.status).toBe(200);
     expect(await countOf(token)).toBe(30);
     expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
-    expect(Number(/r=(\d+)/.exec(answer.headers.get('ratelimit')!)![1])).toBeLessThanOrEqual(40 - 30 + refilled);
+    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=10;/);
   });
 
   test('is rejected as a whole if it exceeds the remaining limit', async () => {

@@ -11,7 +11,8 @@ let alice: TestUser;
 let variables: Record<string, unknown>;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  // Limits don't refill during a test.
+  app = await startTestApp({ rateLimitNow: () => 0 });
   alice = await app.user('alice', 'ENTERPRISE');
   const project = await alice.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: WALLET });
   const path = `/api/projects/${project.body.id}/endpoints`;
