@@ -253,7 +253,8 @@ describe('headers that can’t be decrypted', () => {
     const { id } = await add('/broken', { upstreamHeaders: [AUTHORIZATION] });
     await add('/intact', { upstreamHeaders: [API_KEY] });
     await pool.query(
-      `UPDATE "Endpoint" SET "secretUpstreamHeaders" = replace("secretUpstreamHeaders", '.k', '.lost') WHERE id = $1`,
+      `UPDATE "Endpoint" SET "secretUpstreamHeaders" = regexp_replace("secretUpstreamHeaders", '^v1\\.k', 'v1.lost')
+       WHERE id = $1`,
       [id],
     );
     await alice.rest('PATCH', `${shop.base}/endpoints/${id}`, { description: 'reloads the routes' });
