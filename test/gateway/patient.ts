@@ -1,6 +1,6 @@
 import type { EgressRequest } from '../../src/egress/exchange.ts';
 
-/** Long enough for hundreds of requests at once on a busy machine. */
+/** Long enough for hundreds of simultaneous requests on a busy machine. */
 const PATIENT_MILLISECONDS = 120_000;
 
 /**
