@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { linger } from '../http/linger.ts';
 import { isId } from '../ids.ts';
 import { sourceOf } from '../limits/failed-credentials.ts';
 import type { CallFree, FreeRequest } from './call-free.ts';
@@ -176,7 +177,10 @@ export function createRequestHandler(options: GatewayOptions) {
     })
       .catch((error) => failed(request, error))
       .finally(() => {
-        if (isUndrained(request.raw)) reply.header('connection', 'close');
+        if (isUndrained(request.raw)) {
+          reply.header('connection', 'close');
+          linger(request.raw);
+        }
         closed.then(() => held?.release());
       });
     // The gateway's own pages have a stricter policy.

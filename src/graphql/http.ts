@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Admission } from '../http/admission.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
+import { linger } from '../http/linger.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
 import { sendJson } from '../http/send-json.ts';
 import { sendStream } from '../http/send-stream.ts';
@@ -179,6 +180,7 @@ function inputOf(body: unknown): unknown {
 }
 
 function sendGraphQLError(error: AppError, request: FastifyRequest, reply: FastifyReply) {
+  linger(request.raw);
   const extensions = { code: error.code, retryable: error.retryable, requestId: request.id };
   return reply
     .code(error.status)

@@ -1,4 +1,4 @@
-import { pipeline, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import type { preParsingHookHandler } from 'fastify';
 import { AppError } from '../errors.ts';
 import { createPlaces, type PlaceLimits } from '../limits/places.ts';
@@ -85,10 +85,11 @@ export function createFileBodyHook(
       },
     });
     if (isLarge) reserve();
-    return done(
-      null,
-      pipeline(payload, counted, () => {}),
-    );
+    // `pipeline` would also destroy the request after an error, and with it the connection that the response needs.
+    raw.once('close', () => {
+      if (!raw.complete) counted.destroy(new AppError('BAD_REQUEST', { detail: 'The body is incomplete.' }));
+    });
+    return done(null, payload.pipe(counted));
   };
 }
 

@@ -10,6 +10,7 @@ import type { TrustsProxy } from './client-address.ts';
 import { type AllowedOrigins, corsOptions } from './cors.ts';
 import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
+import { linger } from './linger.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { traceRequest } from './trace-request.ts';
 import { answerUnreadable } from './unreadable.ts';
@@ -129,6 +130,7 @@ export function createHttpServer(options: {
   return app;
 
   function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
+    linger(request.raw);
     const problem = toProblem(error, { instance: request.url.split('?')[0]!, requestId: request.id, publicUrl });
     return reply
       .code(error.status)
