@@ -169,5 +169,8 @@ export function applySettings(settings: Readonly<Record<string, string>>): (clie
  */
 function surviveLostConnections(pool: pg.Pool, log: Logger): void {
   pool.on('connect', (client) => client.on('error', () => {}));
-  pool.on('error', (error) => log.warn({ err: error }, 'lost a database connection'));
+  pool.on('error', ({ message, code }: Error & { code?: string }) =>
+    // The error itself also has the whole client, with its statements and the key that cancels them.
+    log.warn({ err: { message, code } }, 'lost a database connection'),
+  );
 }

@@ -21,8 +21,7 @@ export function foldOutages(now: () => number = () => performance.now()) {
   return function logMethod(this: unknown, args: Parameters<LogFn>, method: LogFn): void {
     const [fields, message] = args as [{ err?: unknown } | undefined, string | undefined];
     const write = (...changed: unknown[]) => void method.apply(this as never, changed as never);
-    const isOutage = fields?.err instanceof Error && unavailability(fields.err) !== undefined;
-    if (!isOutage) {
+    if (!fields?.err || !unavailability(fields.err)) {
       write(...args);
       return;
     }
