@@ -52,17 +52,23 @@ async function paymentOf({ headers }: { headers: Headers }): Promise<PaymentBody
   return (await alice.rest<PaymentBody>('GET', `${shop.base}/payments/${id}`)).body;
 }
 
-/** Makes the first settlement attempts fail. With `settlesFirst`, the payment is settled before each failure. */
-function failSettlements(count: number, fail: (response: ServerResponse) => unknown, settlesFirst = false): void {
+/**
+ * Makes the first settlement attempts fail. With `settlesFirst`, the payment is settled before each failure.
+ *
+ * @returns the results of the settlements before failures.
+ */
+function failSettlements(count: number, fail: (response: ServerResponse) => unknown, settlesFirst = false): unknown[] {
   let failures = 0;
+  const settled: unknown[] = [];
   rails.facilitator.misbehave('settle', async (response, real) => {
     if (failures++ < count) {
-      if (settlesFirst) await real();
+      if (settlesFirst) settled.push(await real().catch(String));
       fail(response);
     } else {
       response.end(JSON.stringify(await real()));
     }
   });
+  return settled;
 }
 
 /** Lets an open payment settle, so that the gateway doesn't send it again during the next test. */
@@ -96,9 +102,11 @@ describe('a settlement that a buyer is waiting for', () => {
   });
 
   test("isn't retried if the chain already has the transfer", async () => {
-    failSettlements(1, failing(503), true);
+    const settled = failSettlements(1, failing(503), true);
     const buyer = await rails.wallet(20_000n);
-    expect((await ask(v2Headers(await sign(buyer)))).status).toBe(200);
+    const { status } = await ask(v2Headers(await sign(buyer)));
+    expect(settled).toMatchObject([{ success: true }]);
+    expect(status).toBe(200);
     expect(rails.facilitator.countOf('settle')).toBe(1);
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
@@ -188,9 +196,11 @@ describe('a facilitator that rejects our requests', () => {
   });
 
   test("doesn't make the payment fail if the chain has the transfer", async () => {
-    failSettlements(1, rejecting(404), true);
+    const settled = failSettlements(1, rejecting(404), true);
     const buyer = await rails.wallet(10_000n);
-    expect(await ask(v2Headers(await sign(buyer)))).toMatchObject({ status: 200, text: 'served' });
+    const answer = await ask(v2Headers(await sign(buyer)));
+    expect(settled).toMatchObject([{ success: true }]);
+    expect(answer).toMatchObject({ status: 200, text: 'served' });
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 });
