@@ -23,7 +23,8 @@ export async function copyDatabase(url: string): Promise<TestDatabase> {
 async function cloneDatabase(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const serverUrl = inject('postgresUrl');
-  await runOnServer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  // Copying files is four times as fast as the default, which writes every page to the log.
+  await runOnServer(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
   return {
     url: databaseUrl(serverUrl, name),
     drop: () => dropDatabase(serverUrl, name),
