@@ -17,7 +17,7 @@ import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { readPaymentHeader } from './payment/payment-header.ts';
 import { paymentNeeded, paymentRequired, wantsPage } from './payment/payment-required.ts';
-import { busyRefusal } from './payment/refusals.ts';
+import { blockedRefusal, busyRefusal, unpayableRefusal } from './payment/refusals.ts';
 import type { HeldResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
 import type { QuickDemands } from './quick-demands.ts';
@@ -95,7 +95,7 @@ export function createRequestHandler(options: GatewayOptions) {
       ...{ method: request.method, base: address.base, segments: requested.segments },
     });
     const demand = (error: string) => {
-      if (route.isBlocked) throw blocked();
+      if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.
       route.credentials();
       return demandOf(route, { resource, declarations }, request, error);
@@ -113,7 +113,7 @@ export function createRequestHandler(options: GatewayOptions) {
       ...{ gone, closed, memory },
     });
     const serveFree = async () => {
-      if (route.isBlocked) throw blocked();
+      if (route.isBlocked) throw blockedRefusal();
       await free.admit(request.ip, projectId);
       memory.mayDrop(end);
       return free.callFree(forwarded());
@@ -226,22 +226,6 @@ function failed(request: FastifyRequest, error: unknown): never {
   throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
-/** The project's networks are no longer served, so its endpoints stay closed until its owner chooses others. */
-function unpayable(): AppError {
-  return new AppError('UNAVAILABLE', {
-    detail: 'This API accepts payments only on networks that are no longer available.',
-    retryAfterSeconds: 300,
-  });
-}
-
-/** The operator has blocked the seller's account. Buyers aren't told more than that. */
-function blocked(): AppError {
-  return new AppError('UNAVAILABLE', {
-    detail: 'This API is not available at the moment. Nothing was charged.',
-    retryAfterSeconds: 300,
-  });
-}
-
 /** Splits a target into the project and the rest, which is left exactly as it arrived. */
 function splitTarget(target: string): { projectId: string; rest: string } {
   if (!target.startsWith(PREFIX)) throw new AppError('BAD_REQUEST', { detail: 'The request target must be a path.' });
@@ -260,7 +244,7 @@ function demandOf(
   request: FastifyRequest,
   error: string,
 ): GatewayResponse {
-  if (route.networks.length === 0) throw unpayable();
+  if (route.networks.length === 0) throw unpayableRefusal();
   const isForBrowser = wantsPage(request.raw.headers.accept);
   return { statusCode: 402, ...paymentRequired({ route, ...offered, error, isForBrowser }) };
 }

@@ -1,4 +1,4 @@
-import type { AppError } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { NoCallReason } from '../../features/payments/paid-calls.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { refusal } from '../upstream/gateway-response.ts';
@@ -35,4 +35,20 @@ export function noCallRefusal(payment: Payment, transactionHash: string, reason:
 /** Says that the response memory is full. */
 export function busyRefusal(headers: Record<string, string>): AppError {
   return refusal('UNAVAILABLE', headers, { retryAfterSeconds: 1 });
+}
+
+/** Says that the project's networks are no longer served, so its endpoints stay closed until its owner chooses others. */
+export function unpayableRefusal(): AppError {
+  return new AppError('UNAVAILABLE', {
+    detail: 'This API accepts payments only on networks that are no longer available.',
+    retryAfterSeconds: 300,
+  });
+}
+
+/** Says that the API is closed, but not that the operator has blocked the seller's account. */
+export function blockedRefusal(): AppError {
+  return new AppError('UNAVAILABLE', {
+    detail: 'This API is not available at the moment. Nothing was charged.',
+    retryAfterSeconds: 300,
+  });
 }
