@@ -64,12 +64,16 @@ export function createFileBodyHook(
         () => counted.destroy(new AppError('REQUEST_TIMEOUT')),
         every,
       );
+      const { socket } = raw;
       const end = () => {
         stop();
         release();
+        socket.off('close', end);
       };
-      // A request emits this event when its body is complete, or when the client disconnects.
+      // A request emits this event when its body is complete, or when the client disconnects before the response. If
+      // the client disconnects after it, only the connection emits it.
       raw.once('close', end);
+      socket.once('close', end);
       counted.once('close', end);
     };
     const counted = new Transform({
@@ -84,6 +88,8 @@ export function createFileBodyHook(
         }
       },
     });
+    // Whoever reads the body hears of its errors. After a refused request, nobody reads it anymore.
+    counted.on('error', () => {});
     if (isLarge) reserve();
     // `pipeline` would also destroy the request after an error, and with it the connection that the response needs.
     raw.once('close', () => {

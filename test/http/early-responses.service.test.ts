@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -52,3 +53,23 @@ test.each([
     for (let time = 0; time < TIMES; time++) expect(await statusOf(path())).toBe(status);
   },
 );
+
+test.each([
+  ['with a length', `Content-Length: ${BODY_BYTES}`, ' '],
+  ['in chunks', 'Transfer-Encoding: chunked', `900000\r\n${' '.repeat(0x90_00_00)}`],
+])('a client may disconnect after its large body was refused (%s)', async (_how, header, part) => {
+  for (const path of ['/graphql', `/api/projects/${project.id}/endpoints/import/preview`]) {
+    const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1' });
+    socket.on('error', () => {});
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${user.token}\r\n` +
+        `Content-Type: application/json\r\n${header}\r\n\r\n${part}`,
+    );
+    const [head] = await once(socket, 'data');
+    expect(String(head)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+    // By then, the service has noticed. An error that nobody handles would fail the test run.
+    for (let count = 0; count < 5; count++) expect((await user.rest('GET', '/api/projects')).status).toBe(200);
+  }
+});
