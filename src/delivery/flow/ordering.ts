@@ -86,7 +86,9 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
     name: 'delivery_release_followers',
     text: `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
       WHERE "id" = ANY(ARRAY(
-        SELECT next."id" FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key)) AS done
+        SELECT next."id" FROM (
+          SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key) ORDER BY 1, 2
+        ) AS done
         CROSS JOIN LATERAL (${LAST_IN_TURN}) AS last
         CROSS JOIN LATERAL (
           SELECT d."id" FROM "Delivery" d WHERE ${IS_OF_DONE} AND d."eventId" <= last."eventId" AND ${IS_ASIDE}
