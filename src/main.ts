@@ -3,6 +3,7 @@ import { startApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { UnusableDatabaseError } from './database/connection.ts';
 import { startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
+import { OccupiedDatabaseError } from './database/migrations.ts';
 import { PoolerSettingsError } from './database/pooler.ts';
 import { HOW_TO_RUN } from './how-to-run.ts';
 import { createLog, openTextDestination } from './log.ts';
@@ -102,7 +103,7 @@ main().catch((error) => {
 });
 
 /** Errors whose messages say what to do. */
-const FOR_OPERATORS = [ConfigError, PoolerSettingsError, UnusableDatabaseError];
+const FOR_OPERATORS = [ConfigError, OccupiedDatabaseError, PoolerSettingsError, UnusableDatabaseError];
 
 function explain(error: NodeJS.ErrnoException & { port?: number }): string {
   if (FOR_OPERATORS.some((kind) => error instanceof kind)) return error.message;

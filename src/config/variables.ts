@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { findNetwork, NETWORK_IDS } from '../gateway/chain/networks.ts';
+import { databaseUrl } from './database-url.ts';
 import { urlsByNetwork } from './urls-by-network.ts';
 
 const ROLES = ['api', 'gateway', 'worker'] as const;
@@ -30,7 +31,10 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max, `must be from ${min} to ${max}`));
 
-const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional();
+/** The console, redirects, and links in responses start at the root of a host. */
+const isAtRoot = ({ pathname, search, hash, username }: URL) => /^\/*$/.test(pathname) && !search && !hash && !username;
+const NOT_AT_ROOT =
+  'must not have a path. Serve Tollgate at the root of its own host name, such as https://pay.example.com';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
@@ -51,7 +55,7 @@ export const VARIABLES = {
   },
   DATABASE_URL: {
     schema: databaseUrl,
-    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL server runs in `DATA_DIR`.',
+    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL server runs in `DATA_DIR`. The only parameters it can have are those for [TLS](deployment.md#postgresql), and `host` for a Unix socket.',
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,
@@ -74,8 +78,8 @@ export const VARIABLES = {
     help: 'Roles for this process: one or more of `api`, `gateway`, and `worker`, separated by commas.',
   },
   PUBLIC_URL: {
-    schema: url.optional(),
-    help: 'Public URL of this service. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s domain.',
+    schema: url.refine((text) => !URL.canParse(text) || isAtRoot(new URL(text)), NOT_AT_ROOT).optional(),
+    help: 'Public URL of this service, without a path. Used in links, such as those in connector messages, so set it for workers too. Default: the address that the process listens on. In production, and in processes without the `api` role, there is no default, and messages have no links. In production, projects can have custom domains only if this is set: otherwise, a project could take this service’s domain.',
   },
   GATEWAY_DOMAIN: {
     schema: z

@@ -48,6 +48,17 @@ export type MigrationState = {
   unknown: string[];
 };
 
+/** The database has tables of another program. The message is for operators. */
+export class OccupiedDatabaseError extends Error {
+  override readonly name = 'OccupiedDatabaseError';
+  constructor(table: string) {
+    super(
+      `The database at DATABASE_URL belongs to another application: it has a table "${table}". Create a database for ` +
+        'Tollgate alone, and set DATABASE_URL to it. Nothing was changed.',
+    );
+  }
+}
+
 // The table that `prisma migrate` uses, column for column.
 const CREATE_HISTORY = `
   CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -69,6 +80,7 @@ const CREATE_HISTORY = `
  *
  * @param directUrl points to the server itself, because the lock lasts as long as the session
  * @returns the names of the migrations that this call applied
+ * @throws OccupiedDatabaseError if another application's tables are there
  * @throws if an applied migration was edited, if one is recorded as failed, or if one fails now (and is rolled back)
  */
 export async function applyMigrations(
@@ -81,6 +93,8 @@ export async function applyMigrations(
   return withConnection(directUrl, 'tollgate-migrations', async (client) => {
     await client.query(setForSession(SETTINGS));
     await waitForOtherRuns(client);
+    const foreign = await findForeignTable(client, migrations);
+    if (foreign) throw new OccupiedDatabaseError(foreign);
     await client.query(CREATE_HISTORY);
     const recorded = await readHistory(client);
     const state = compare(migrations, recorded);
@@ -110,7 +124,23 @@ export async function readMigrationState(pool: pg.Pool, directory: string): Prom
   return compare(migrations, rows[0]!.table === null ? new Map() : await readHistory(pool));
 }
 
-async function readMigrations(directory: string): Promise<Migration[]> {
+/** The name of a table that another program has created, in a database that has none of ours yet. */
+export async function findForeignTable(
+  client: pg.Pool | pg.Client,
+  migrations: readonly { name: string }[],
+): Promise<string | undefined> {
+  const { rows } = await client.query<{ name: string; isHistory: boolean }>(
+    `SELECT relname AS "name", relname = '_prisma_migrations' AS "isHistory" FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
+       AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+     ORDER BY relname`,
+  );
+  const recorded = rows.some(({ isHistory }) => isHistory) ? await readHistory(client) : new Map();
+  if (migrations.some(({ name }) => recorded.has(name))) return undefined;
+  return rows.find(({ isHistory }) => !isHistory)?.name;
+}
+
+export async function readMigrations(directory: string): Promise<Migration[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(

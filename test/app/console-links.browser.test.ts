@@ -83,7 +83,7 @@ describe('the link to the console in a message', () => {
   });
 
   test.each([
-    ['starts with PUBLIC_URL when a worker without a console sends it', { PUBLIC_URL: 'https://tollgate.example/pay' }],
+    ['starts with PUBLIC_URL when a worker without a console sends it', { PUBLIC_URL: 'https://tollgate.example' }],
     ['is left out when a worker does not know where the console is', { PUBLIC_URL: '' }],
   ])('%s', async (_title, env) => {
     const api = await start({ env: { ROLES: 'api' } });

@@ -72,6 +72,7 @@ describe('a variable', () => {
     ['ROLES', ' worker , api,', { roles: new Set(['worker', 'api']) }],
     ['DATABASE_URL', 'postgres://u:p@db.example:5432/x?sslmode=require', {}],
     ['DATABASE_URL', 'postgresql://db/x', {}],
+    ['DATABASE_URL', 'postgres:///x?host=/var/run/postgresql&sslmode=disable', {}],
     ['PUBLIC_URL', 'https://pay.example.com//', { publicUrl: 'https://pay.example.com' }],
     [
       'CORS_ORIGINS',
@@ -126,7 +127,9 @@ describe('a variable', () => {
     ...['mysql://x/y', 'localhost', 'postgres'].map((value) => ['DATABASE_URL', value]),
     ...['nope', 'api,nope', ','].map((value) => ['ROLES', value]),
     ...['prod', 'Production'].map((value) => ['NODE_ENV', value]),
-    ...['ftp://x.example', 'pay.example.com', '/'].map((value) => ['PUBLIC_URL', value]),
+    ...['ftp://x.example', 'pay.example.com', '/', 'https://host/tollgate', 'https://host/?a', 'https://u@host'].map(
+      (value) => ['PUBLIC_URL', value],
+    ),
     ...['a.example', 'https://a.example/', 'https://a.example/x', 'https://a.example,x'].map((value) => [
       'CORS_ORIGINS',
       value,
@@ -209,6 +212,29 @@ describe('a variable', () => {
     );
     // The messages are our own, not a library's.
     expect(problems.join()).not.toMatch(/expected|Invalid (input|option|string|URL)|Too small/);
+  });
+
+  test.each([
+    [
+      'schema=tollgate',
+      'schema',
+      'Tollgate uses the schema `public`. Give it a database of its own, and remove the parameter.',
+    ],
+    ['currentSchema=tollgate', 'currentSchema', 'Tollgate uses the schema'],
+    ['search_path=tollgate', 'search_path', 'Tollgate uses the schema'],
+    ['options=-c%20search_path%3Dtollgate', 'options', 'Tollgate changes settings itself'],
+    ['sslmode=require&connect_timeout=10', 'connect_timeout', 'Tollgate sets its own timeouts'],
+    ['pgbouncer=true', 'pgbouncer', 'Set DATABASE_POOL_SIZE'],
+    ['toString=1', 'toString', 'Remove it.'],
+  ])('a database URL with ?%s is refused by the name of the parameter', (query, name, advice) => {
+    for (const variable of ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL']) {
+      const [problem, ...others] = problemsOf({
+        DATABASE_URL: 'postgres://db/x',
+        [variable]: `postgres://db/x?${query}`,
+      });
+      expect(problem).toContain(`${variable}: the parameter ${name} isn't supported. ${advice}`);
+      expect(others).toEqual([]);
+    }
   });
 
   test.each(['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'])('%s requires DATABASE_URL', (name) => {
@@ -478,7 +504,7 @@ describe('GATEWAY_DOMAIN', () => {
     },
   );
 
-  test.each(['https://pay.com', 'https://console.pay.com', 'https://com.pay.com:8443/x'])(
+  test.each(['https://pay.com', 'https://console.pay.com', 'https://com.pay.com:8443'])(
     'cannot overlap with the public URL %s',
     (publicUrl) => {
       expect(problem('pay.com', publicUrl)).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { QUEUE_POOL_SIZE } from '../../database/client.ts';
-import { MIGRATIONS, readMigrationState } from '../../database/migrations.ts';
+import { findForeignTable, MIGRATIONS, readMigrationState, readMigrations } from '../../database/migrations.ts';
 import { type Finding, findingsOf, type Patient } from './finding.ts';
 
 const MIN_VERSION = 150_000;
@@ -17,6 +17,12 @@ export async function checkVersion({ db }: Patient): Promise<Finding> {
 
 export async function checkMigrations({ db }: Patient): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database migrations');
+  const foreign = await findForeignTable(db.pool, await readMigrations(MIGRATIONS));
+  if (foreign)
+    return failed(
+      `The database has a table "${foreign}" of another application.`,
+      'Create a database for Tollgate alone, and set DATABASE_URL to it.',
+    );
   const { pending, failed: broken, edited, unknown } = await readMigrationState(db.pool, MIGRATIONS);
   if (broken.length > 0) {
     return failed(`Migration ${broken[0]} failed.`, 'Start the service. Its error message says how to fix it.');
