@@ -3,6 +3,8 @@ import type pg from 'pg';
 
 /** Results are reused for this long, so frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
+/** Orchestrators wait for a response for only a few seconds. */
+const WAIT_MILLISECONDS = 3_000;
 /** Almost a whole PostgreSQL page (8 KiB), so two rows don't fit on one page. */
 const ROW_BYTES = 7_000;
 
@@ -11,13 +13,17 @@ const ROW_BYTES = 7_000;
  * existing pages. To detect a full disk, the check writes a row that needs a new page, rolls it back, and waits until
  * the commit is on disk. No other transaction waits for this one, and the next vacuum cleans up.
  *
- * @returns a function that rejects with the driver's error while the database doesn't accept writes.
+ * @returns a function that rejects with the driver's error while the database doesn't accept writes, or with an error
+ *   that says so if the database takes too long.
  */
-export function createReadiness(pool: pg.Pool): () => Promise<void> {
+export function createReadiness(
+  pool: pg.Pool,
+  { waitMilliseconds = WAIT_MILLISECONDS }: { waitMilliseconds?: number } = {},
+): () => Promise<void> {
   let last: { at: number; outcome: Promise<void> } | undefined;
   return () => {
     if (!last || performance.now() - last.at > KEEP_MILLISECONDS) {
-      const outcome = writeAndTakeBack(pool);
+      const outcome = writeWithin(pool, waitMilliseconds);
       const current = { at: Number.POSITIVE_INFINITY, outcome };
       last = current;
       // Concurrent callers share one check.
@@ -30,18 +36,46 @@ export function createReadiness(pool: pg.Pool): () => Promise<void> {
   };
 }
 
-async function writeAndTakeBack(pool: pg.Pool): Promise<void> {
+/**
+ * PostgreSQL's own timeouts don't apply to a commit: it waits for a synchronous standby for as long as that is away. A
+ * check that is still waiting is canceled and its connection closed, so that checks don't use up all connections.
+ */
+async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<void> {
+  const check: Check = { id: randomUUID(), isGivenUp: false };
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    check.isGivenUp = true;
+    check.client?.release(true);
+    pool.query(CANCEL, [`%${check.id}%`]).catch(() => {});
+    timeout.reject(new Error(`The database hasn't confirmed a write within ${waitMilliseconds / 1000} seconds.`));
+  }, waitMilliseconds);
+  try {
+    await Promise.race([writeAndTakeBack(pool, check), timeout.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The row's ID is also how the server's process is found, because a pooler doesn't tell which one it uses. */
+type Check = { id: string; isGivenUp: boolean; client?: pg.PoolClient };
+
+const CANCEL = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+  WHERE query LIKE $1 AND state <> 'idle' AND usename = current_user`;
+
+async function writeAndTakeBack(pool: pg.Pool, check: Check): Promise<void> {
   const client = await pool.connect();
+  if (check.isGivenUp) return client.release();
+  check.client = client;
   try {
     // Sent as one message, so poolers and slow networks see one short transaction. The savepoint's row is dead
     // immediately, but the commit is written to disk like any other.
     await client.query(`BEGIN; SET LOCAL synchronous_commit = on; SAVEPOINT written;
-      INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${randomUUID()}', repeat('x', ${ROW_BYTES}));
+      INSERT INTO "ReadinessProbe" ("id", "page") VALUES ('${check.id}', repeat('x', ${ROW_BYTES}));
       ROLLBACK TO SAVEPOINT written; COMMIT`);
-    client.release();
+    if (!check.isGivenUp) client.release();
   } catch (error) {
     // The transaction may still be open.
-    client.release(true);
+    if (!check.isGivenUp) client.release(true);
     throw error;
   }
 }
