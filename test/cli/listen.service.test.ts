@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CERTIFICATE, PRIVATE_KEY } from '../egress/certificate.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { runCli, startCli } from '../support/cli.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
@@ -151,4 +155,50 @@ test('listen exits with 5 when its API key is revoked', async () => {
   await cli.waitFor(/Listening/);
   await user.rest('DELETE', `${project.base}/keys/${id}`);
   expect(await cli.ended).toMatchObject({ code: 5, stderr: expect.stringContaining('TOLLGATE_API_KEY') });
+});
+
+describe('listen with an https address', () => {
+  const seen: string[] = [];
+  const server = createServer({ cert: CERTIFICATE, key: PRIVATE_KEY }, (request, response) => {
+    seen.push(request.url!);
+    response.end();
+  });
+  let address: string;
+  beforeAll(async () => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    address = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  });
+  afterAll(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+
+  async function outcomeOf(target: string, ...flags: string[]) {
+    const project = await projectWithKey();
+    const cli = startCli(['listen', '--forward-to', target, ...flags], project.env);
+    await cli.waitFor(/signed with/);
+    await createEndpoint(user, project.base);
+    const [, outcome = ''] = await cli.waitFor(/endpoint\.created +evt_\w+ +→ (.+)/);
+    cli.signal('SIGINT');
+    await cli.ended;
+    return outcome;
+  }
+
+  test('says how to accept a self-signed certificate', async () => {
+    expect(await outcomeOf(address)).toMatch(/self-signed.*To accept it anyway, add --skip-verify\./);
+    expect(seen).toEqual([]);
+  });
+
+  test('accepts any certificate with --skip-verify', async () => {
+    expect(await outcomeOf(address, '--skip-verify')).toMatch(/^200 /);
+    expect(seen).toEqual(['/hook']);
+  });
+
+  test('says that a server without TLS needs an http address', async () => {
+    await using plain = await startReceiver();
+    expect(await outcomeOf(`https://127.0.0.1:${plain.port}`)).toContain('use http:// instead of https://');
+  });
+
+  test.each(['localhost:3000', 'http://localhost:3000'])('refuses --skip-verify with %s', async (target) => {
+    const { env } = await projectWithKey();
+    const { code, stderr } = await runCli(['listen', '--forward-to', target, '--skip-verify'], env);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('needs an https:// address') });
+  });
 });

@@ -7,12 +7,12 @@ import { CliWebhookDocument, type EventType } from '../../generated/cli-document
 import { VERSION } from '../../version.ts';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
-import { request } from '../http.ts';
+import { request, requestUnverified } from '../http.ts';
 import { followEvents } from '../live.ts';
 import { clock, eventKindOf, kindOf, listOf, note, print, printJson } from '../output.ts';
 import { addServiceOptions, itemNotFound, openSession, type Session } from '../session.ts';
 
-type Options = { forwardTo?: string; events?: string; webhook?: string; printSecret?: boolean };
+type Options = { forwardTo?: string; skipVerify?: boolean; events?: string; webhook?: string; printSecret?: boolean };
 type Forwarded = { statusCode: number } | { error: string };
 
 const FORWARD_TIMEOUT_MILLISECONDS = 15_000;
@@ -27,6 +27,7 @@ export function addListen(program: Command): void {
   )
     .description('forward live events to a local port, signed like webhooks')
     .option('--forward-to <address>', 'where to send events, such as localhost:3000/hook (default: only print them)')
+    .option('--skip-verify', 'accept any certificate from an https address in --forward-to, such as a self-signed one')
     .option(
       '--events <types>',
       'only events of these types, separated by commas, such as payment.settled,payment.failed',
@@ -42,6 +43,9 @@ async function listen(session: Session, options: Options): Promise<void> {
   const webhook = options.webhook === undefined ? undefined : await findWebhook(session, options.webhook);
   const projectId = webhook?.projectId ?? (await session.projectId());
   const secret = sessionSecret(session.credential, projectId);
+  if (options.skipVerify && target?.protocol !== 'https:')
+    throw new Failure('usage', '--skip-verify needs an https:// address in --forward-to.');
+  const send = options.skipVerify ? requestUnverified : request;
   if (options.printSecret) return isJson ? printJson({ secret }) : print(secret);
 
   const types = options.events ? listOf(options.events).map(eventKindOf) : webhook?.types;
@@ -59,7 +63,7 @@ async function listen(session: Session, options: Options): Promise<void> {
       continue;
     }
     const startedAt = performance.now();
-    const result = await forward(event, target, secret, signal);
+    const result = await forward(event, { url: target, send, secret }, signal);
     if (signal.aborted) break;
     const durationMs = Math.round(performance.now() - startedAt);
     const isOk = 'statusCode' in result && result.statusCode >= 200 && result.statusCode < 300;
@@ -74,14 +78,18 @@ async function listen(session: Session, options: Options): Promise<void> {
 }
 
 /** Sends an event with the same body and headers that the service sends to webhooks. A failure isn't retried. */
-async function forward(event: Event, url: URL, secret: string, signal: AbortSignal): Promise<Forwarded> {
+async function forward(
+  event: Event,
+  { url, send, secret }: { url: URL; send: typeof requestUnverified; secret: string },
+  signal: AbortSignal,
+): Promise<Forwarded> {
   const { id, version, test, timestamp, projectId, data } = event;
   const fields = { id, type: event.type, test, timestamp: new Date(timestamp), data: JSON.stringify(data) };
   const body = webhookBody(fields, projectId);
   const timestampSeconds = Math.floor(Date.now() / 1000);
   const userAgent = `Tollgate/${VERSION}`;
   try {
-    const response = await request(url.href, {
+    const response = await send(url.href, {
       method: 'POST',
       headers: signedWebhookHeaders({ id, version, userAgent, timestampSeconds, body, secrets: [secret] }),
       body,
@@ -90,7 +98,8 @@ async function forward(event: Event, url: URL, secret: string, signal: AbortSign
     await response.body?.cancel();
     return { statusCode: response.status };
   } catch (error) {
-    return { error: (error as Error).message };
+    const { message } = error as Error;
+    return { error: message.includes('self-signed') ? `${message} To accept it anyway, add --skip-verify.` : message };
   }
 }
 
