@@ -57,7 +57,7 @@ export async function requireSessionDefaults(pool: pg.Pool): Promise<void> {
   throw new PoolerSettingsError(
     'DATABASE_URL',
     `Sessions from the pooler at DATABASE_URL do not have the required settings. Currently, ${found}.`,
-    `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then RECONNECT in the pooler's console.`,
+    `Run ${defaultsFor(place!.user, place!.database).join(' ')} and then restart the pooler.`,
   );
 }
 

@@ -131,6 +131,7 @@ describe.skipIf(!isPgBouncerInstalled)(
         (reason) => reason,
       );
       expect(error.message).toContain('TimeZone is Europe/Berlin');
+      expect(error.message).toMatch(/ and then restart the pooler\.$/);
       const statements = error.message.match(/ALTER ROLE .*?;/g)!;
       expect(statements).toEqual(defaultsFor('tollgate', name));
       await runOnServer(bare.url, statements.join(''));
