@@ -102,8 +102,23 @@ function classOf(error: unknown): EgressErrorClass {
   return TLS_CODES.test(code) ? 'tls_error' : (CLASSES_BY_CODE[code] ?? 'unknown');
 }
 
+/** What a server wants, for TLS codes that its owner can't be expected to know. */
+const WANTS: readonly [codes: RegExp, advice: string][] = [
+  [/^ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED$/, 'The server requires a client certificate.'],
+  [
+    /ALERT_(HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_UNKNOWN)$/,
+    'The server refused the connection. It may require a client certificate, or another one.',
+  ],
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?))$/,
+    "The server's certificate doesn't come from an authority that is trusted for it.",
+  ],
+];
+
 function messageOf(errorClass: EgressErrorClass, cause: unknown): string {
   const code = CLASSES_WITH_CODE.has(errorClass) ? codeOf(cause) : '';
+  const wanted = WANTS.find(([codes]) => codes.test(code))?.[1];
+  if (wanted) return `${wanted.slice(0, -1)} (${code}).`;
   return code ? `${ERROR_MESSAGES[errorClass].slice(0, -1)} (${code}).` : ERROR_MESSAGES[errorClass];
 }
 

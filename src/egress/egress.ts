@@ -7,6 +7,7 @@ import { keptConnections, MAX_KEPT_CONNECTIONS } from './kept-connections.ts';
 import { boundLookup, createLookup, type Lookup } from './lookup.ts';
 import { OriginPools } from './origin-pools.ts';
 import { createTunnels, type EgressProxy } from './proxy.ts';
+import type { TlsIdentity } from './tls-identity.ts';
 import { checkTargetUrl } from './url.ts';
 
 export type EgressResponse = ReceivedResponse & { durationMilliseconds: number };
@@ -72,14 +73,15 @@ const MAX_IDLE_CONNECTION_MILLISECONDS = 30_000;
 // To pick up DNS changes, busy connections are renewed after this many requests. (undici's `clientTtl` limits their age
 // instead, but reads the clock for every pooled connection on every request.)
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
+const MAX_IDENTITIES = 1_000;
 
 /** Creates the egress. Every outgoing request from every feature must go through it. */
 export function createEgress(options: EgressOptions): Egress {
   const { log, proxy, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
   const lookup = boundLookup(options.lookup ?? createLookup(), connectTimeoutMilliseconds);
   const openTunnel = proxy && createTunnels(proxy, { log, timeoutMilliseconds: connectTimeoutMilliseconds });
-  const connectWithin = (allow: EgressAllow) =>
-    createGuardedConnect({ allow, log, lookup, hostOverrides, connectTimeoutMilliseconds, openTunnel });
+  const connectWithin = (allow: EgressAllow, tls?: TlsIdentity) =>
+    createGuardedConnect({ allow, log, lookup, hostOverrides, connectTimeoutMilliseconds, openTunnel, tls });
   const poolOptions = {
     connect: connectWithin(options.allow),
     connections: options.connectionsPerOrigin ?? 128,
@@ -91,13 +93,14 @@ export function createEgress(options: EgressOptions): Egress {
     maxRequestsPerClient: MAX_REQUESTS_PER_CONNECTION,
   };
   const pools = new OriginPools(poolOptions, options.maxConnections ?? keptConnections());
-  const own = openDoor(options.allow, pools.owned(), log);
+  const withTls = (allow: EgressAllow) => (tls: TlsIdentity) => pools.owned(connectWithin(allow, tls))('');
+  const own = openDoor(options.allow, pools.owned(), withTls(options.allow), log);
   const doors = new Map([[options.allow, own]]);
 
   function within(allow: EgressAllow): EgressDoor {
     const known = doors.get(allow);
     if (known) return known;
-    const door = openDoor(allow, pools.owned(connectWithin(allow)), log);
+    const door = openDoor(allow, pools.owned(connectWithin(allow)), withTls(allow), log);
     doors.set(allow, door);
     return door;
   }
@@ -105,8 +108,25 @@ export function createEgress(options: EgressOptions): Egress {
   return { ...own, within, close: () => pools.close() };
 }
 
-function openDoor(allow: EgressAllow, dispatcherFor: EgressDoor['dispatcherFor'], log: EgressLog): EgressDoor {
+function openDoor(
+  allow: EgressAllow,
+  dispatcherFor: EgressDoor['dispatcherFor'],
+  withTls: (tls: TlsIdentity) => Dispatcher,
+  log: EgressLog,
+): EgressDoor {
   const dispatcher = dispatcherFor('');
+  const identities = new Map<string, Dispatcher>();
+
+  /** Requests with the same identity share connections. Forgotten identities' connections close when they are idle. */
+  function dispatcherOf(tls: TlsIdentity | undefined): Dispatcher {
+    if (!tls) return dispatcher;
+    const found = identities.get(tls.id) ?? withTls(tls);
+    identities.delete(tls.id);
+    identities.set(tls.id, found);
+    if (identities.size > MAX_IDENTITIES) identities.delete(identities.keys().next().value!);
+    return found;
+  }
+
   // The check depends only on the URL's text and the allow-list, so its result never changes.
   const permitted = new Map<string, URL>();
 
@@ -128,7 +148,7 @@ function openDoor(allow: EgressAllow, dispatcherFor: EgressDoor['dispatcherFor']
     const startedAt = performance.now();
     const elapsed = () => Math.round(performance.now() - startedAt);
     try {
-      const response = await exchange(dispatcher, permittedUrl(request.url), request);
+      const response = await exchange(dispatcherOf(request.tls), permittedUrl(request.url), request);
       return { ...response, durationMilliseconds: elapsed() };
     } catch (error) {
       throw toEgressError(error, elapsed());

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { EgressError } from './egress-error.ts';
 import { NO_PHASES, noteFailure, type Phases, takeOpened } from './phases.ts';
+import type { TlsIdentity } from './tls-identity.ts';
 
 export type EgressRequest = {
   method: string;
@@ -17,6 +18,8 @@ export type EgressRequest = {
   /** If a body is longer than this, the rest isn't read. The connection is closed instead. */
   maxResponseBytes: number;
   signal?: AbortSignal;
+  /** For servers that require a client certificate, or whose certificate comes from a private authority. */
+  tls?: TlsIdentity;
 };
 
 export type ReceivedResponse = {

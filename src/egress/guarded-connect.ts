@@ -7,6 +7,7 @@ import { EgressError, toEgressError } from './egress-error.ts';
 import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
 import type { OpenTunnel } from './proxy.ts';
+import { type TlsIdentity, tlsOptionsOf } from './tls-identity.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
 type Write = (fields: object, message: string) => void;
@@ -22,6 +23,7 @@ export type GuardedConnectOptions = {
   connectTimeoutMilliseconds: number;
   /** If set, all connections go through a proxy. It gets the checked address. */
   openTunnel: OpenTunnel | undefined;
+  tls?: TlsIdentity | undefined;
 };
 
 type Target = { protocol: string; hostname: string; port: number };
@@ -40,8 +42,9 @@ const HOPELESS: ReadonlySet<string> = new Set(['tls_error', 'proxy_error']);
  * name and the Host header still come from the URL.
  */
 export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
-  const { allow, log, lookup, openTunnel } = options;
-  const connectTo = buildConnector({ allowH2: false, timeout: options.connectTimeoutMilliseconds });
+  const { allow, log, lookup, openTunnel, tls } = options;
+  const timeout = options.connectTimeoutMilliseconds;
+  const connectTo = buildConnector({ allowH2: false, timeout, ...(tls && tlsOptionsOf(tls)) });
   const overrides = new Map(
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
   );

@@ -1159,6 +1159,16 @@ export type WebhookAuthentication = {
   scope: string | null;
 };
 
+/** The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS). */
+export type WebhookClientCertificate = {
+  /** The certificate, and the certificates between it and its authority, in PEM format. */
+  certificate: string;
+  /** When the certificate expires. */
+  expiresAt: string;
+  /** The private key, always masked as `••••`. */
+  privateKey: string;
+};
+
 /** When failed deliveries are retried. */
 export type RetrySchedule = 'LONG' | 'NONE' | 'SHORT' | 'STANDARD';
 
@@ -1188,6 +1198,10 @@ export type Webhook = {
   headers: Array<WebhookHeader>;
   /** How requests are authenticated, in addition to being signed; null if they are only signed. */
   authentication: WebhookAuthentication | null;
+  /** The certificate with which Tollgate identifies itself to the server (mutual TLS). */
+  clientCertificate: WebhookClientCertificate | null;
+  /** The only authority that is trusted to certify the server, in PEM format; null if public authorities are trusted. */
+  certificateAuthority: string | null;
   /** Time limit for a request, including its complete response, in seconds. */
   timeoutSeconds: number;
   /** When failed deliveries are retried. */
@@ -1437,6 +1451,14 @@ export type WebhookAuthenticationInput = {
   username?: string | null;
 };
 
+/** The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS). */
+export type WebhookClientCertificateInput = {
+  /** The certificate, and the certificates between it and its authority, in PEM format. */
+  certificate: string;
+  /** The certificate’s private key in PEM format, without a passphrase. If it is omitted or masked, the stored key stays unchanged. */
+  privateKey?: string | null;
+};
+
 /** A header to add to a webhook’s requests. */
 export type WebhookHeaderInput = {
   /** The name of the header. Some names aren’t allowed. */
@@ -1449,6 +1471,10 @@ export type WebhookHeaderInput = {
 export type CreateWebhookRequest = {
   /** How to authenticate requests, in addition to signing them. */
   authentication?: WebhookAuthenticationInput | null;
+  /** If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. No other authority is then trusted for this webhook. */
+  certificateAuthority?: string | null;
+  /** For servers that require a client certificate (mutual TLS). */
+  clientCertificate?: WebhookClientCertificateInput | null;
   /** Free-text description, up to 1,000 characters. */
   description?: string | null;
   /** The event types to subscribe to. */
@@ -1501,6 +1527,10 @@ export type CreateWebhookResponse = {
   headers: Array<WebhookHeader>;
   /** How requests are authenticated, in addition to being signed; null if they are only signed. */
   authentication: WebhookAuthentication | null;
+  /** The certificate with which Tollgate identifies itself to the server (mutual TLS). */
+  clientCertificate: WebhookClientCertificate | null;
+  /** The only authority that is trusted to certify the server, in PEM format; null if public authorities are trusted. */
+  certificateAuthority: string | null;
   /** Time limit for a request, including its complete response, in seconds. */
   timeoutSeconds: number;
   /** When failed deliveries are retried. */
@@ -1537,6 +1567,10 @@ export type CreateWebhookResponse = {
 export type UpdateWebhookRequest = {
   /** How to authenticate requests, in addition to signing them. Set to null to remove the authentication. If you change the webhook’s URL, send the authentication secrets again. */
   authentication?: WebhookAuthenticationInput | null;
+  /** The certificate of a private authority, in PEM format. No other authority is then trusted for this webhook. Set to null to trust public authorities. */
+  certificateAuthority?: string | null;
+  /** For servers that require a client certificate (mutual TLS). Set to null to remove it. If you change the webhook’s URL, send the private key again. */
+  clientCertificate?: WebhookClientCertificateInput | null;
   /** Free-text description, up to 1,000 characters. Set to null to remove it. */
   description?: string | null;
   /** The event types to subscribe to. */
@@ -1599,6 +1633,10 @@ export type RotateWebhookSecretResponse = {
   headers: Array<WebhookHeader>;
   /** How requests are authenticated, in addition to being signed; null if they are only signed. */
   authentication: WebhookAuthentication | null;
+  /** The certificate with which Tollgate identifies itself to the server (mutual TLS). */
+  clientCertificate: WebhookClientCertificate | null;
+  /** The only authority that is trusted to certify the server, in PEM format; null if public authorities are trusted. */
+  certificateAuthority: string | null;
   /** Time limit for a request, including its complete response, in seconds. */
   timeoutSeconds: number;
   /** When failed deliveries are retried. */

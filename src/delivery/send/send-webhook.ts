@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { EgressRequest } from '../../egress/exchange.ts';
+import type { TlsIdentity } from '../../egress/tls-identity.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
 import { MASK } from '../../secrets/mask.ts';
@@ -29,6 +30,7 @@ import {
   credentialHeaders,
   hiddenValues,
   type OAuthClient,
+  tlsIdentityOf,
   tokenSourceOf,
   type WebhookCredentials,
 } from './webhook-credentials.ts';
@@ -66,6 +68,7 @@ type OpenedSecrets = {
   /** The webhook's custom headers, with its authentication. */
   headers: Readonly<Record<string, string>>;
   oauth: OAuthClient | undefined;
+  tls: TlsIdentity | undefined;
 };
 
 type Judgement = { verdict: Verdict; errorClass: AttemptErrorClass | null; message?: string };
@@ -99,7 +102,7 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
     // Stored as bytes so that signing and sending don't each make a copy.
     const body = Buffer.from(webhookBody({ ...delivery.event, data }, delivery.projectId));
 
-    function makeRequest(startedAt: number, { signing, headers }: OpenedSecrets): EgressRequest {
+    function makeRequest(startedAt: number, { signing, headers, tls }: OpenedSecrets): EgressRequest {
       const timestampSeconds = Math.floor(startedAt / 1000);
       const signed = { id: delivery.event.id, version, userAgent, timestampSeconds, body, secrets: signing };
       return {
@@ -107,6 +110,7 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
         url: webhook.url,
         headers: { ...headers, ...signedWebhookHeaders(signed), ...traceHeaders() },
         body,
+        ...(tls && { tls }),
         timeoutMilliseconds: timeoutSeconds === null ? options.timeoutMilliseconds : timeoutSeconds * 1000,
         maxResponseBytes: MAX_RESPONSE_BYTES,
         signal,
@@ -189,6 +193,7 @@ function createSecretOpener(secretBox: SenderOptions['secretBox']) {
           hidden: [...signing, ...(maskUrl(url) === url ? [] : [url]), ...hiddenValues(credentials)],
           headers: credentialHeaders(credentials),
           oauth: authentication?.type === 'OAUTH2_CLIENT_CREDENTIALS' ? authentication : undefined,
+          tls: tlsIdentityOf(credentials),
         };
       },
       account,

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { basicAuthorization, classifyTokenResponse, tokenRequest } from '../../connectors/shared/token-endpoint.ts';
+import type { TlsIdentity } from '../../egress/tls-identity.ts';
 import type { TokenSource } from './access-tokens.ts';
 
 export type WebhookHeader = { name: string; value: string };
@@ -14,8 +16,19 @@ export type OAuthClient = {
   scope?: string | undefined;
 };
 
+/** In PEM format. With an authority, no other is trusted for this webhook. */
+export type WebhookTls = {
+  clientCertificate?: { certificate: string; privateKey: string };
+  certificateAuthority?: string;
+};
+
 /** A webhook's custom headers and authentication, in full. Stored encrypted, as JSON. */
-export type WebhookCredentials = { headers: readonly WebhookHeader[]; authentication: WebhookAuthentication | null };
+export type WebhookCredentials = {
+  headers: readonly WebhookHeader[];
+  authentication: WebhookAuthentication | null;
+  /** Missing in credentials that were stored by earlier versions. */
+  tls?: WebhookTls;
+};
 
 /** The fields of `authentication` that are secret. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set(['password', 'token', 'clientSecret']);
@@ -36,6 +49,14 @@ export function credentialHeaders({ headers, authentication }: WebhookCredential
 
 export function bearerHeader(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
+}
+
+/** How to connect to the webhook's server, or undefined for the usual way. */
+export function tlsIdentityOf({ tls = {} }: WebhookCredentials): TlsIdentity | undefined {
+  const { clientCertificate, certificateAuthority } = tls;
+  if (!clientCertificate && !certificateAuthority) return undefined;
+  const id = createHash('sha256').update(JSON.stringify(tls)).digest('base64');
+  return { id, ...clientCertificate, ...(certificateAuthority && { certificateAuthority }) };
 }
 
 /** The values to mask in responses. */

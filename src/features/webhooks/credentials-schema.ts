@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
+import { LONG_TEXT } from '../../schema/cost.ts';
 import { AUTHENTICATION_TYPES } from './credentials.ts';
 import type { shownCredentialsOf } from './stored-credentials.ts';
 
@@ -94,6 +96,38 @@ export const WebhookAuthentication = builder.objectRef<Authentication>('WebhookA
       nullable: true,
       description: 'The scopes to request, separated by spaces. Returned only for `OAUTH2_CLIENT_CREDENTIALS`.',
       resolve: (shown) => ('scope' in shown ? (shown.scope ?? null) : null),
+    }),
+  }),
+});
+
+type ClientCertificate = NonNullable<NonNullable<ReturnType<typeof shownCredentialsOf>['tls']>['clientCertificate']>;
+
+export const WebhookClientCertificate = builder.objectRef<ClientCertificate>('WebhookClientCertificate').implement({
+  description: 'The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS).',
+  fields: (t) => ({
+    certificate: t.exposeString('certificate', {
+      ...LONG_TEXT,
+      description: 'The certificate, and the certificates between it and its authority, in PEM format.',
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'When the certificate expires.',
+      resolve: ({ certificate }) => new X509Certificate(certificate).validToDate,
+    }),
+    privateKey: t.exposeString('privateKey', { description: 'The private key, always masked as `••••`.' }),
+  }),
+});
+
+export const WebhookClientCertificateInput = builder.inputType('WebhookClientCertificateInput', {
+  description: 'The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS).',
+  fields: (t) => ({
+    certificate: t.string({
+      required: true,
+      description: 'The certificate, and the certificates between it and its authority, in PEM format.',
+    }),
+    privateKey: t.string({
+      description:
+        'The certificate’s private key in PEM format, without a passphrase. If it is omitted or masked, the stored key stays unchanged.',
     }),
   }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sharedNow } from '../../clock.ts';
 import {
   SECRET_FIELDS,
   type WebhookAuthentication,
@@ -13,9 +14,10 @@ import { parseInput } from '../../validation.ts';
 import { changeHeaders, shownHeaders } from '../headers/secret-headers.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { headersInput } from './header-rules.ts';
+import { changeTls, shownTls, type TlsInput, tlsShape } from './tls.ts';
 
-/** Headers and authentication as given by the caller. Masked secrets that are sent back keep their stored value. */
-export type CredentialsInput = {
+/** Headers, authentication, and certificates as given by the caller. Masked secrets that are sent back keep their stored value. */
+export type CredentialsInput = TlsInput & {
   headers?: readonly WebhookHeader[] | null | undefined;
   authentication?: ({ type: WebhookAuthentication['type'] } & Record<string, unknown>) | null | undefined;
 };
@@ -28,6 +30,7 @@ export const AUTHENTICATION_TYPES = ['BASIC', 'BEARER', 'OAUTH2_CLIENT_CREDENTIA
 export const credentialsShape = {
   headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).nullish(),
   authentication: z.looseObject({ type: z.enum(AUTHENTICATION_TYPES) }).nullish(),
+  ...tlsShape,
 };
 
 const MAX_SECRET_LENGTH = 4_096;
@@ -79,8 +82,9 @@ function credentialsInput(allow: EgressAllow) {
 }
 
 /** Headers and authentication as the API returns them: each secret as `••••` and at most its last four characters. */
-export function shownCredentials({ headers, authentication }: WebhookCredentials): WebhookCredentials {
+export function shownCredentials({ headers, authentication, tls }: WebhookCredentials): WebhookCredentials {
   return {
+    ...(tls && { tls: shownTls(tls) }),
     headers: shownHeaders(headers),
     authentication: authentication && (redactFields(authentication) as WebhookAuthentication),
   };
@@ -120,7 +124,8 @@ export function createCredentialsChange(allow: EgressAllow) {
     }
     const after: WebhookCredentials = parseInput(checked, { headers, authentication });
     requireAgain(after);
-    return after;
+    const tls = changeTls(stored.tls ?? {}, changes, isUrlChanged, new Date(sharedNow()));
+    return { ...after, ...(Object.keys(tls).length > 0 && { tls }) };
 
     function authenticationToStore(given: CredentialsInput['authentication']): Record<string, unknown> | null {
       if (!given) return null;

@@ -7,7 +7,12 @@ import { totalCountField } from '../../schema/total-count.ts';
 import { asDestination, DESTINATION_COLUMNS, destinationFields, FILTER_FIELD } from '../destinations/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
-import { RetryScheduleEnum, WebhookAuthentication, WebhookHeader } from './credentials-schema.ts';
+import {
+  RetryScheduleEnum,
+  WebhookAuthentication,
+  WebhookClientCertificate,
+  WebhookHeader,
+} from './credentials-schema.ts';
 import { DEFAULT_TIMEOUT_SECONDS } from './input.ts';
 import type { WebhookService } from './service.ts';
 import { shownCredentialsOf } from './stored-credentials.ts';
@@ -63,6 +68,21 @@ export const Webhook = builder.prismaNode('Webhook', {
         if (!authentication || !('tokenUrl' in authentication)) return authentication;
         return { ...authentication, tokenUrl: shownUrl(viewer, webhook.projectId, authentication.tokenUrl) };
       },
+    }),
+    clientCertificate: t.field({
+      type: WebhookClientCertificate,
+      nullable: true,
+      description: 'The certificate with which Tollgate identifies itself to the server (mutual TLS).',
+      select: { credentials: true },
+      resolve: (webhook) => shownCredentialsOf(webhook).tls?.clientCertificate ?? null,
+    }),
+    certificateAuthority: t.string({
+      ...LONG_TEXT,
+      nullable: true,
+      description:
+        'The only authority that is trusted to certify the server, in PEM format; null if public authorities are trusted.',
+      select: { credentials: true },
+      resolve: (webhook) => shownCredentialsOf(webhook).tls?.certificateAuthority ?? null,
     }),
     timeoutSeconds: t.int({
       description: 'Time limit for a request, including its complete response, in seconds.',

@@ -33,7 +33,7 @@ import type { EventService } from '../events/service.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
 import { requireWebhookRoom, webhookRoom } from './room.ts';
-import { auditedCredentials, createStoredCredentials, forgetToken } from './stored-credentials.ts';
+import { auditedCredentials, CREDENTIAL_FIELDS, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
@@ -95,11 +95,15 @@ export function createWebhookService(options: {
       input: CreateWebhookInput,
     ): Promise<{ webhook: Webhook; secret: string }> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { headers, authentication, ...rest } = parseInput(createInput, input);
+      const { headers, authentication, clientCertificate, certificateAuthority, ...rest } = parseInput(
+        createInput,
+        input,
+      );
+      const given = { headers, authentication, clientCertificate, certificateAuthority };
       const { payloadVersion = payloadVersions.current, ...values } = rest;
       urlToStore('url', values.url);
       const id = newId('Webhook');
-      const credentials = storedCredentials.ofNew({ id, projectId: project.id }, { headers, authentication });
+      const credentials = storedCredentials.ofNew({ id, projectId: project.id }, given);
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
@@ -130,7 +134,11 @@ export function createWebhookService(options: {
      */
     async update(viewer: Viewer, id: string, input: UpdateWebhookInput, projectId?: string | null): Promise<Webhook> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
-      const { isPaused, headers, authentication, ...values } = parseInput(updateInput, input);
+      const { isPaused, headers, authentication, clientCertificate, certificateAuthority, ...values } = parseInput(
+        updateInput,
+        input,
+      );
+      const given = { headers, authentication, clientCertificate, certificateAuthority };
       const { webhook, pause, isReordered } = await db.prisma.$transaction(async (tx) => {
         // If two changes are concurrent, each must record the values it actually replaced.
         await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
@@ -138,9 +146,9 @@ export function createWebhookService(options: {
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
         const isMoved = url !== undefined && url !== before.url;
-        if (isMoved || headers !== undefined || authentication !== undefined)
-          requireCredentials(viewer, before.projectId, '`url`, `headers`, or `authentication`');
-        const credentials = storedCredentials.ofChanged(before, { headers, authentication }, url);
+        if (isMoved || CREDENTIAL_FIELDS.some((name) => given[name] !== undefined))
+          requireCredentials(viewer, before.projectId, '`url`, `headers`, `authentication`, or certificates');
+        const credentials = storedCredentials.ofChanged(before, given, url);
         const mayFix = credentials !== undefined || values.isActive === true;
         const change = pauseChange({ isPaused, mayFix }, before);
         const updated = await tx.webhook.update({

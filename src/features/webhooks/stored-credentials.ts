@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { Values } from '../../audit/value-sizes.ts';
 import type { Transaction } from '../../database/client.ts';
 import type { WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
@@ -9,7 +10,10 @@ import { type CredentialsInput, createCredentialsChange, NO_CREDENTIALS, shownCr
 
 type Place = Pick<Webhook, 'id' | 'projectId'>;
 
-/** Writes a webhook's headers and authentication: masked for readers, and encrypted in full. */
+/** The fields of a webhook that are stored together, encrypted. */
+export const CREDENTIAL_FIELDS = ['headers', 'authentication', 'clientCertificate', 'certificateAuthority'] as const;
+
+/** Writes a webhook's headers, authentication, and certificates: masked for readers, and encrypted in full. */
 export function createStoredCredentials({
   secretBox,
   egressAllow,
@@ -26,7 +30,7 @@ export function createStoredCredentials({
   });
 
   function columnsOf(place: Place, credentials: WebhookCredentials) {
-    if (credentials.headers.length === 0 && credentials.authentication === null) {
+    if (credentials.headers.length === 0 && credentials.authentication === null && !credentials.tls) {
       return { credentials: Prisma.DbNull, secretCredentials: null };
     }
     return {
@@ -50,7 +54,7 @@ export function createStoredCredentials({
     ofChanged(before: Webhook, input: CredentialsInput, url: string | undefined) {
       const { secretCredentials } = before;
       const isUrlChanged = url !== undefined && url !== before.url;
-      const isGiven = input.headers !== undefined || input.authentication !== undefined;
+      const isGiven = CREDENTIAL_FIELDS.some((name) => input[name] !== undefined);
       if (!isGiven && !(isUrlChanged && secretCredentials !== null)) return undefined;
       const stored: WebhookCredentials =
         secretCredentials === null ? NO_CREDENTIALS : JSON.parse(secretBox.open(secretCredentials, cellOf(before)));
@@ -66,12 +70,22 @@ export function shownCredentialsOf({ credentials }: Pick<Webhook, 'credentials'>
 
 /** The values for the audit log. URLs are masked there. */
 export function auditedCredentials(webhook: Webhook): Values {
-  const { headers, authentication } = shownCredentialsOf(webhook);
+  const { headers, authentication, tls = {} } = shownCredentialsOf(webhook);
   const masked =
     authentication && 'tokenUrl' in authentication
       ? { ...authentication, tokenUrl: maskUrl(authentication.tokenUrl) }
       : authentication;
-  return { headers: headers.length > 0 ? headers : null, authentication: masked };
+  return {
+    headers: headers.length > 0 ? headers : null,
+    authentication: masked,
+    clientCertificate: fingerprintOf(tls.clientCertificate?.certificate),
+    certificateAuthority: fingerprintOf(tls.certificateAuthority),
+  };
+}
+
+/** Identifies a certificate without its whole text. */
+function fingerprintOf(pem: string | undefined): string | null {
+  return pem === undefined ? null : new X509Certificate(pem).fingerprint256;
 }
 
 /** Discards a webhook's access token. A process that is currently requesting one can no longer store it. */

@@ -27,7 +27,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   connection_reset: {
     summary: 'The connection was closed before the response was complete.',
     advice:
-      'Check whether your server, or a proxy in front of it, crashes or closes the connection when it gets this request.',
+      'Check whether your server, or a proxy in front of it, crashes or closes the connection when it gets this request. If it requires a client certificate, set the webhook’s `clientCertificate`.',
   },
   dns_error: {
     summary: 'The host name could not be resolved.',
@@ -35,7 +35,7 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   tls_error: {
     summary: 'The secure connection could not be established.',
-    advice: 'Check that the certificate has not expired, matches the host name, and includes the full chain.',
+    advice: 'Check that the certificate has not expired, matches the host name, and includes the full chain. If it comes from a private authority, set the webhook’s `certificateAuthority`. If your server requires a client certificate, set `clientCertificate`.',
   },
   protocol_error: {
     summary: 'The response is not valid HTTP.',

@@ -1,7 +1,12 @@
 import { builder } from '../../../schema/builder.ts';
 import { WebhookOrderingEnum } from '../../../schema/scalars.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
-import { RetryScheduleEnum, WebhookAuthenticationInput, WebhookHeaderInput } from '../credentials-schema.ts';
+import {
+  RetryScheduleEnum,
+  WebhookAuthenticationInput,
+  WebhookClientCertificateInput,
+  WebhookHeaderInput,
+} from '../credentials-schema.ts';
 import { Webhook } from '../schema.ts';
 
 builder.relayMutationField(
@@ -28,6 +33,14 @@ builder.relayMutationField(
       authentication: t.field({
         type: WebhookAuthenticationInput,
         description: 'How to authenticate requests, in addition to signing them.',
+      }),
+      clientCertificate: t.field({
+        type: WebhookClientCertificateInput,
+        description: 'For servers that require a client certificate (mutual TLS).',
+      }),
+      certificateAuthority: t.string({
+        description:
+          'If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. No other authority is then trusted for this webhook.',
       }),
       timeoutSeconds: t.int({
         description: 'Time limit for a request, including its complete response: 1 to 30 seconds. Default: 15.',
@@ -84,6 +97,15 @@ builder.relayMutationField(
         type: WebhookAuthenticationInput,
         description:
           'How to authenticate requests, in addition to signing them. Set to null to remove the authentication. If you change the webhook’s URL, send the authentication secrets again.',
+      }),
+      clientCertificate: t.field({
+        type: WebhookClientCertificateInput,
+        description:
+          'For servers that require a client certificate (mutual TLS). Set to null to remove it. If you change the webhook’s URL, send the private key again.',
+      }),
+      certificateAuthority: t.string({
+        description:
+          'The certificate of a private authority, in PEM format. No other authority is then trusted for this webhook. Set to null to trust public authorities.',
       }),
       timeoutSeconds: t.int({
         description: 'Time limit for a request, including its complete response: 1 to 30 seconds.',
