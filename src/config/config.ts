@@ -15,7 +15,7 @@ import {
 } from './networks.ts';
 import { OAUTH_VENDORS, type OauthApps, readOauthApp } from './oauth-apps.ts';
 import { developmentAddresses, isSafeUrl, isTooWide, TOO_WIDE, UNSAFE_URL } from './openings.ts';
-import { parseUpstreamAllow, type UpstreamAllow } from './upstream-allow.ts';
+import { type ProjectAllow, parseProjectAllow } from './project-allow.ts';
 import { type Role, VARIABLES, type VariableValues } from './variables.ts';
 
 export type ConsoleClient = {
@@ -51,7 +51,9 @@ export type Config = {
   secretKeys: string | undefined;
   egressAllow: EgressAllow;
   /** The addresses that upstreams can have. Includes `egressAllow`. */
-  upstreamAllow: UpstreamAllow;
+  upstreamAllow: ProjectAllow;
+  /** The addresses that webhooks and their token URLs can have. Includes `egressAllow`. */
+  webhookAllow: ProjectAllow;
   /** The addresses that the URLs in this configuration can have, in addition to `egressAllow`. */
   serviceAllow: EgressAllow;
   egressProxy: EgressProxy | undefined;
@@ -115,7 +117,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const nothing = parseEgressAllow('');
   problems.push(...networkProblems(variables));
   const networks = readNetworks(variables);
-  const { UPSTREAM_ALLOW = '', SERVICE_ALLOW = '', EGRESS_PROXY } = variables;
+  const { UPSTREAM_ALLOW = '', WEBHOOK_ALLOW = '', SERVICE_ALLOW = '', EGRESS_PROXY } = variables;
   const host = variables.HOST ?? (production ? '0.0.0.0' : '127.0.0.1');
   const allowText = variables.EGRESS_ALLOW ?? developmentAddresses(variables, host);
   const egressAllow = attempt('EGRESS_ALLOW', () => parseEgressAllow(allowText), nothing);
@@ -142,8 +144,13 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     egressAllow,
     upstreamAllow: attempt(
       'UPSTREAM_ALLOW',
-      () => parseUpstreamAllow(UPSTREAM_ALLOW, egressAllow),
-      parseUpstreamAllow('', egressAllow),
+      () => parseProjectAllow(UPSTREAM_ALLOW, egressAllow),
+      parseProjectAllow('', egressAllow),
+    ),
+    webhookAllow: attempt(
+      'WEBHOOK_ALLOW',
+      () => parseProjectAllow(WEBHOOK_ALLOW, egressAllow),
+      parseProjectAllow('', egressAllow),
     ),
     serviceAllow: attempt('SERVICE_ALLOW', () => parseEgressAllow(SERVICE_ALLOW), nothing),
     egressProxy: attempt('EGRESS_PROXY', () => (EGRESS_PROXY ? parseEgressProxy(EGRESS_PROXY) : undefined), undefined),
@@ -236,7 +243,7 @@ function isSandboxed(variables: VariableValues, networks: readonly ServedNetwork
 }
 
 function unsafeInProduction(config: Config, variables: VariableValues): string[] {
-  const { serviceAllow, upstreamAllow } = config;
+  const { serviceAllow, upstreamAllow, webhookAllow } = config;
   const problems: string[] = [];
   if (config.sandbox) problems.push('SANDBOX: must be off in production');
   if (config.roles.has('gateway')) {
@@ -252,10 +259,11 @@ function unsafeInProduction(config: Config, variables: VariableValues): string[]
   if (!config.secretKeys) problems.push('SECRET_KEYS: production requires at least one key');
   if (config.egressAllow.privateEntries.length > 0)
     problems.push(
-      'EGRESS_ALLOW: must not list loopback or private addresses in production. Use UPSTREAM_ALLOW for upstreams, and SERVICE_ALLOW for the URLs in the configuration',
+      'EGRESS_ALLOW: must not list loopback or private addresses in production. Use UPSTREAM_ALLOW for upstreams, WEBHOOK_ALLOW for webhooks, and SERVICE_ALLOW for the URLs in the configuration',
     );
   for (const [name, entries] of [
     ['UPSTREAM_ALLOW', upstreamAllow.openings.map(({ entry }) => entry)],
+    ['WEBHOOK_ALLOW', webhookAllow.openings.map(({ entry }) => entry)],
     ['SERVICE_ALLOW', serviceAllow.entries],
   ] as const)
     for (const entry of entries.filter(isTooWide)) problems.push(`${name}: ${entry} ${TOO_WIDE}`);

@@ -42,7 +42,7 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 export const VARIABLES = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, a very wide `UPSTREAM_ALLOW` or `SERVICE_ALLOW`, or no facilitator.',
+    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, a very wide `UPSTREAM_ALLOW`, `WEBHOOK_ALLOW`, or `SERVICE_ALLOW`, or no facilitator.',
   },
   PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to listen on.' },
   HOST: {
@@ -122,6 +122,10 @@ export const VARIABLES = {
   UPSTREAM_ALLOW: {
     schema: z.string().optional(),
     help: 'Private addresses that endpoints can use as [upstreams](deployment.md#sell-an-api-in-your-private-network), as `CIDR:port`, or as `CIDR:port@project+project` to allow them only for some projects. Separate entries with commas. Webhooks and connectors can’t use these addresses. Set it for processes with the `api` or `gateway` role.',
+  },
+  WEBHOOK_ALLOW: {
+    schema: z.string().optional(),
+    help: 'Private addresses that [webhooks](deployment.md#send-webhooks-to-your-private-network) and their OAuth token URLs can use, in the same format as `UPSTREAM_ALLOW`. Endpoints and connectors can’t use these addresses. Set it for processes with the `api` or `worker` role.',
   },
   SERVICE_ALLOW: {
     schema: z.string().optional(),

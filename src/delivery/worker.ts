@@ -34,6 +34,8 @@ import { createWebhookSender } from './send/send-webhook.ts';
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
   egress: Pick<Egress, 'send'>;
+  /** What a project's webhooks and their token requests go through. Defaults to `egress`. */
+  webhookEgress?: (projectId: string) => Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   bus: Bus;
   connectors: (type: string) => ConnectorDefinition | undefined;
@@ -96,16 +98,20 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   });
   const recorder = createRecorder({ pool: db.pool, health, log, metrics });
   const userAgent = `Tollgate/${settings.version}`;
-  const senderOptions = { egress, secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
+  const { webhookEgress = () => egress } = options;
+  const senderOptions = { secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
   const jobOptions = {
     sendWebhook: createWebhookSender({
-      ...{ ...senderOptions, ...(payloadVersions && { payloadVersions }) },
-      withAccessToken: createWithAccessToken({ pool: db.pool, egress, secretBox, userAgent }, 'webhook'),
+      ...{ ...senderOptions, egressOf: webhookEgress, ...(payloadVersions && { payloadVersions }) },
+      withAccessToken: createWithAccessToken(
+        { pool: db.pool, egressOf: webhookEgress, secretBox, userAgent },
+        'webhook',
+      ),
     }),
     sendToConnector: createConnectorSender({
-      ...{ ...senderOptions, isLocalChain, ...(consoleUrl && { consoleUrl }) },
+      ...{ ...senderOptions, egress, isLocalChain, ...(consoleUrl && { consoleUrl }) },
       withToken: createWithToken({
-        ...{ pool: db.pool, egress, secretBox, userAgent },
+        ...{ pool: db.pool, egressOf: () => egress, secretBox, userAgent },
         ...(options.oauthApps && { oauthApps: options.oauthApps }),
       }),
       readHistory: createEndpointHistory(db.pool),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { UpstreamAllow } from '../config/upstream-allow.ts';
+import type { ProjectAllow } from '../config/project-allow.ts';
 import type { Egress } from '../egress/egress.ts';
 import { checkTargetUrl } from '../egress/url.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
@@ -41,7 +41,7 @@ export function startGateway(options: {
   routes: RouteTable;
   ledger: Ledger;
   egress: Egress;
-  upstreamAllow: UpstreamAllow;
+  upstreamAllow: ProjectAllow;
   /** One for each network that the server serves. */
   rails: readonly PaymentRail[];
   signer: UpstreamSigner;

@@ -156,11 +156,17 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
 function createServices(ground: Ground, statistics: StatisticsSource): Services {
   const { config, bus, keyring, secretBox, egress, events, overrides } = ground;
   const db = behindWall(ground.db);
-  const { egressAllow, upstreamAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
+  const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
   const networks = config.networks.map(({ network }) => network);
   const { payloadVersions } = overrides;
   const versions = payloadVersions && { payloadVersions };
-  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
+  const withToken = createWithToken({
+    pool: db.pool,
+    egressOf: () => egress,
+    secretBox,
+    userAgent: USER_AGENT,
+    oauthApps,
+  });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const { secretOf } = createUpstreamSigner(keyring);
   const requireRecentSignIn = createRequireRecentSignIn(config.recentSignInSeconds);
@@ -191,7 +197,7 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
     apiKeys: createApiKeyService({ db, bus, keyring, networks }),
     hosts: createHostService({ db, checker: openHostChecker(ground), rateLimiter: openRateLimiter(ground) }),
     gatewayAddresses: { publicUrl, gatewayDomain },
-    webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, egressAllow }),
+    webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, webhookAllow }),
     connectors,
     connectorAuthorizations: createConnectorAuthorizations({
       ...{ db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent: USER_AGENT },

@@ -43,6 +43,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   metrics.watchPool('queue', queuePool);
   const worker = createDeliveryWorker({
     ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
+    webhookEgress: (projectId) => egress.within(config.webhookAllow.of(projectId)),
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
     oauthApps,
@@ -69,7 +70,13 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
     loop.start();
     onClose(() => loop.stop());
   }
-  const withToken = createWithToken({ pool: db.pool, egress, secretBox, userAgent: USER_AGENT, oauthApps });
+  const withToken = createWithToken({
+    pool: db.pool,
+    egressOf: () => egress,
+    secretBox,
+    userAgent: USER_AGENT,
+    oauthApps,
+  });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   const noticeChecks = { periodSeconds: NOTICE_CHECKS_SECONDS, run: createNoticeChecks({ retentionDays, log }) };

@@ -345,17 +345,19 @@ describe('doctor reports', () => {
     expect(troubles[0]!.message).toMatch(/every port: 10\.0\.0\.0\/8:443, 127\.0\.0\.1\/32:\*\.$/);
   });
 
-  test('what UPSTREAM_ALLOW and SERVICE_ALLOW allow, with a warning for whole networks', async () => {
+  test('what UPSTREAM_ALLOW, WEBHOOK_ALLOW, and SERVICE_ALLOW allow, with a warning for whole networks', async () => {
     const project = newId('Project');
     const { findings, troubles } = await examine({
       EGRESS_ALLOW: '',
       SERVICE_ALLOW: `127.0.0.1/32:${outside.port}`,
       UPSTREAM_ALLOW: `10.0.0.7/32:8080,10.1.0.0/16:80@${project}`,
+      WEBHOOK_ALLOW: `10.0.0.9/32:8443@${project}`,
     });
     expect(troubles).toMatchObject([{ check: 'UPSTREAM_ALLOW', status: 'warning' }]);
     expect(troubles[0]!.message).toMatch(/every port for the upstreams of the listed projects: 10\.1\.0\.0\/16:80\.$/);
     const messages = findings.map(({ check, message }) => `${check}: ${message}`);
     expect(messages).toContain('UPSTREAM_ALLOW: allows 10.0.0.7/32:8080 for the upstreams of every project');
+    expect(messages).toContain('WEBHOOK_ALLOW: allows 10.0.0.9/32:8443 for the webhooks of the listed projects');
     expect(messages).toContain(`SERVICE_ALLOW: allows 127.0.0.1/32:${outside.port} for the URLs in the configuration`);
   });
 

@@ -113,6 +113,7 @@ describe('a variable', () => {
     ['RPC_URL', 'https://node.example', { networks: [{ rpcUrl: 'https://node.example' }] }],
     ['EGRESS_PROXY', 'http://u:p@proxy:3128', { egressProxy: { hostname: 'proxy', port: 3128 } }],
     ['SERVICE_ALLOW', '10.0.0.1/32:80', { serviceAllow: { entries: ['10.0.0.1/32:80'] } }],
+    ['WEBHOOK_ALLOW', '10.0.0.1/32:80', { webhookAllow: { openings: [{ entry: '10.0.0.1/32:80' }] } }],
     ['UPSTREAM_ALLOW', '10.0.0.1/32:80', { upstreamAllow: { openings: [{ entry: '10.0.0.1/32:80' }] } }],
     ['SANDBOX', 'off', { sandbox: false }],
     ['ROLES', 'api,worker', { sandbox: false }],
@@ -146,10 +147,12 @@ describe('a variable', () => {
     ...['127.0.0.1', '127.0.0.1/32', '169.254.169.254/32:80', 'x'].flatMap((value) => [
       ['EGRESS_ALLOW', value],
       ['UPSTREAM_ALLOW', value],
+      ['WEBHOOK_ALLOW', value],
       ['SERVICE_ALLOW', value],
     ]),
     ['SERVICE_ALLOW', `127.0.0.1/32:80@${newId('Project')}`],
     ['UPSTREAM_ALLOW', '127.0.0.1/32:80@proj_1'],
+    ['WEBHOOK_ALLOW', '127.0.0.1/32:80@proj_1'],
     ...['proxy:3128', 'https://proxy:3128', 'socks5://proxy:1080'].map((value) => ['EGRESS_PROXY', value]),
     ...['x', '{}', '[{}]', '[{"issuer":"https://a.example"}]'].map((value) => ['AUTH_ISSUERS', value]),
     ...['k1', 'k1:short', `${SECRET_KEYS},${SECRET_KEYS}`].map((value) => ['SECRET_KEYS', value]),
@@ -370,13 +373,14 @@ describe('in production, the service', () => {
 
   test.each([
     ['UPSTREAM_ALLOW', '127.0.0.1/32:8080'],
+    ['WEBHOOK_ALLOW', '192.168.1.9/32:8443'],
     ['UPSTREAM_ALLOW', `10.0.0.0/8:*,[fd12::]/16:443@${newId('Project')}`],
     ['SERVICE_ALLOW', '10.0.0.0/8:*,127.0.0.1/32:8545'],
   ])('can open private addresses with %s=%s', (name, value) => {
     expect(problemsOf({ ...PRODUCTION, [name]: value })).toEqual([]);
   });
 
-  test.each(['UPSTREAM_ALLOW', 'SERVICE_ALLOW'])('does not start if %s opens too large a network', (name) => {
+  test.each(['UPSTREAM_ALLOW', 'WEBHOOK_ALLOW', 'SERVICE_ALLOW'])('does not start if %s opens too large a network', (name) => {
     for (const entry of ['0.0.0.0/2:80', '8.0.0.0/7:*', '[fd00::]/15:80', '[2000::]/3:443']) {
       expect(problemsOf({ ...PRODUCTION, [name]: `10.0.0.1/32:80,${entry}` }), entry).toEqual([
         expect.stringMatching(new RegExp(`^${name}: .*(a network that is too large|never allowed)`)),

@@ -118,7 +118,7 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
       bus: unused,
       events: unused,
       secretBox: unused,
-      egressAllow: unused,
+      webhookAllow: unused,
     }),
     connectors: createConnectorService({
       ...{ db: behindWall(db), bus: unused, events: unused, secretBox: unused, egressAllow: unused, probe: unused },

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import { prefixBitsOf } from '../../egress/allow-list.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -8,13 +9,20 @@ export function isWide(entry: string): boolean {
 }
 
 /** Lists the non-public addresses that the operator has allowed. Returns no findings if there are none. */
-export function openingFindings({ upstreamAllow, serviceAllow }: Config): Finding[] {
-  const forAll = upstreamAllow.openings.filter(({ projectIds }) => projectIds.length === 0).map(({ entry }) => entry);
-  const forSome = upstreamAllow.openings.filter(({ projectIds }) => projectIds.length > 0).map(({ entry }) => entry);
+export function openingFindings({ upstreamAllow, webhookAllow, serviceAllow }: Config): Finding[] {
   return [
-    ...findingOf('UPSTREAM_ALLOW', forAll, 'for the upstreams of every project'),
-    ...findingOf('UPSTREAM_ALLOW', forSome, 'for the upstreams of the listed projects'),
+    ...projectFindings('UPSTREAM_ALLOW', upstreamAllow, 'upstreams'),
+    ...projectFindings('WEBHOOK_ALLOW', webhookAllow, 'webhooks'),
     ...findingOf('SERVICE_ALLOW', serviceAllow.entries, 'for the URLs in the configuration'),
+  ];
+}
+
+function projectFindings(variable: string, { openings }: ProjectAllow, users: string): Finding[] {
+  const forAll = openings.filter(({ projectIds }) => projectIds.length === 0).map(({ entry }) => entry);
+  const forSome = openings.filter(({ projectIds }) => projectIds.length > 0).map(({ entry }) => entry);
+  return [
+    ...findingOf(variable, forAll, `for the ${users} of every project`),
+    ...findingOf(variable, forSome, `for the ${users} of the listed projects`),
   ];
 }
 

@@ -31,7 +31,8 @@ export type WithToken = ReturnType<typeof createWithToken>;
 
 type TokenOptions = {
   pool: pg.Pool;
-  egress: Pick<Egress, 'send'>;
+  /** What a project's token requests go through. */
+  egressOf: (projectId: string) => Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   userAgent: string;
 };
@@ -52,7 +53,7 @@ const MAX_ROUNDS = 3;
  * was changed in the meantime, or if this process took so long that another one took over.
  */
 export function createWithAccessToken(
-  { pool, egress, secretBox, userAgent }: TokenOptions,
+  { pool, egressOf, secretBox, userAgent }: TokenOptions,
   kind: keyof typeof TOKEN_TABLES,
 ) {
   const store = createTokenStore(pool, kind);
@@ -77,7 +78,7 @@ export function createWithAccessToken(
         break;
       }
       const known = row.sealed === '' ? undefined : open(owner, row);
-      const outcome = await request(source, known?.refreshToken).catch(async (error) => {
+      const outcome = await request(owner, source, known?.refreshToken).catch(async (error) => {
         await store.dropLease(owner, lease);
         throw error;
       });
@@ -100,11 +101,15 @@ export function createWithAccessToken(
     return { kind: 'wait', afterSeconds: WAIT_SECONDS };
   }
 
-  async function request(source: TokenSource, refreshToken: string | undefined): Promise<TokenOutcome> {
+  async function request(
+    { projectId }: TokenOwner,
+    source: TokenSource,
+    refreshToken: string | undefined,
+  ): Promise<TokenOutcome> {
     const built = await source.build(refreshToken);
     if ('kind' in built) return built;
     const { method, url, headers, body } = built;
-    const response = await egress.send({
+    const response = await egressOf(projectId).send({
       ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
       ...(body !== undefined && { body }),
       ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },

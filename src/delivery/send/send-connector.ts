@@ -6,7 +6,7 @@ import type {
   ConnectorRequest,
   Outcome,
 } from '../../connectors/definition.ts';
-import type { EgressResponse } from '../../egress/egress.ts';
+import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
 import { expandEventTypes } from '../../events/kinds.ts';
 import type {
@@ -32,6 +32,7 @@ import { toResponse } from './vendor-response.ts';
 export type ConnectorGroup = readonly [ClaimedDelivery, ...ClaimedDelivery[]];
 
 export type ConnectorSenderOptions = SenderOptions & {
+  egress: Pick<Egress, 'send'>;
   withToken: WithToken;
   /** An event's URL in the console, if known. */
   consoleUrl?: (event: { id: string; projectId: string }) => string | undefined;

@@ -36,8 +36,8 @@ import {
 } from './webhook-credentials.ts';
 import { signedWebhookHeaders, webhookBody } from './webhook-request.ts';
 
+/** What webhooks' and connectors' senders need. */
 export type SenderOptions = {
-  egress: Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open'>;
   log: Logger;
   userAgent: string;
@@ -87,8 +87,13 @@ export function judgeStatus(statusCode: number, retryAfterSeconds: number | unde
 }
 
 /** Creates the function that signs and sends a claimed delivery to its webhook (Standard Webhooks). It never throws. */
-export function createWebhookSender(options: SenderOptions & { withAccessToken: WithAccessToken }) {
-  const { egress, secretBox, log, userAgent, quickRetries, withAccessToken } = options;
+export function createWebhookSender(
+  options: SenderOptions & {
+    egressOf: (projectId: string) => Pick<Egress, 'send'>;
+    withAccessToken: WithAccessToken;
+  },
+) {
+  const { egressOf, secretBox, log, userAgent, quickRetries, withAccessToken } = options;
   const { payloadVersions = PAYLOAD_VERSIONS } = options;
   const openSecrets = createSecretOpener(secretBox);
 
@@ -127,7 +132,7 @@ export function createWebhookSender(options: SenderOptions & { withAccessToken: 
           async () => {
             const sent = makeRequest(startedAt, secrets);
             request = recordedWebhookRequest(sent, secrets.headers, delivery.account);
-            const response = await egress.send(sent);
+            const response = await egressOf(delivery.projectId).send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
             const sending = toTry(response, request, {
               startedAt,

@@ -7,7 +7,7 @@ import { requireCredentials } from '../../auth/require-permission.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import { parseUpstreamAllow, type UpstreamAllow } from '../../config/upstream-allow.ts';
+import { type ProjectAllow, parseProjectAllow } from '../../config/project-allow.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
@@ -21,8 +21,8 @@ import { type Nullable, optionalText, parseInput } from '../../validation.ts';
 import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
 import { prismaWriter } from '../events/writer.ts';
+import { createUpstreamUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
-import { createUpstreamUrls } from '../urls/upstream-url.ts';
 import { createdEvent } from './created-event.ts';
 import { type DiscoveryInput, discoveryInput, withJsonColumns } from './discovery.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
@@ -112,13 +112,13 @@ export function createEndpointService(options: {
   events: EventService;
   egressAllow: EgressAllow;
   /** Which targets upstreams can have. Default: the same as for all other requests. */
-  upstreamAllow?: UpstreamAllow;
+  upstreamAllow?: ProjectAllow;
   secretBox: SecretBox;
   /** The rule for changing an upstream URL. Default: none. */
   requireRecentSignIn?: RequireRecentSignIn;
 }) {
   const { db, bus, events } = options;
-  const upstreamUrls = createUpstreamUrls(options.upstreamAllow ?? parseUpstreamAllow('', options.egressAllow));
+  const upstreamUrls = createUpstreamUrls(options.upstreamAllow ?? parseProjectAllow('', options.egressAllow));
   const storedHeaders = createStoredUpstreamHeaders(options.secretBox);
   const createInput = z.strictObject({
     path: pathInput,
@@ -151,7 +151,7 @@ export function createEndpointService(options: {
       const destinations = await events.destinationsIn(viewer, projectId, ['endpoint.created']);
       const { priceUsd: priceAtomic, upstreamHeaders, ...values } = parseInput(createInput, input);
       urlToStore('upstreamUrl', values.upstreamUrl);
-      upstreamUrls.check(projectId, values.upstreamUrl);
+      upstreamUrls.check(projectId, values.upstreamUrl, '/upstreamUrl');
       checkPlaceholders(values.path, values.upstreamUrl);
       const identity = { id: newId('Endpoint'), projectId };
       const headers = storedHeaders.ofNew({ ...identity, ...values }, { upstreamHeaders });
@@ -203,7 +203,7 @@ export function createEndpointService(options: {
               updatedAt: new Date(sharedNow()),
             },
           });
-          if (upstreamUrl) upstreamUrls.check(after.projectId, after.upstreamUrl);
+          if (upstreamUrl) upstreamUrls.check(after.projectId, after.upstreamUrl, '/upstreamUrl');
           checkPlaceholders(after.path, after.upstreamUrl);
           checkTimeout(after);
           if (!after.priceAtomic.equals(before.priceAtomic)) {

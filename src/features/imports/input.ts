@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { priceInput } from '../endpoints/service.ts';
+import { createUpstreamUrls } from '../urls/project-url.ts';
 import { targetUrlInput } from '../urls/stored-url.ts';
-import { createUpstreamUrls } from '../urls/upstream-url.ts';
 
 /** How many endpoints one import can create and update. */
 export const MAX_ITEMS = 200;
@@ -18,7 +18,7 @@ export type ImportItem = { path: string; methods?: string[] | null | undefined; 
 export type ImportInput = PreviewInput & { items: ImportItem[] };
 
 /** The rules for the inputs of imports. */
-export function createImportInputs(allow: EgressAllow, upstreamAllow: UpstreamAllow) {
+export function createImportInputs(allow: EgressAllow, upstreamAllow: ProjectAllow) {
   const source = {
     document: z.string().nullish(),
     url: targetUrlInput(allow).nullish(),

@@ -1,6 +1,6 @@
 import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import type { Egress } from '../../egress/egress.ts';
@@ -52,7 +52,7 @@ export function createImportService(options: {
   db: TenantDatabase;
   egress: Egress;
   egressAllow: EgressAllow;
-  upstreamAllow: UpstreamAllow;
+  upstreamAllow: ProjectAllow;
   endpoints: EndpointService;
   readDocument: ReadDocument;
   maxMilliseconds?: number;

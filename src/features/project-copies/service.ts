@@ -4,7 +4,7 @@ import { recordAudit } from '../../audit/record.ts';
 import { requireVisible, visibleProject } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
-import type { UpstreamAllow } from '../../config/upstream-allow.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import { type TenantDatabase, type TenantTransaction, unfiltered } from '../../database/tenant-client.ts';
 import { belongingTo, sameRow, type VisibleProjectId, visibleIdOf } from '../../database/tenant-filter.ts';
 import { notFound } from '../../errors.ts';
@@ -58,7 +58,7 @@ export function createProjectCopyService(options: {
   events: EventService;
   secretBox: SecretBox;
   networkRules: NetworkRules;
-  upstreamAllow: UpstreamAllow;
+  upstreamAllow: ProjectAllow;
   gatewayDomain: string | undefined;
 }) {
   const { db, bus, events, secretBox, networkRules, upstreamAllow, gatewayDomain } = options;

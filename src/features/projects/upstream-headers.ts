@@ -13,7 +13,7 @@ import {
   upstreamHeaderColumns,
 } from '../headers/upstream-headers.ts';
 import { urlPrefixInput } from '../headers/url-prefix.ts';
-import type { UpstreamUrls } from '../urls/upstream-url.ts';
+import type { ProjectUrls } from '../urls/project-url.ts';
 
 export type ProjectHeadersInput = { upstreamHeaders?: readonly ProjectUpstreamHeader[] | null | undefined };
 
@@ -22,17 +22,13 @@ export const ONLY_THE_OWNER_SETS_HEADERS =
   'API keys cannot change a project’s `upstreamHeaders`, because they determine where its secrets are sent. Use the project owner’s user token.';
 
 /** The shape of the input. Its contents are checked after masked values are replaced with the stored ones. */
-export function projectHeadersShape(upstreamUrls: UpstreamUrls) {
+export function projectHeadersShape(upstreamUrls: ProjectUrls) {
   const header = z.strictObject({ name: z.string(), value: z.string(), urlPrefix: urlPrefixInput(upstreamUrls) });
   return { upstreamHeaders: z.array(header).nullish() };
 }
 
 /** @throws AppError `VALIDATION_FAILED` if a header is for a URL that isn't allowed for this project. */
-export function checkHeaderUrls(
-  upstreamUrls: UpstreamUrls,
-  id: string,
-  { upstreamHeaders }: ProjectHeadersInput,
-): void {
+export function checkHeaderUrls(upstreamUrls: ProjectUrls, id: string, { upstreamHeaders }: ProjectHeadersInput): void {
   for (const [index, { urlPrefix }] of upstreamHeaders?.entries() ?? []) {
     upstreamUrls.check(id, urlPrefix, `/upstreamHeaders/${index}/urlPrefix`);
   }

@@ -1,12 +1,16 @@
 import type { TargetCheck } from '../../egress/url.ts';
 
 const ACCEPTED = ' You can use any https URL with a public host, on port 443 or 1024 and above.';
+/** The settings that open private addresses, with what their refusals say. */
 const OPENED_BY = {
   EGRESS_ALLOW: ' In development, you can allow other addresses with the EGRESS_ALLOW setting.',
+  WEBHOOK_ALLOW: ' The operator can use WEBHOOK_ALLOW to allow other addresses for a project.',
   UPSTREAM_ALLOW: ' The operator can use UPSTREAM_ALLOW to allow other addresses for a project.',
 };
 
+export type OpeningSetting = keyof typeof OPENED_BY;
+
 /** Explains why a URL can't be used, which URLs can be used, and which setting allows others. */
-export function refusalOf(check: Exclude<TargetCheck, { ok: true }>, setting: keyof typeof OPENED_BY): string {
+export function refusalOf(check: Exclude<TargetCheck, { ok: true }>, setting: OpeningSetting): string {
   return check.isClosed ? check.message + ACCEPTED + OPENED_BY[setting] : check.message;
 }

@@ -5,17 +5,19 @@ import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { invalidField } from '../../errors.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
-import { refusalOf } from './refusal.ts';
+import { type OpeningSetting, refusalOf } from './refusal.ts';
 
 /**
  * Checks a URL that this service will call: it must use HTTPS, unless the operator has allowed its host. The address
  * that it resolves to is checked on every connection.
+ *
+ * @param setting the one that allows other addresses, for the message.
  */
-export function targetUrlInput(allow: EgressAllow) {
+export function targetUrlInput(allow: EgressAllow, setting: OpeningSetting = 'EGRESS_ALLOW') {
   return z.string().transform((text, context) => {
     const result = checkTargetUrl(text, allow);
     if (result.ok) return text;
-    context.addIssue({ code: 'custom', message: refusalOf(result, 'EGRESS_ALLOW') });
+    context.addIssue({ code: 'custom', message: refusalOf(result, setting) });
     return z.NEVER;
   });
 }

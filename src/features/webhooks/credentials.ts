@@ -59,7 +59,7 @@ function credentialsInput(allow: EgressAllow) {
     }),
     z.strictObject({
       type: z.literal('OAUTH2_CLIENT_CREDENTIALS'),
-      tokenUrl: z.string().max(2_048, 'Must be at most 2048 characters.').pipe(targetUrlInput(allow)),
+      tokenUrl: z.string().max(2_048, 'Must be at most 2048 characters.').pipe(targetUrlInput(allow, 'WEBHOOK_ALLOW')),
       clientId: textInput(300),
       clientSecret: textInput(MAX_SECRET_LENGTH),
       // RFC 6749 §3.3.

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { DELIVERY_DEFAULTS } from '../../delivery/delivery-settings.ts';
-import type { EgressAllow } from '../../egress/allow-list.ts';
 import type { PayloadVersions } from '../../events/versions.ts';
 import type { RetrySchedule, WebhookOrdering } from '../../generated/prisma/client.ts';
 import { type Nullable, optionalText } from '../../validation.ts';
 import { type SubscriptionInput, type SwitchInput, subscriptionShape, switchShape } from '../destinations/input.ts';
-import { targetUrlInput } from '../urls/stored-url.ts';
+import type { createWebhookUrls } from '../urls/project-url.ts';
 import { type CredentialsInput, credentialsShape } from './credentials.ts';
 
 export type CreateWebhookInput = SubscriptionInput &
@@ -35,11 +34,14 @@ export const rotateInput = z.strictObject({
 });
 
 /** Check a new webhook and changes to a webhook, except its headers and authentication. */
-export function createWebhookInputs(allow: EgressAllow, { current }: PayloadVersions) {
+export function createWebhookInputs(
+  { input: url }: ReturnType<typeof createWebhookUrls>,
+  { current }: PayloadVersions,
+) {
   const versionRange =
     current === 1 ? 'Must be 1, the only version so far.' : `Must be a version from 1 to ${current}.`;
   const createInput = z.strictObject({
-    url: targetUrlInput(allow),
+    url,
     ...subscriptionShape,
     ...credentialsShape,
     payloadVersion: optionalInt(1, current, versionRange),

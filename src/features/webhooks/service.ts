@@ -6,13 +6,13 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
 import { mayChangeWaiting } from '../../delivery/queue/bulk-changes.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
-import type { EgressAllow } from '../../egress/allow-list.ts';
 import { notFound } from '../../errors.ts';
 import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
@@ -30,6 +30,7 @@ import {
 } from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
+import { createWebhookUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
 import { requireWebhookRoom, webhookRoom } from './room.ts';
@@ -47,11 +48,12 @@ export function createWebhookService(options: {
   payloadVersions?: PayloadVersions;
   events: EventService;
   secretBox: SecretBox;
-  egressAllow: EgressAllow;
+  webhookAllow: ProjectAllow;
 }) {
   const { db, bus, events, secretBox, payloadVersions = PAYLOAD_VERSIONS } = options;
-  const storedCredentials = createStoredCredentials({ secretBox, egressAllow: options.egressAllow });
-  const { createInput, updateInput } = createWebhookInputs(options.egressAllow, payloadVersions);
+  const storedCredentials = createStoredCredentials({ secretBox, webhookAllow: options.webhookAllow });
+  const urls = createWebhookUrls(options.webhookAllow);
+  const { createInput, updateInput } = createWebhookInputs(urls, payloadVersions);
 
   const pages = createPages({
     db: db.pool,
@@ -102,6 +104,7 @@ export function createWebhookService(options: {
       const given = { headers, authentication, clientCertificate, certificateAuthority };
       const { payloadVersion = payloadVersions.current, ...values } = rest;
       urlToStore('url', values.url);
+      urls.check(project.id, values.url, '/url');
       const id = newId('Webhook');
       const credentials = storedCredentials.ofNew({ id, projectId: project.id }, given);
       const secret = newWebhookSecret();
@@ -146,6 +149,7 @@ export function createWebhookService(options: {
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
         const isMoved = url !== undefined && url !== before.url;
+        if (isMoved) urls.check(before.projectId, url, '/url');
         if (isMoved || CREDENTIAL_FIELDS.some((name) => given[name] !== undefined))
           requireCredentials(viewer, before.projectId, '`url`, `headers`, `authentication`, or certificates');
         const credentials = storedCredentials.ofChanged(before, given, url);

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import type { Values } from '../../audit/value-sizes.ts';
+import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { Transaction } from '../../database/client.ts';
 import type { WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
-import type { EgressAllow } from '../../egress/allow-list.ts';
 import { Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -16,12 +16,12 @@ export const CREDENTIAL_FIELDS = ['headers', 'authentication', 'clientCertificat
 /** Writes a webhook's headers, authentication, and certificates: masked for readers, and encrypted in full. */
 export function createStoredCredentials({
   secretBox,
-  egressAllow,
+  webhookAllow,
 }: {
   secretBox: SecretBox;
-  egressAllow: EgressAllow;
+  webhookAllow: ProjectAllow;
 }) {
-  const change = createCredentialsChange(egressAllow);
+  const changeOf = ({ projectId }: Place) => createCredentialsChange(webhookAllow.of(projectId));
   const cellOf = ({ id, projectId }: Place) => ({
     table: 'Webhook',
     column: 'secretCredentials',
@@ -41,7 +41,7 @@ export function createStoredCredentials({
 
   return {
     /** The columns of a new webhook. @throws AppError `VALIDATION_FAILED` */
-    ofNew: (place: Place, input: CredentialsInput) => columnsOf(place, change(NO_CREDENTIALS, input, false)),
+    ofNew: (place: Place, input: CredentialsInput) => columnsOf(place, changeOf(place)(NO_CREDENTIALS, input, false)),
 
     /**
      * The columns to change. They are encrypted again with every new URL. As a result, if a process is currently
@@ -58,7 +58,7 @@ export function createStoredCredentials({
       if (!isGiven && !(isUrlChanged && secretCredentials !== null)) return undefined;
       const stored: WebhookCredentials =
         secretCredentials === null ? NO_CREDENTIALS : JSON.parse(secretBox.open(secretCredentials, cellOf(before)));
-      return columnsOf(before, change(stored, input, isUrlChanged));
+      return columnsOf(before, changeOf(before)(stored, input, isUrlChanged));
     },
   };
 }

@@ -71,7 +71,7 @@ beforeEach(async () => {
 
 function start(egress: Pick<Stage['egress'], 'send'> = stage.egress, oauthApps: OauthApps = {}): WithToken {
   const { pool, secretBox } = stage;
-  return createWithToken({ pool, egress, secretBox, userAgent: 'Tollgate/1.2.3', oauthApps });
+  return createWithToken({ pool, egressOf: () => egress, secretBox, userAgent: 'Tollgate/1.2.3', oauthApps });
 }
 
 type Used = { token: string; isUnauthorized: boolean };

@@ -55,7 +55,7 @@ function start({ name, databaseUrl, secretKeys, providerUrl, hostOverrides, conn
           return response;
         },
       };
-      const withToken = createWithToken({ pool, egress: mortal, secretBox, userAgent: name });
+      const withToken = createWithToken({ pool, egressOf: () => mortal, secretBox, userAgent: name });
       const use = (eventId: string) =>
         withToken(connector, getConnector(connector.type), connector.config, async ({ config }) => {
           if (hasNewToken) await mayDie(connector.id, 'after the token is stored');

@@ -205,7 +205,7 @@ describe('a webhook with an OAuth client', () => {
 describe('the access token of a webhook', () => {
   const start = (send: Stage['egress']['send'] = stage.egress.send): WithAccessToken =>
     createWithAccessToken(
-      { pool: stage.pool, egress: { send }, secretBox: stage.secretBox, userAgent: 'Tollgate/1.2.3' },
+      { pool: stage.pool, egressOf: () => ({ send }), secretBox: stage.secretBox, userAgent: 'Tollgate/1.2.3' },
       'webhook',
     );
   type Used = { token: string; isUnauthorized: boolean };

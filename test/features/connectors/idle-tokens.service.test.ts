@@ -24,7 +24,7 @@ beforeAll(async () => {
     ...{ allow: parseEgressAllow('127.0.0.1/32:*'), log },
     hostOverrides: { 'identity.xero.com': server.url },
   });
-  const withToken = createWithToken({ pool, egress, secretBox, userAgent: 'Tollgate/test' });
+  const withToken = createWithToken({ pool, egressOf: () => egress, secretBox, userAgent: 'Tollgate/test' });
   const renewIdleTokens = createIdleTokens({ secretBox, withToken, log });
   renew = () => renewIdleTokens(pool);
 });

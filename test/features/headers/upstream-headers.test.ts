@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseUpstreamAllow } from '../../../src/config/upstream-allow.ts';
+import { parseProjectAllow } from '../../../src/config/project-allow.ts';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { upstreamHeaderList, upstreamRefusalOf } from '../../../src/features/headers/upstream-headers.ts';
 import { isUnder, urlPrefixInput } from '../../../src/features/headers/url-prefix.ts';
-import { createUpstreamUrls } from '../../../src/features/urls/upstream-url.ts';
+import { createUpstreamUrls } from '../../../src/features/urls/project-url.ts';
 import { withCredentials } from '../../../src/gateway/upstream/credentials.ts';
 
 const TOKEN = [..."!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"];
@@ -85,7 +85,7 @@ describe('the headers that a seller adds for an upstream', () => {
 });
 
 describe('the URL of a project’s upstream header', () => {
-  const input = urlPrefixInput(createUpstreamUrls(parseUpstreamAllow('', parseEgressAllow(''))));
+  const input = urlPrefixInput(createUpstreamUrls(parseProjectAllow('', parseEgressAllow(''))));
   const prefixOf = (text: string) => input.safeParse(text).data;
 
   test.each([

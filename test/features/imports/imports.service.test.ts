@@ -3,7 +3,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Viewer } from '../../../src/auth/viewer.ts';
-import { parseUpstreamAllow } from '../../../src/config/upstream-allow.ts';
+import { parseProjectAllow } from '../../../src/config/project-allow.ts';
 import { openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
@@ -73,7 +73,7 @@ async function withService(
     const tenantDb = behindWall({ ...db, prisma: prisma as never });
     const bus = { publish: () => {}, publishHereFirst: () => {} } as never;
     const egressAllow = parseEgressAllow('');
-    const upstreamAllow = parseUpstreamAllow('', egressAllow);
+    const upstreamAllow = parseProjectAllow('', egressAllow);
     const events = createEventService({ db: tenantDb, bus });
     const service = createImportService({
       ...{ db: tenantDb, egress: {} as never, egressAllow, upstreamAllow, readDocument, maxMilliseconds },

@@ -188,21 +188,22 @@ describe('webhooks, connectors, and contacts of a project with an opened address
     'The target address must be public. You can use any https URL with a public host, on port 443 or 1024 and above. In development, you can allow other addresses with the EGRESS_ALLOW setting.';
 
   test('can’t use the opened address', async () => {
-    const rejected = (pointer: string) => ({ status: 422, body: { errors: [{ pointer, message }] } });
+    const rejected = (pointer: string, message: string) => ({ status: 422, body: { errors: [{ pointer, message }] } });
+    const hookMessage = NOT_PUBLIC.body.errors[0]!.message.replace('UPSTREAM_ALLOW', 'WEBHOOK_ALLOW');
     const webhook = { url: `${api.url}/hook`, eventTypes: ['*'] };
-    expect(await alice.rest('POST', `${opened.base}/webhooks`, webhook)).toMatchObject(rejected('/url'));
+    expect(await alice.rest('POST', `${opened.base}/webhooks`, webhook)).toMatchObject(rejected('/url', hookMessage));
     const authentication = { type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: `https://127.0.0.1:${api.port}/token` };
     const withToken = {
       ...{ url: 'https://hooks.example.org', eventTypes: ['*'] },
       authentication: { ...authentication, clientId: 'id', clientSecret: 'a-long-secret' },
     };
     expect(await alice.rest('POST', `${opened.base}/webhooks`, withToken)).toMatchObject(
-      rejected('/authentication/tokenUrl'),
+      rejected('/authentication/tokenUrl', hookMessage),
     );
     const config = { webhookUrl: `https://127.0.0.1:${api.port}/webhook/x` };
     const connector = { type: 'n8n', config, eventTypes: ['*'] };
     expect(await alice.rest('POST', `${opened.base}/connectors`, connector)).toMatchObject(
-      rejected('/config/webhookUrl'),
+      rejected('/config/webhookUrl', message),
     );
     const contacts = { webhookUrl: `${api.url}/notices` };
     expect(await alice.rest('PATCH', `${opened.base}/contacts`, contacts)).toMatchObject({

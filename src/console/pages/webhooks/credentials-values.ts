@@ -12,10 +12,12 @@ type AuthenticationField = {
   isOptional?: boolean;
 };
 
-/** The form values for a webhook's custom headers and authentication. Stored secrets are masked. */
+/** The form values for a webhook's custom headers, authentication, and certificates. Stored secrets are masked. */
 export type CredentialsValues = {
   headers: HeaderRow[];
   authentication: { type: WebhookAuthenticationType | 'NONE' } & Record<FieldName, string>;
+  certificateAuthority: string;
+  clientCertificate: { certificate: string; privateKey: string };
 };
 
 export const AUTHENTICATION_TYPES: readonly { value: WebhookAuthenticationType | 'NONE'; label: string }[] = [
@@ -49,11 +51,16 @@ const EMPTY: Record<FieldName, string> = {
 };
 
 export function credentialsValues(webhook: WebhookRow | undefined): CredentialsValues {
-  const { headers = [], authentication } = webhook ?? {};
+  const { headers = [], authentication, certificateAuthority, clientCertificate } = webhook ?? {};
   const stored = Object.entries(authentication ?? {}).filter(([, value]) => value !== null);
   return {
     headers: headerRows(headers),
     authentication: { type: 'NONE', ...EMPTY, ...Object.fromEntries(stored) },
+    certificateAuthority: certificateAuthority ?? '',
+    clientCertificate: {
+      certificate: clientCertificate?.certificate ?? '',
+      privateKey: clientCertificate?.privateKey ?? '',
+    },
   };
 }
 
@@ -63,6 +70,10 @@ export function credentialsInput(values: CredentialsValues, before: CredentialsV
   return {
     ...(isChanged('headers') && { headers: values.headers.map(({ name, value }) => ({ name, value })) }),
     ...(isChanged('authentication') && { authentication: authenticationInput(values.authentication) }),
+    ...(isChanged('certificateAuthority') && { certificateAuthority: values.certificateAuthority.trim() || null }),
+    ...(isChanged('clientCertificate') && {
+      clientCertificate: certificateInput(values.clientCertificate, before.clientCertificate),
+    }),
   };
 }
 
@@ -73,6 +84,15 @@ function authenticationInput({
   if (type === 'NONE') return null;
   const chosen = AUTHENTICATION_FIELDS[type].map(({ name }) => [name, fields[name] === '' ? null : fields[name]]);
   return { type, ...Object.fromEntries(chosen) };
+}
+
+/** Without a certificate, its stored key is removed too. A new key without a certificate is a mistake, and gets an error. */
+function certificateInput(
+  { certificate, privateKey }: CredentialsValues['clientCertificate'],
+  before: CredentialsValues['clientCertificate'],
+) {
+  const isEmpty = certificate.trim() === '' && (privateKey.trim() === '' || privateKey === before.privateKey);
+  return isEmpty ? null : { certificate, privateKey: privateKey || null };
 }
 
 /** The secrets that must be entered again after an address changes. */
@@ -91,5 +111,12 @@ export function secretsNeededAgain(
       type === before.authentication.type &&
       values.authentication[name] === before.authentication[name],
   );
-  return [...headers, ...fields.map(({ name, label }) => ({ path: `authentication.${name}`, title: label }))];
+  const { certificate, privateKey } = values.clientCertificate;
+  const isKeyKept =
+    isMoved && certificate !== '' && privateKey !== '' && privateKey === before.clientCertificate.privateKey;
+  return [
+    ...headers,
+    ...fields.map(({ name, label }) => ({ path: `authentication.${name}`, title: label })),
+    ...(isKeyKept ? [{ path: 'clientCertificate.privateKey', title: 'Private key' }] : []),
+  ];
 }

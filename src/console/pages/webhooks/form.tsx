@@ -14,6 +14,7 @@ import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { newHeader } from '../../parts/header-values.ts';
 import { NeededAgainAlert, neededAgainErrors } from '../../parts/needed-again.tsx';
 import { ForRole } from '../../parts/role.tsx';
+import { CertificateFields } from './certificate-fields.tsx';
 import { CredentialsFields } from './credentials-fields.tsx';
 import { credentialsInput, credentialsValues, secretsNeededAgain } from './credentials-values.ts';
 import { RETRY_SCHEDULES } from './retry-schedules.ts';
@@ -95,6 +96,7 @@ export function WebhookForm(props: {
             <TextInput label="Description" {...form.getInputProps('description')} />
             <NeededAgainAlert needed={neededAgain} />
             <CredentialsFields form={form} onAddHeader={() => form.insertListItem('headers', newHeader())} />
+            <CertificateFields form={form} />
             <DestinationFields form={form} />
             <Group grow align="flex-start">
               <Select

@@ -35,7 +35,8 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   tls_error: {
     summary: 'The secure connection could not be established.',
-    advice: 'Check that the certificate has not expired, matches the host name, and includes the full chain. If it comes from a private authority, set the webhook’s `certificateAuthority`. If your server requires a client certificate, set `clientCertificate`.',
+    advice:
+      'Check that the certificate has not expired, matches the host name, and includes the full chain. If it comes from a private authority, set the webhook’s `certificateAuthority`. If your server requires a client certificate, set `clientCertificate`.',
   },
   protocol_error: {
     summary: 'The response is not valid HTTP.',
@@ -43,7 +44,8 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
   },
   target_not_allowed: {
     summary: 'The address is not allowed.',
-    advice: 'Use a host on the public internet. This name resolves to a private address.',
+    advice:
+      'Use a host on the public internet. This name resolves to a private address, which only the operator can allow for webhooks (`WEBHOOK_ALLOW`).',
   },
   proxy_error: {
     summary: 'Our proxy for outgoing requests did not open a connection.',

@@ -1,13 +1,13 @@
 import { anyOf, type EgressAllow, parseEgressAllow } from '../egress/allow-list.ts';
 import { isId } from '../ids.ts';
 
-/** The private targets that the gateway may call as upstreams. */
-export type UpstreamAllow = {
+/** The private targets that the service may call for projects: as upstreams, or as webhooks. */
+export type ProjectAllow = {
   /**
-   * The targets that a project's upstreams can have in addition to public ones. Returns the same object for every call.
+   * The targets that a project can use in addition to public ones. Returns the same object for every call.
    */
   of: (projectId: string) => EgressAllow;
-  /** The targets that the upstreams of at least one project can have. */
+  /** The targets that at least one project can use. */
   any: EgressAllow;
   openings: Opening[];
 };
@@ -19,10 +19,10 @@ type Opening = { entry: string; projectIds: string[]; allow: EgressAllow };
  * Parses a comma-separated list of entries like those of `EGRESS_ALLOW`. To limit an entry to some projects, append `@`
  * and their IDs, joined by `+`: `10.0.0.7/32:8080, 10.1.0.0/16:*@proj_a+proj_b`.
  *
- * @param base the targets that all upstreams may use.
+ * @param base the targets that all projects may use.
  * @throws Error that names the entry and the problem.
  */
-export function parseUpstreamAllow(text: string, base: EgressAllow): UpstreamAllow {
+export function parseProjectAllow(text: string, base: EgressAllow): ProjectAllow {
   const openings = text.trim() === '' ? [] : text.split(',').map((entry) => parseOpening(entry.trim()));
   const allowFor = (chosen: Opening[]) =>
     chosen.length === 0 ? base : anyOf(base, ...chosen.map(({ allow }) => allow));

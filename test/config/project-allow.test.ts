@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseUpstreamAllow } from '../../src/config/upstream-allow.ts';
+import { parseProjectAllow } from '../../src/config/project-allow.ts';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { newId } from '../../src/ids.ts';
 
 const nothing = parseEgressAllow('');
 const [A, B, C] = [newId('Project'), newId('Project'), newId('Project')];
-const parse = (text: string, base = nothing) => parseUpstreamAllow(text, base);
+const parse = (text: string, base = nothing) => parseProjectAllow(text, base);
 
-describe('parseUpstreamAllow', () => {
+describe('parseProjectAllow', () => {
   test('opens an entry without projects to every project', () => {
     const allow = parse('10.0.0.7/32:8080, [fd12::]/64:*');
     for (const projectId of [A, B]) {
