@@ -380,13 +380,16 @@ describe('in production, the service', () => {
     expect(problemsOf({ ...PRODUCTION, [name]: value })).toEqual([]);
   });
 
-  test.each(['UPSTREAM_ALLOW', 'WEBHOOK_ALLOW', 'SERVICE_ALLOW'])('does not start if %s opens too large a network', (name) => {
-    for (const entry of ['0.0.0.0/2:80', '8.0.0.0/7:*', '[fd00::]/15:80', '[2000::]/3:443']) {
-      expect(problemsOf({ ...PRODUCTION, [name]: `10.0.0.1/32:80,${entry}` }), entry).toEqual([
-        expect.stringMatching(new RegExp(`^${name}: .*(a network that is too large|never allowed)`)),
-      ]);
-    }
-  });
+  test.each(['UPSTREAM_ALLOW', 'WEBHOOK_ALLOW', 'SERVICE_ALLOW'])(
+    'does not start if %s opens too large a network',
+    (name) => {
+      for (const entry of ['0.0.0.0/2:80', '8.0.0.0/7:*', '[fd00::]/15:80', '[2000::]/3:443']) {
+        expect(problemsOf({ ...PRODUCTION, [name]: `10.0.0.1/32:80,${entry}` }), entry).toEqual([
+          expect.stringMatching(new RegExp(`^${name}: .*(a network that is too large|never allowed)`)),
+        ]);
+      }
+    },
+  );
 
   test('accepts private URLs in its own settings only if SERVICE_ALLOW includes their addresses', () => {
     const PRIVATE = {

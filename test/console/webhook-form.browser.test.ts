@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AUTHORITY, CLIENT_CERTIFICATE, CLIENT_KEY } from '../egress/authority.ts';
 import { createWebhook, type Resource } from '../support/resources.ts';
 import { type ConsolePage, executablePath, expectAccessible } from './browser.ts';
 import { useDestinationStage } from './destination-stage.ts';
@@ -69,6 +70,37 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
       ...{ 'x-stage': 'test', 'x-key': 'the-key-of-mine' },
       authorization: `Basic ${btoa('tollgate-2:correct horse battery')}`,
     });
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('sets certificates, never shows the private key again, and removes them', async () => {
+    const page = await openWith({ url: `${stage.receiver.url}/in` });
+    const edit = () => page.getByRole('button', { name: `${stage.receiver.url}/in`, exact: true }).click();
+    const save = async () => {
+      await page.getByRole('button', { name: 'Save changes' }).click();
+      await page.getByRole('dialog', { name: 'Edit webhook' }).waitFor({ state: 'detached' });
+    };
+    await edit();
+    await page.getByLabel('Certificate authority').fill(AUTHORITY);
+    await page.getByLabel('Client certificate').fill(CLIENT_CERTIFICATE);
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Send the private key of the certificate, in PEM format.').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Private key').fill(CLIENT_KEY);
+    await save();
+    const clientCertificate = { certificate: CLIENT_CERTIFICATE, privateKey: '••••' };
+    expect(await webhook()).toMatchObject({ certificateAuthority: AUTHORITY, clientCertificate });
+
+    await edit();
+    expect(await page.getByLabel('Private key').inputValue()).toBe('••••');
+    await page.getByLabel('URL', { exact: true }).fill(`${stage.receiver.url}/moved`);
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await expect.poll(() => page.getByLabel('Private key').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('URL', { exact: true }).fill(`${stage.receiver.url}/in`);
+    await page.getByLabel('Certificate authority').fill('');
+    await page.getByLabel('Client certificate').fill('');
+    await save();
+    expect(await webhook()).toMatchObject({ certificateAuthority: null, clientCertificate: null });
     expect(page.complaints).toEqual([]);
   });
 

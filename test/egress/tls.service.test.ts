@@ -2,6 +2,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toEgressError } from '../../src/egress/egress-error.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
 import { startRawServer } from './raw-server.ts';
 import { createTestEgress } from './support.ts';
@@ -29,6 +30,17 @@ describe('a secure connection', () => {
     const failure = await egress.failureOf(`https://receiver.test:${port}/`);
     expect(failure).toMatchObject({ errorClass: 'tls_error' });
     expect(failure.message).toContain('DEPTH_ZERO_SELF_SIGNED_CERT');
+  });
+
+  test.each([
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'The server requires a client certificate'],
+    ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'It may require a client certificate, or another one'],
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'It may require a client certificate, or another one'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', "The server's certificate doesn't come from an authority that is trusted for it"],
+  ])('that fails with %s names what the server wants', (code, message) => {
+    const failure = toEgressError(Object.assign(new Error('raw'), { code }));
+    expect(failure.errorClass).toBe('tls_error');
+    expect(failure.message).toContain(`${message} (${code}).`);
   });
 
   test("fails if the server doesn't speak TLS", async () => {
