@@ -55,7 +55,7 @@ export const VARIABLES = {
   },
   DATABASE_URL: {
     schema: databaseUrl,
-    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL server runs in `DATA_DIR`. The only parameters it can have are those for [TLS](deployment.md#postgresql), and `host` for a Unix socket.',
+    help: 'URL of a PostgreSQL database, version 15 or later. If not set, an embedded PostgreSQL server runs in `DATA_DIR`. The only parameters it can have are those for [TLS](deployment.md#managed-postgresql), and `host` for a Unix socket.',
   },
   DATABASE_DIRECT_URL: {
     schema: databaseUrl,

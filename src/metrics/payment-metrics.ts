@@ -1,5 +1,4 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
-import { sharedNow } from '../clock.ts';
 import type { PaymentProgress } from '../features/payments/payment-record.ts';
 import type { GatewayMetrics } from '../gateway/gateway.ts';
 import { PaymentStage, PaymentStatus } from '../generated/prisma/client.ts';
@@ -53,9 +52,10 @@ export function createPaymentMetrics(registry: Registry) {
   };
   return {
     gateway,
-    onPaymentStatus({ status, failureStage, createdAt }: PaymentProgress): void {
+    onPaymentStatus({ status, failureStage, createdAt, updatedAt }: PaymentProgress): void {
       payments.inc({ status, stage: failureStage ?? '' });
-      if (status === 'SETTLED') settlementSeconds.observe(Math.max(0, sharedNow() - createdAt.getTime()) / 1000);
+      // Both are the database's times, so no other clock's error counts.
+      if (status === 'SETTLED') settlementSeconds.observe((updatedAt.getTime() - createdAt.getTime()) / 1000);
     },
   };
 }

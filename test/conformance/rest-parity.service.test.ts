@@ -1,6 +1,7 @@
 import { type GraphQLObjectType, getNamedType, isEnumType, isLeafType, isNonNullType, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
+import { AUTHORITY, CLIENT_CERTIFICATE, CLIENT_KEY } from '../egress/authority.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { invite, join, person } from '../support/members.ts';
 import { createNotice } from '../support/notices.ts';
@@ -31,6 +32,8 @@ beforeAll(async () => {
   const webhook = await createWebhook(alice, base, {
     headers: [{ name: 'X-Key', value: 'key' }],
     authentication: { type: 'BASIC', username: 'tollgate', password: 'password' },
+    clientCertificate: { certificate: CLIENT_CERTIFICATE, privateKey: CLIENT_KEY },
+    certificateAuthority: AUTHORITY,
   });
   const endpoint = await createEndpoint(alice, base);
   const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
@@ -82,7 +85,8 @@ const NESTED: Readonly<Record<string, string>> = {
   Endpoint: 'upstreamHeaders { name value }',
   Project: 'upstreamHeaders { name value urlPrefix }',
   Webhook: `headers { name value }
-    authentication { type username password token tokenUrl clientId clientSecret scope }`,
+    authentication { type username password token tokenUrl clientId clientSecret scope }
+    clientCertificate { certificate expiresAt privateKey }`,
 };
 
 /** A field's value in REST, where enum values have their own spelling. */

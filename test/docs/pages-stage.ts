@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { startDemoUpstream } from '../../src/sandbox/demo-upstream.ts';
 import type { SandboxFile } from '../../src/sandbox/sandbox.ts';
+import { AUTHORITY, CLIENT_CERTIFICATE, CLIENT_KEY } from '../egress/authority.ts';
 import { NETWORK, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
@@ -99,6 +100,9 @@ export async function startStage() {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-page-'));
     await symlink(app.dataDir, join(folder, '.data'));
     await writeFile(join(folder, 'openapi.yaml'), OPENAPI);
+    await writeFile(join(folder, 'ca.pem'), AUTHORITY);
+    await writeFile(join(folder, 'client.pem'), CLIENT_CERTIFICATE);
+    await writeFile(join(folder, 'client-key.pem'), CLIENT_KEY);
     const [receiverPort, apiPort] = [await freePort(), await freePort()];
     const shell = startShell(folder, {
       ...{ TOLLGATE: server.url, TOKEN: user.token, PROJECT: projectId, ENDPOINT: endpoint.id, WEBHOOK: webhook.id },

@@ -13,6 +13,8 @@ export type Shell = ReturnType<typeof startShell>;
  */
 const PRELUDE = `
 set -eo pipefail
+# Both streams in the order in which they were written.
+exec 2>&1
 curl() {
   case "$*" in
     */gateway/* | *--fail*) command curl "$@" ;;

@@ -45,7 +45,14 @@ const stamps = { createdAt: time, updatedAt: time };
 const UNPAUSED = { isPaused: false, pausedReason: null, pausedAt: null };
 const PINNED = {
   ...{ payloadVersion: 1, ordering: 'NONE', orderingEscapeAfterAttempts: 4 },
-  ...{ headers: [], authentication: null, timeoutSeconds: 15, retrySchedule: 'STANDARD' },
+  ...{
+    headers: [],
+    authentication: null,
+    clientCertificate: null,
+    certificateAuthority: null,
+    timeoutSeconds: 15,
+    retrySchedule: 'STANDARD',
+  },
 };
 
 /** Every field of each resource. Responses have exactly these fields. */

@@ -58,4 +58,4 @@ export type PaymentFailure = {
 };
 
 /** A payment's progress. */
-export type PaymentProgress = Pick<Payment, 'projectId' | 'status' | 'failureStage' | 'createdAt'>;
+export type PaymentProgress = Pick<Payment, 'projectId' | 'status' | 'failureStage' | 'createdAt' | 'updatedAt'>;

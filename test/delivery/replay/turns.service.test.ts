@@ -73,6 +73,7 @@ describe('with 200 replays in one account and one replay in another', () => {
     const running = await claim(8);
     const [ours] = running.filter(({ projectId }) => projectId === other);
     await giveBack(ours!);
+    await tick();
     expect(await claim(1)).toMatchObject([{ id: ours!.id }]);
   });
 });

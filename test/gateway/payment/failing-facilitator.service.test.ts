@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
@@ -15,11 +16,14 @@ let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 /** The time of the gateway's clock, which only tests move, so that a busy machine doesn't use up time limits. */
 let time = Date.now();
+/** What the gateway has logged. A failed assertion shows it. */
+const warnings: string[] = [];
 
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver();
-  app = await startTestApp({ env: rails.env, now: () => new Date(time) });
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
+  app = await startTestApp({ env: rails.env, now: () => new Date(time), log });
   alice = await app.user('alice');
   shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: `${upstream.url}/now` },
@@ -29,6 +33,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   time = Date.now();
+  warnings.length = 0;
   upstream.requests.length = 0;
   upstream.handle(() => ({ body: 'served' }));
   rails.facilitator.calls.length = 0;
@@ -106,7 +111,7 @@ describe('a settlement that a buyer is waiting for', () => {
     const buyer = await rails.wallet(20_000n);
     const { status } = await ask(v2Headers(await sign(buyer)));
     expect(settled).toMatchObject([{ success: true }]);
-    expect(status).toBe(200);
+    expect(status, warnings.join('')).toBe(200);
     expect(rails.facilitator.countOf('settle')).toBe(1);
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
@@ -200,7 +205,7 @@ describe('a facilitator that rejects our requests', () => {
     const buyer = await rails.wallet(10_000n);
     const answer = await ask(v2Headers(await sign(buyer)));
     expect(settled).toMatchObject([{ success: true }]);
-    expect(answer).toMatchObject({ status: 200, text: 'served' });
+    expect(answer, warnings.join('')).toMatchObject({ status: 200, text: 'served' });
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 });

@@ -70,7 +70,9 @@ export function credentialsInput(values: CredentialsValues, before: CredentialsV
   return {
     ...(isChanged('headers') && { headers: values.headers.map(({ name, value }) => ({ name, value })) }),
     ...(isChanged('authentication') && { authentication: authenticationInput(values.authentication) }),
-    ...(isChanged('certificateAuthority') && { certificateAuthority: values.certificateAuthority.trim() || null }),
+    ...(isChanged('certificateAuthority') && {
+      certificateAuthority: values.certificateAuthority.trim() === '' ? null : values.certificateAuthority,
+    }),
     ...(isChanged('clientCertificate') && {
       clientCertificate: certificateInput(values.clientCertificate, before.clientCertificate),
     }),

@@ -56,10 +56,10 @@ const SERVE = `
       "upstreamDurationMs" = d."durationMs", "requestFingerprint" = coalesce(d."fingerprint", p."requestFingerprint"),
       ${touched('p')}
     FROM due d WHERE p."id" = d."id"
-    RETURNING p."id", p."projectId", p."status", p."failureStage", p."createdAt"
+    RETURNING p."id", p."projectId", p."status", p."failureStage", p."createdAt", p."updatedAt"
   ), kept AS (
     INSERT INTO "PaymentAnswer" ("paymentId", "statusCode", "headers", "body", "expiresAt")
     SELECT d."id", d."statusCode", d."headers"::json, substring($10::bytea FROM d."start" FOR d."length"), d."expiresAt"
     FROM due d JOIN moved m ON m."id" = d."id"
   )
-  SELECT "id", "projectId", "status", "failureStage", "createdAt" FROM moved`;
+  SELECT "id", "projectId", "status", "failureStage", "createdAt", "updatedAt" FROM moved`;
