@@ -55,6 +55,7 @@ export default [
                 'RemainingTry',
                 'UpstreamHeader',
                 'WebhookAuthentication',
+                'WebhookClientCertificate',
                 'WebhookHeader',
               ],
             ],

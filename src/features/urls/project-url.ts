@@ -13,7 +13,7 @@ export type ProjectUrls = ReturnType<typeof createUpstreamUrls>;
  *
  * @param setting the one that `allow` comes from.
  */
-export function createProjectUrls(allow: ProjectAllow, setting: OpeningSetting) {
+function createProjectUrls(allow: ProjectAllow, setting: OpeningSetting) {
   return {
     /** Accepts the URLs that are allowed for at least one project. */
     input: targetUrlInput(allow.any, setting),
