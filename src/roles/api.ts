@@ -7,6 +7,7 @@ import { createTokenVerifier } from '../auth/jwt.ts';
 import { createKnownCredentials } from '../auth/known-credentials.ts';
 import { createRequireRecentSignIn } from '../auth/recent-sign-in.ts';
 import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
+import { sharedNow } from '../clock.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
 import { openReplica, REPLICA_CONNECTIONS_PER_ACCOUNT, type StatisticsSource } from '../database/replica.ts';
@@ -132,7 +133,8 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   await registerDocs(http, { folder: join(DIST, 'docs') });
 
   async function openAdmission({ keyring, serviceEgress }: Ground, issuers: IssuerConfig[]): Promise<Admission> {
-    const verifier = createTokenVerifier({ issuers, fetchJson: serviceEgress.fetchJson, log });
+    const now = ground.overrides.tokenNow ?? sharedNow;
+    const verifier = createTokenVerifier({ issuers, fetchJson: serviceEgress.fetchJson, log, now });
     await verifier.start();
     onClose(() => verifier.stop());
     const authenticator = createAuthenticator({ db, verifier, keyring, operators: config.operators, log });

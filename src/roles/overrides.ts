@@ -18,6 +18,8 @@ export type Overrides = {
   delivery?: Partial<DeliverySettings>;
   /** How often the credentials of open streams are checked, even without a notification. */
   credentialRecheckMilliseconds?: number;
+  /** The clock by which tokens expire, in milliseconds since 1970. */
+  tokenNow?: () => number;
   /** The gateway's wall clock. */
   now?: () => Date;
   /** The clock of the limits that this process counts itself: monotonic, in milliseconds. */

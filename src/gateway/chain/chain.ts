@@ -100,7 +100,9 @@ export function createChain({ network, transport }: { network: Network; transpor
    * for something else.
    */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
-    const presentedAt = BigInt(Math.floor(sought.since.getTime() / 1000)) - CLOCK_SKEW_SECONDS;
+    // The time is from our own clock, which may have been ahead. It wasn't presented after it was found here.
+    const since = BigInt(Math.floor(sought.since.getTime() / 1000));
+    const presentedAt = (since < latest.timestamp ? since : latest.timestamp) - CLOCK_SKEW_SECONDS;
     const newest = await client.getBlockNumber({ cacheTime: 0 });
     const first = await firstBlockAt(presentedAt, latest);
     for (let from = first; from <= newest; from += BLOCKS_AT_ONCE) {

@@ -67,6 +67,13 @@ test('a settled authorization is found along with its transaction, no matter who
   expect(await chain.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash, settledAt });
 });
 
+test('a settled authorization is found even if our clock was hours ahead when it was presented', async () => {
+  const signed = await sign(await rails.wallet());
+  const transactionHash = await use(signed);
+  const since = new Date(Date.now() + 2 * 3_600_000);
+  expect(await chain.outcomeOf(sought(signed, { since }))).toMatchObject({ kind: 'settled', transactionHash });
+});
+
 test.each([
   ['to someone else', { to: STRANGER }],
   ['of a different amount', { value: '9999' }],
