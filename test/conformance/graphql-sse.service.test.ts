@@ -158,10 +158,15 @@ describe("graphql-sse's own client", () => {
     createClient({ url: `${app.url}/graphql`, retryAttempts: 0, headers: { authorization: `Bearer ${token}` } });
 
   test('gets events in order', async () => {
-    const results = client().iterate({ query: SUBSCRIPTION, variables: { id: projectId } });
+    // A stream is counted before it has a place in the feed. It has one as soon as the response starts.
+    const connected = Promise.withResolvers<void>();
+    const results = client().iterate(
+      { query: SUBSCRIPTION, variables: { id: projectId } },
+      { connected: () => connected.resolve() },
+    );
     const seen: unknown[] = [];
     const made = (async () => {
-      await expect.poll(() => countStreams(app), WAIT).toBe(1);
+      await connected.promise;
       for (let index = 0; index < 5; index++) await createEndpoint();
     })();
     for await (const { data } of results) {
