@@ -131,7 +131,7 @@ export async function findForeignTable(
 ): Promise<string | undefined> {
   const { rows } = await client.query<{ name: string; isHistory: boolean }>(
     `SELECT relname AS "name", relname = '_prisma_migrations' AS "isHistory" FROM pg_class
-     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
+     WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
      ORDER BY relname`,
   );

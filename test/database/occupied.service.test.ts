@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withConnection } from '../../src/database/connection.ts';
-import { applyMigrations, MIGRATIONS, OccupiedDatabaseError } from '../../src/database/migrations.ts';
+import { applyMigrations, findForeignTable, MIGRATIONS, OccupiedDatabaseError } from '../../src/database/migrations.ts';
 import { createEmptyDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });
@@ -46,4 +46,13 @@ test('tables in other schemas, or of extensions, are not in the way', async () =
   // Started again, the service finds its own tables.
   await runOnServer(database.url, 'CREATE TABLE notes (id int)');
   expect((await applyMigrations(database.url, MIGRATIONS, log)).applied).toEqual([]);
+});
+
+test('a schema can have any name', async () => {
+  await runOnServer(database.url, 'CREATE SCHEMA "My-App"; CREATE TABLE "My-App".orders (id int)');
+  const found = await withConnection(database.url, 'test', async (client) => {
+    await client.query('SET search_path TO "My-App"');
+    return findForeignTable(client, []);
+  });
+  expect(found).toBe('orders');
 });

@@ -64,8 +64,13 @@ function isOmitted(privateKey: string | null | undefined): privateKey is null | 
   return privateKey === undefined || privateKey === null || isMasked(privateKey);
 }
 
-/** The certificates in a text, at least one. The first is the one that a client presents. */
+/**
+ * The certificates in a text, at least one. The first is the one that a client presents. Many files have both a
+ * certificate and its key, but certificates are shown in full, so a key among them would be shown as well.
+ */
 function readCertificates(pointer: string, text: string, now: Date): X509Certificate[] {
+  if (text.includes('PRIVATE KEY'))
+    throw invalidField(pointer, 'Must contain only certificates, which are shown in full. Remove the private key.');
   const found = (text.match(CERTIFICATE) ?? []).map((block) => {
     try {
       return new X509Certificate(block);

@@ -130,12 +130,19 @@ describe('the fields', () => {
   });
 
   test.each([
+    ['certificateAuthority', pki.AUTHORITY + pki.CLIENT_KEY, '/certificateAuthority', 'Remove the private key'],
+    [
+      'clientCertificate',
+      { ...CLIENT, certificate: pki.CLIENT_CERTIFICATE + pki.CLIENT_KEY },
+      '/clientCertificate/certificate',
+      'Remove the private key',
+    ],
     ['certificateAuthority', 'not PEM', '/certificateAuthority', 'PEM format'],
     [
       'clientCertificate',
       { certificate: pki.CLIENT_KEY, privateKey: pki.CLIENT_KEY },
       '/clientCertificate/certificate',
-      'PEM',
+      'Remove the private key',
     ],
     [
       'clientCertificate',
