@@ -19,13 +19,16 @@ export function createFailuresByNetwork({
   scope,
   what,
   failuresPerMinute,
+  now = () => performance.now(),
 }: {
   rateLimiter: RateLimiter;
   scope: string;
   what: string;
   failuresPerMinute: { ipv4: number; ipv6: number };
+  /** Milliseconds on a monotonic clock. */
+  now?: () => number;
 }) {
-  /** When each network that is above its limit may try again, on a monotonic clock, in milliseconds. */
+  /** When each network that is above its limit may try again, on that clock. */
   const refusedUntil = new Map<string, number>();
 
   return {
@@ -33,7 +36,7 @@ export function createFailuresByNetwork({
     check(address: string): void {
       if (refusedUntil.size === 0) return;
       const network = networkOf(address, PREFIX_LENGTHS);
-      const waitMilliseconds = (refusedUntil.get(network) ?? 0) - performance.now();
+      const waitMilliseconds = (refusedUntil.get(network) ?? 0) - now();
       if (waitMilliseconds <= 0) return void refusedUntil.delete(network);
       throw new AppError('RATE_LIMITED', {
         detail: `Too many invalid ${what} from your network. Wait for the number of seconds in \`Retry-After\`.`,
@@ -45,7 +48,7 @@ export function createFailuresByNetwork({
       const limit = network.includes(':') ? failuresPerMinute.ipv6 : failuresPerMinute.ipv4;
       const { allowed, retryAfterSeconds } = await rateLimiter.record(`${scope} ${network}`, limit);
       if (allowed) return;
-      refusedUntil.set(network, performance.now() + retryAfterSeconds * 1000);
+      refusedUntil.set(network, now() + retryAfterSeconds * 1000);
       if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
     },
   };

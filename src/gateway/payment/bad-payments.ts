@@ -15,19 +15,20 @@ const BAD_PAYMENTS_PER_MINUTE_OF_NETWORK = { ipv4: 20 * BAD_PAYMENTS_PER_MINUTE,
  * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
  * Otherwise, an API could keep its buyers from buying elsewhere.
  *
+ * @param now milliseconds on a monotonic clock.
  * @returns a function that takes a client address and a project and returns how to count a payment.
  */
-export function createBadPayments(rateLimiter: RateLimiter) {
-  const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE };
+export function createBadPayments(rateLimiter: RateLimiter, now = () => performance.now()) {
+  const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE, now };
   const bad = createFailedCredentials({ ...shared, rateLimiter, scope: 'payments' });
   const network = createFailuresByNetwork({
-    ...{ rateLimiter, scope: 'payments of network', what: 'payments' },
+    ...{ rateLimiter, scope: 'payments of network', what: 'payments', now },
     failuresPerMinute: BAD_PAYMENTS_PER_MINUTE_OF_NETWORK,
   });
   // Each process counts these for itself: there are few of them, and the database would slow them down.
   const unclear = createFailedCredentials({
     ...shared,
-    rateLimiter: createMemoryRateLimiter(),
+    rateLimiter: createMemoryRateLimiter({ now }),
     scope: 'unclear payments',
   });
 
