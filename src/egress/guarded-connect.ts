@@ -8,6 +8,7 @@ import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
 import type { OpenTunnel } from './proxy.ts';
 import { type TlsIdentity, tlsOptionsOf } from './tls-identity.ts';
+import { tolerant } from './tolerant-socket.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
 type Write = (fields: object, message: string) => void;
@@ -91,7 +92,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
   return (request, callback) => {
     const opening = watchOpening();
     open(request, opening).then(
-      (socket) => handOver(opening.phases, () => callback(null, socket)),
+      (socket) => handOver(opening.phases, () => callback(null, tolerant(socket))),
       (error) => {
         noteFailure(error, opening.phases);
         callback(error, null);

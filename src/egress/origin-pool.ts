@@ -1,4 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
+import { resendOnce } from './resend-once.ts';
 
 type Options = {
   pool: Pool.Options;
@@ -17,30 +18,52 @@ export class OriginPool {
   readonly #options: Options;
   readonly #first: Client;
   #others: Pool | undefined;
+  /** Each has a single request, which is sent for the second time. */
+  readonly #resending = new Set<Client>();
   #openCount = 0;
 
   constructor(origin: string, options: Options) {
     this.#origin = origin;
     this.#options = options;
-    const { connections: _, ...client } = options.pool;
-    this.#first = this.#watched(new Client(origin, client));
+    this.#first = this.#openClient();
   }
 
   /** Whether no request is waiting or in progress. */
   get isIdle(): boolean {
-    return this.#first.stats.size === 0 && (this.#others?.stats.size ?? 0) === 0;
+    const clients = [this.#first, this.#others, ...this.#resending];
+    return clients.every((client) => !client || client.stats.size === 0);
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#next().dispatch(options, handler);
+    const resend = (again: Dispatcher.DispatchHandler) => this.#dispatchAlone(options, again);
+    return this.#next().dispatch(options, resendOnce(options, handler, resend));
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#first.close(), this.#others?.close()]);
+    // A request that failed until now may have been sent once more.
+    await Promise.all([...this.#resending].map((client) => client.close()));
   }
 
   async destroy(): Promise<void> {
-    await Promise.all([this.#first.destroy(), this.#others?.destroy()]);
+    const clients = [this.#first, this.#others, ...this.#resending];
+    await Promise.all(clients.map((client) => client?.destroy()));
+  }
+
+  #openClient(): Client {
+    const { connections: _, ...options } = this.#options.pool;
+    return this.#watched(new Client(this.#origin, options));
+  }
+
+  /**
+   * Sends a request on a connection of its own, which is then closed. It takes the place of the connection on which the
+   * request failed. The others may have been idle for just as long.
+   */
+  #dispatchAlone(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const client = this.#openClient();
+    this.#resending.add(client);
+    client.dispatch(options, handler);
+    client.close(() => this.#resending.delete(client));
   }
 
   #next(): Dispatcher {

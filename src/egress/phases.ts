@@ -15,6 +15,7 @@ export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, fi
 
 const byError = new WeakMap<Error, Phases>();
 let opened: Phases | undefined;
+let isHandingOver = false;
 
 /**
  * Hands a new connection to undici, which sends the first request on it before this function returns. That request
@@ -22,8 +23,15 @@ let opened: Phases | undefined;
  */
 export function handOver(phases: Phases, give: () => void): void {
   opened = phases;
+  isHandingOver = true;
   give();
   opened = undefined;
+  isHandingOver = false;
+}
+
+/** Whether the request that is now starting is the first one on its connection. */
+export function isConnectionNew(): boolean {
+  return isHandingOver;
 }
 
 /**

@@ -133,7 +133,14 @@ describe('fetchJson', () => {
 
   test.each([
     ['a status other than 200', { statusCode: 404, body: '{}' }, 'status 404'],
-    ['a redirect', { statusCode: 302, headers: { location: '/elsewhere' } }, 'status 302'],
+    ['endless redirects', { statusCode: 302, headers: { location: '/elsewhere' } }, 'redirects too many times'],
+    [
+      'a redirect to another site',
+      { statusCode: 302, headers: { location: 'https://evil.example/keys?token=hidden#x' } },
+      'It redirects to https://evil.example/keys. Use that URL instead.',
+    ],
+    ['a redirect to nowhere', { statusCode: 302 }, "doesn't say where to"],
+    ['a status that only looks like a redirect', { statusCode: 304 }, 'status 304'],
     ['something other than JSON', { body: '<html>' }, "isn't JSON"],
     ['too many bytes', { body: `"${'x'.repeat(100)}"` }, 'larger than 100 bytes'],
   ])('fails on %s', async (_name, answer, message) => {
@@ -144,6 +151,30 @@ describe('fetchJson', () => {
       errorClass: 'protocol_error',
       message: expect.stringContaining(message),
     });
+  });
+
+  test.each([301, 302, 303, 307, 308])('follows a redirect with status %i on the same site', async (statusCode) => {
+    const location = '/keys.json?v=2#x';
+    await using receiver = await startReceiver(({ path }) =>
+      path === '/' ? { statusCode, headers: { location } } : { body: '{"keys":[]}' },
+    );
+    await using egress = createTestEgress({ allow: loopback(receiver) });
+    const document = await egress.fetchJson(receiver.url, { timeoutMilliseconds: 5_000, maxBytes: 100 });
+    expect(document).toEqual({ keys: [] });
+    expect(receiver.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /', 'GET /keys.json?v=2']);
+  });
+
+  test("doesn't follow a redirect from https to http", async () => {
+    await using receiver = await startReceiver(() => ({
+      statusCode: 302,
+      headers: { location: 'http://idp.example/' },
+    }));
+    const hostOverrides = { 'idp.example': receiver.url };
+    const lookup = async () => ['127.0.0.1'];
+    await using egress = createTestEgress({ allow: loopback(receiver), hostOverrides, lookup });
+    const fetched = egress.fetchJson('https://idp.example/keys', { timeoutMilliseconds: 5_000, maxBytes: 100 });
+    await expect(fetched).rejects.toThrow('It redirects to http://idp.example/.');
+    expect(receiver.requests).toHaveLength(1);
   });
 
   test('is guarded like every request', async () => {

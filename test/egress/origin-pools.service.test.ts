@@ -1,8 +1,11 @@
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
+import { parseEgressAllow } from '../../src/egress/allow-list.ts';
+import { createGuardedConnect } from '../../src/egress/guarded-connect.ts';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
+import { loopback } from './support.ts';
 
 const statusOf = async (url: string, dispatcher: OriginPools) => {
   const { statusCode, body } = await request(url, { dispatcher });
@@ -83,6 +86,41 @@ describe('OriginPools', () => {
     const pools = new OriginPools({}, 100);
     await statusOf(receiver.url, pools);
     await disconnected.promise;
+    await expect.poll(() => pools.originCount).toBe(0);
+    await pools.close();
+  });
+
+  test('waits for a request that is sent once more, and then removes its origin', async () => {
+    const gate = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    let connectionCount = 0;
+    await using server = await startRawServer((socket) => {
+      const isFirst = connectionCount++ === 0;
+      socket.once('data', async () => {
+        if (!isFirst) {
+          arrived.resolve();
+          await gate.promise;
+        }
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        socket.once('data', () => socket.destroy());
+      });
+    });
+    const connect = createGuardedConnect({
+      allow: parseEgressAllow(loopback(server)),
+      log: { debug: () => {}, warn: () => {} },
+      lookup: async () => [],
+      hostOverrides: {},
+      connectTimeoutMilliseconds: 5_000,
+      openTunnel: undefined,
+    });
+    const pools = new OriginPools({ connect, pipelining: 1 }, 100);
+    const url = `http://127.0.0.1:${server.port}/`;
+    await statusOf(url, pools);
+    const repeated = statusOf(url, pools);
+    await arrived.promise;
+    expect(pools.originCount).toBe(1);
+    gate.resolve();
+    expect(await repeated).toBe(200);
     await expect.poll(() => pools.originCount).toBe(0);
     await pools.close();
   });

@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net';
+import { SkipContinue } from './skip-continue.ts';
+
+/** How undici starts a request. It writes bodies as bytes, and nothing between their chunks looks like this. */
+const REQUEST_HEAD = /^\S+ \S+ HTTP\/1\.1\r\n/;
+
+/** What a write fails with if the server has closed the connection. */
+const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET']);
+
+type Done = (error?: (Error & { code?: string }) | null) => void;
+
+/**
+ * Changes a connected socket so that undici gets responses that it would lose otherwise:
+ *
+ * - Responses that come after a `100 Continue` that no request asked for; see `SkipContinue`.
+ * - Responses that a server sends before it has read the whole request, after which it closes the connection (RFC 9112
+ *   §9.3, §9.6). The response is already in this machine's receive buffer, but Node destroys the socket as soon as a
+ *   write fails. Here, such a write remains unfinished instead, so the response is read first. Nothing waits for it
+ *   forever: after an EPIPE or ECONNRESET, the connection doesn't exist any longer, so reading from it ends or fails,
+ *   and then undici destroys the socket.
+ *
+ * @returns the same socket.
+ */
+export function tolerant<S extends Socket>(socket: S): S {
+  const read = socket.read.bind(socket);
+  const write = socket._write.bind(socket);
+  const writeMany = socket._writev!.bind(socket);
+  const skipContinue = new SkipContinue();
+
+  function noteRequest(chunk: unknown): void {
+    if (typeof chunk === 'string' && REQUEST_HEAD.test(chunk)) skipContinue.expectResponse();
+  }
+
+  return Object.assign(socket, {
+    read(size?: number): Buffer | null {
+      const bytes: Buffer | null = read(size);
+      if (bytes) skipContinue.apply(bytes);
+      return bytes;
+    },
+    _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+      noteRequest(chunk);
+      write(chunk, encoding, unlessClosed(done));
+    },
+    _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], done: Done): void {
+      for (const { chunk } of chunks) noteRequest(chunk);
+      writeMany(chunks, unlessClosed(done));
+    },
+  });
+}
+
+function unlessClosed(done: Done): Done {
+  return (error) => {
+    if (!error || !CLOSED.has(error.code ?? '')) done(error);
+  };
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { SkipContinue } from '../../src/egress/skip-continue.ts';
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const PROCESSING = 'HTTP/1.1 102 Continue\r\n\r\n';
+const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </HTTP/1.1 100 x>\r\n\r\n';
+const OK = `HTTP/1.1 200 OK\r\nX-Note: HTTP/1.1 100 Continue\r\n\r\n${CONTINUE}`;
+
+/** What is left of these chunks, as one text. */
+function applied(chunks: string[], skip = new SkipContinue()): string {
+  skip.expectResponse();
+  return chunks
+    .map((chunk) => {
+      const bytes = Buffer.from(chunk, 'latin1');
+      skip.apply(bytes);
+      return bytes.toString('latin1');
+    })
+    .join('');
+}
+
+describe('100 Continue becomes 102 Processing', () => {
+  const all = CONTINUE + HINTS + CONTINUE + OK;
+  const changed = PROCESSING + HINTS + PROCESSING + OK;
+
+  test('in front of a response, and nowhere else', () => {
+    expect(applied([all])).toBe(changed);
+  });
+
+  test('wherever the bytes are split', () => {
+    for (let first = 0; first <= all.length; first++) {
+      const [start, rest] = [all.slice(0, first), all.slice(first)];
+      expect(applied([start, rest])).toBe(changed);
+      expect(applied([start, rest.slice(0, 1), rest.slice(1)])).toBe(changed);
+    }
+    expect(applied([...all])).toBe(changed);
+  });
+
+  test.each([
+    [
+      'header fields',
+      'HTTP/1.1 100 Go\r\nDate: now\r\nServer: x\r\n\r\n',
+      'HTTP/1.1 102 Go\r\nDate: now\r\nServer: x\r\n\r\n',
+    ],
+    ['no reason', 'HTTP/1.1 100\r\n\r\n', 'HTTP/1.1 102\r\n\r\n'],
+    ['empty lines in front', `\r\n\r\n${CONTINUE}`, `\r\n\r\n${PROCESSING}`],
+    ['lines that end with LF alone', 'HTTP/1.1 100 Go\nServer: x\n\n', 'HTTP/1.1 102 Go\nServer: x\n\n'],
+  ])('with %s', (_what, text, expected) => {
+    expect(applied([text + text + OK])).toBe(expected + expected + OK);
+  });
+
+  test.each(['101', '102', '103', '110', '120', '190', '200', '400', '500'])('but not %s', (status) => {
+    const text = `HTTP/1.1 ${status} Any\r\n\r\n`;
+    expect(applied([text])).toBe(text);
+  });
+
+  test('again for the next response', () => {
+    const skip = new SkipContinue();
+    expect(applied([CONTINUE + OK], skip)).toBe(PROCESSING + OK);
+    expect(applied([CONTINUE + OK], skip)).toBe(PROCESSING + OK);
+  });
+
+  test('only after a request was sent', () => {
+    const bytes = Buffer.from(CONTINUE);
+    new SkipContinue().apply(bytes);
+    expect(bytes.toString()).toBe(CONTINUE);
+  });
+});
