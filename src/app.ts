@@ -80,7 +80,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     registerHealth(http, { db, metrics, isDraining: () => isDraining });
     if (roles.has('api')) {
       const { serveApiRole } = await import('./roles/api.ts');
-      await serveApiRole(ground, { http, rewriteUrl });
+      await serveApiRole(ground, http);
     }
     gateway?.serve(http);
     if (roles.has('worker')) {

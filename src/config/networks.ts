@@ -1,8 +1,8 @@
 import { findNetwork, type Network } from '../gateway/chain/networks.ts';
 import type { VariableValues } from './variables.ts';
 
-/** Free, for test networks only: https://docs.x402.org */
-export const PUBLIC_TEST_FACILITATOR = 'https://x402.org/facilitator';
+/** Free, for test networks only: https://docs.x402.org. Without `www.`, it redirects. */
+export const PUBLIC_TEST_FACILITATOR = 'https://www.x402.org/facilitator';
 const TEST_NETWORK = 'eip155:84532';
 
 /** A network that this deployment accepts payments on, and the services that it uses for that network. */

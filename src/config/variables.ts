@@ -150,11 +150,11 @@ export const VARIABLES = {
   },
   FACILITATOR_URL: {
     schema: url.optional(),
-    help: 'Base URL of the x402 facilitator that verifies and settles payments. Default outside production: the sandbox, or `https://x402.org/facilitator` if the sandbox is off.',
+    help: 'Base URL of the x402 facilitator that verifies and settles payments. Use a URL that [doesn’t redirect](networks.md#redirects). Default outside production: the sandbox, or `https://www.x402.org/facilitator` if the sandbox is off.',
   },
   FACILITATOR_URLS: {
     schema: urlsByNetwork.optional(),
-    help: 'JSON object with the facilitators of individual networks, for example, `{"eip155:137": "https://facilitator.example.com"}`. The other networks use `FACILITATOR_URL`. `FACILITATOR_TOKEN` and `FACILITATOR_KEY_ID` are sent only to the host of `FACILITATOR_URL`.',
+    help: 'JSON object with the facilitators of individual networks, for example, `{"eip155:137": "https://facilitator.example.com"}`. The other networks use `FACILITATOR_URL`. `FACILITATOR_TOKEN` and `FACILITATOR_KEY_ID` are sent only to the host of `FACILITATOR_URL`, with or without `www.`.',
   },
   FACILITATOR_TOKEN: {
     schema: z.string().optional(),
@@ -170,7 +170,7 @@ export const VARIABLES = {
   },
   RPC_URL: {
     schema: url.optional(),
-    help: 'URL of a JSON-RPC node, if you use only one network. Used to look up settlements with an unclear outcome. Default: a public node.',
+    help: 'URL of a JSON-RPC node, if you use only one network. Used to look up settlements with an unclear outcome. Use a URL that [doesn’t redirect](networks.md#redirects). Default: a public node.',
   },
   RPC_URLS: {
     schema: urlsByNetwork.optional(),

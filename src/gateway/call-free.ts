@@ -61,7 +61,8 @@ export function createCallFree(options: {
   function upstreamRequest({ target, method, headers, gone }: FreeRequest) {
     // Unlike a paid call, a free call is aborted when the client disconnects. Otherwise, anyone could start unlimited
     // work.
-    return { ...target, method, headers: { ...headers(), ...traceHeaders() }, gone, lost: gone };
+    const headersFor = () => ({ ...headers(), ...traceHeaders() });
+    return { ...target, method, headersFor, gone, lost: gone };
   }
 
   async function callAndHold(request: FreeRequest): Promise<GatewayResponse> {

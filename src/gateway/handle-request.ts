@@ -10,6 +10,7 @@ import { findNetworkIn } from './chain/networks.ts';
 import { type Declarations, declarationsOf } from './discovery/declaration.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
+import { locateTarget } from './locate-target.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
 import type { CallPlaces } from './payment/call-places.ts';
 import { fingerprintOf } from './payment/fingerprint.ts';
@@ -17,20 +18,21 @@ import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { readPaymentHeader } from './payment/payment-header.ts';
 import { paymentNeeded, paymentRequired, wantsPage } from './payment/payment-required.ts';
+import { refusedPaymentHeader } from './payment/payment-response.ts';
 import { blockedRefusal, busyRefusal, unpayableRefusal } from './payment/refusals.ts';
 import type { HeldResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
 import type { QuickDemands } from './quick-demands.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
 import type { PaidRoute } from './routing/load-routes.ts';
-import { isHostMapped, PREFIX, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
+import { isHostMapped, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
 import { requireRoute } from './routing/route-match.ts';
 import type { RouteTable } from './routing/route-table.ts';
+import { splitTarget } from './routing/split-target.ts';
 import { serveDocument } from './serve-document.ts';
-import { withCredentials, withholdSecrets } from './upstream/credentials.ts';
+import { withCredentials } from './upstream/credentials.ts';
 import { endOf, type GatewayResponse, type PaidResponse } from './upstream/gateway-response.ts';
 import { checkHeaderSize, requestHeaders } from './upstream/headers.ts';
-import { publicLocation } from './upstream/location.ts';
 import { checkFraming, hasBody, isUndrained } from './upstream/request-body.ts';
 import { paceResponse, paceStream, type ResponsePacing } from './upstream/response-pacing.ts';
 import { parseUpstream, upstreamTarget } from './upstream/target.ts';
@@ -65,6 +67,9 @@ export type GatewayOptions = {
 /** `version`: the version of the routes, if the response depends only on them and the target. */
 type Responded = PaidResponse & { version?: number | undefined };
 
+/** What a client learns about its own payment when it is refused. */
+type RefusedPayment = Parameters<typeof refusedPaymentHeader>[0];
+
 /** `end` closes the connection. `memoryFor` opens the request's share of the response memory. */
 type Connection = Pick<PaidRequest, 'gone' | 'closed'> & { memoryFor(accountId: string): HeldResponse; end(): void };
 
@@ -74,7 +79,7 @@ export function createRequestHandler(options: GatewayOptions) {
   const { callPlaces, detailsOf, documentsOf, now = () => new Date() } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
-    const { projectId, rest } = splitTarget(request.raw.url ?? '');
+    const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
     const requested = canonicalRequest(rest);
     if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
     const version = routes.version(projectId);
@@ -89,25 +94,29 @@ export function createRequestHandler(options: GatewayOptions) {
 
     const memory = memoryFor(route.accountId);
     const address = publicAddressOf(request, projectId, publicUrl);
+    // The facilitator gets the canonical URL without the query: it may list the URL in a public catalog, and queries can
+    // contain personal data.
     const resource = resourceOf(route, address.base + requested.path);
+    // Some clients pay only if this is exactly the URL that they requested.
+    const offered = { ...resource, url: address.base + written };
     const details = detailsOf(route);
     const declarations = declarationsOf(route, details instanceof Promise ? await details : details, {
       ...{ method: request.method, base: address.base, segments: requested.segments },
     });
-    const demand = (error: string) => {
+    const demand = (error: string, refused: RefusedPayment | undefined) => {
       if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.
       route.credentials();
-      return demandOf(route, { resource, declarations }, request, error);
+      const { headers, ...response } = demandOf(route, { resource: offered, declarations }, request, error);
+      return { ...response, headers: { ...headers, ...(refused && refusedPaymentHeader(refused, error)) } };
     };
     const forwarded = (): FreeRequest => ({
       route,
       method: request.method,
-      target: {
-        ...target,
-        publicLocation: (location) => publicLocation(location, { route: { ...route, upstream }, target, address }),
-        withhold: (headers) => withholdSecrets(headers, route.credentials(), route.accountId),
-      },
+      target: locateTarget({
+        ...{ origin: target.origin, path: target.path, upstream, route, address },
+        ...{ method: request.method, segments: requested.segments, routes },
+      }),
       headers: () => headersFor(request, route, address),
       body: hasBody(request.raw) ? request.raw : null,
       ...{ gone, closed, memory },
@@ -124,11 +133,12 @@ export function createRequestHandler(options: GatewayOptions) {
       checkRequest(request, route);
       if (header.kind !== 'payment') return serveFree();
     }
-    if (header.kind === 'none') return { ...demand(paymentNeeded(route)), version };
+    if (header.kind === 'none') return { ...demand(paymentNeeded(route), undefined), version };
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
-    if (header.kind === 'unsupported') return demand('unsupported_scheme');
+    if (header.kind === 'unsupported') return demand('unsupported_scheme', header);
+    const refused: RefusedPayment = { ...header.payment, payer: header.payment.authorization.from };
     const network = findNetworkIn(header.payment.x402Version, header.payment.network);
-    if (!network) return isFree ? serveFree() : demand('invalid_network');
+    if (!network) return isFree ? serveFree() : demand('invalid_network', refused);
     checkRequest(request, route);
     const counted = badPayments(request.ip, projectId);
     let leave: (() => void) | undefined;
@@ -149,7 +159,7 @@ export function createRequestHandler(options: GatewayOptions) {
         holder: holderOf(request),
         payment: header.payment,
       }),
-      demand: isFree ? serveFree : demand,
+      demand: isFree ? serveFree : (error) => demand(error, refused),
       reserve: async () => {
         route.credentials();
         const attempt = await counted.reserve();
@@ -197,15 +207,23 @@ export function createRequestHandler(options: GatewayOptions) {
         version,
       });
     }
-    return reply.send(body);
+    return isBodiless(request, statusCode, body) ? reply.send() : reply.send(body);
   };
+}
+
+/**
+ * Whether only what the upstream sent may describe the body. Fastify would add the length and media type of an empty one
+ * (RFC 9110 §8.6, §15.3.5, §15.4.5).
+ */
+function isBodiless({ method }: FastifyRequest, statusCode: number, body: string | Buffer): boolean {
+  return BODILESS.has(statusCode) || (method === 'HEAD' && body.length === 0);
 }
 
 /** Sends a body while it is still arriving, only as fast as the buyer reads it. */
 function sendStream(reply: FastifyReply, body: Readable, pacing: ResponsePacing | undefined): FastifyReply {
   if (reply.request.method === 'HEAD' || BODILESS.has(reply.statusCode)) {
     body.resume();
-    return reply.send('');
+    return reply.send();
   }
   paceStream(reply.raw, pacing);
   const { socket } = reply.raw;
@@ -226,18 +244,6 @@ function failed(request: FastifyRequest, error: unknown): never {
   throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
-/** Splits a target into the project and the rest, which is left exactly as it arrived. */
-function splitTarget(target: string): { projectId: string; rest: string } {
-  if (!target.startsWith(PREFIX)) throw new AppError('BAD_REQUEST', { detail: 'The request target must be a path.' });
-  const end = target.slice(PREFIX.length).search(/[/?]/);
-  if (end < 0) return { projectId: target.slice(PREFIX.length), rest: '/' };
-  const rest = target.slice(PREFIX.length + end);
-  return {
-    projectId: target.slice(PREFIX.length, PREFIX.length + end),
-    rest: rest.startsWith('/') ? rest : `/${rest}`,
-  };
-}
-
 function demandOf(
   route: PaidRoute,
   offered: { resource: Resource; declarations: Declarations },
@@ -245,7 +251,7 @@ function demandOf(
   error: string,
 ): GatewayResponse {
   if (route.networks.length === 0) throw unpayableRefusal();
-  const isForBrowser = wantsPage(request.raw.headers.accept);
+  const isForBrowser = wantsPage(request.raw.headers);
   return { statusCode: 402, ...paymentRequired({ route, ...offered, error, isForBrowser }) };
 }
 

@@ -88,7 +88,7 @@ const keyOf = (host: string, target: string) => `${host} ${target}`;
 /** Whether the response depends only on the host and the target. */
 function isPlain({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (method !== 'GET' || httpVersion !== '1.1') return false;
-  if (SPECIAL.some((name) => headers[name] !== undefined) || wantsPage(headers.accept)) return false;
+  if (SPECIAL.some((name) => headers[name] !== undefined) || wantsPage(headers)) return false;
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;

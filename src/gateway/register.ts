@@ -1,3 +1,4 @@
+import { METHODS as HTTP_METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
 import { METHODS } from '../features/endpoints/methods.ts';
@@ -27,6 +28,9 @@ const PREFLIGHT = {
   allow: [...METHODS, 'OPTIONS'].join(', '),
 };
 
+/** Paid routes respond to these with 405 and the methods that they do have, and Node knows no others. */
+const OTHER_METHODS = HTTP_METHODS.filter((method) => ![...METHODS, 'OPTIONS', 'CONNECT'].includes(method));
+
 /**
  * Maps requests for a project's own host to the project's prefix. This includes targets that aren't paths, because the
  * rest of this service isn't reachable through that host.
@@ -43,6 +47,8 @@ export function rewriteHost(
 
 /** Serves the paid routes: `/gateway/{projectId}/{path}`, and every path on a project's own host. */
 export function registerGateway(app: FastifyInstance, options: GatewayOptions): void {
+  // Without a body, as far as Fastify knows, because it rejects some bodies before it calls a handler.
+  for (const method of OTHER_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     // Request bodies stream through to the upstreams unread.
@@ -61,7 +67,7 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
     const config = { cors: false };
     for (const url of ['/gateway/:projectId', '/gateway/:projectId/*']) {
       scope.route({
-        method: [...METHODS],
+        method: [...METHODS, ...OTHER_METHODS],
         url,
         config,
         exposeHeadRoute: false,

@@ -19,7 +19,6 @@ import { carry, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
-const PATH = '/graphql';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
@@ -52,8 +51,6 @@ export type WebSocketOptions = {
   consoleReads: ConsoleReads;
   log: Logger;
   addressOf(request: IncomingMessage): string;
-  /** The path and query that are used to route a request. They may depend on the host. */
-  urlOf(request: IncomingMessage): string;
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
   /** How often a client must prove that it is reading from its socket. */
   pingMilliseconds?: number;
@@ -179,10 +176,6 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (options.urlOf(request).split('?')[0] !== PATH) {
-      refuse(socket, '404 Not Found');
-      return;
-    }
     const leave = strangers.enter(options.addressOf(request), () => socket.destroy());
     if (!leave) {
       refuse(socket, '429 Too Many Requests', 'Retry-After: 1');

@@ -8,12 +8,15 @@ import { requestLogOf } from '../log.ts';
 import { clientOf, requestIdOf, runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { type AllowedOrigins, corsOptions } from './cors.ts';
+import { continueWhenRead } from './expect-continue.ts';
 import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { linger } from './linger.ts';
+import { useOriginForm } from './origin-form.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { traceRequest } from './trace-request.ts';
 import { answerUnreadable } from './unreadable.ts';
+import { asksForSocket } from './upgrades.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,8 +49,12 @@ export function createHttpServer(options: {
   onAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log, publicUrl } = options;
+  const rewriteUrl = (request: IncomingMessage) => {
+    useOriginForm(request);
+    return options.rewriteUrl(request);
+  };
   const requestLog = requestLogOf(log);
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     // The logger already adds the request ID to every line.
@@ -59,7 +66,7 @@ export function createHttpServer(options: {
     // A hook rejects them with a proper response.
     return503OnClosing: false,
     trustProxy: options.trustsProxy,
-    rewriteUrl: options.rewriteUrl,
+    rewriteUrl,
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: 200 },
     // The path can't exist, because no ID is that long. No hook has run yet.
@@ -76,10 +83,12 @@ export function createHttpServer(options: {
       // Node applies the larger of the two timeouts to the whole request, and checks every 30 s by default.
       headersTimeout: REQUEST_TIMEOUT_MILLISECONDS,
       connectionsCheckingInterval: REQUEST_CHECK_MILLISECONDS,
+      // Processes without the role that serves the socket have no listener.
+      shouldUpgradeCallback: (request) =>
+        app.server.listenerCount('upgrade') > 0 && asksForSocket(request, rewriteUrl(request)),
     },
   }) as unknown as FastifyInstance;
-  // Expectations other than 100-continue may be ignored (RFC 9110 §10.1.1).
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  continueWhenRead(app.server);
 
   app.register(cors, {
     delegator: (request, done) => done(null, corsOptions(request, options.allowedOrigins)),

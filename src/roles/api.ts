@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { openDevIssuer } from '../auth/dev-issuer.ts';
@@ -69,14 +68,8 @@ import type { Ground } from './ground.ts';
 const DIST = join(import.meta.dirname, '..', '..', 'dist');
 const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
-export type ApiRoleOptions = {
-  http: FastifyInstance;
-  /** The path that the server uses to route a request. */
-  rewriteUrl: (request: IncomingMessage) => string;
-};
-
 /** Adds what a process with the `api` role serves: GraphQL, REST, the console, and the documentation. */
-export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRoleOptions): Promise<void> {
+export async function serveApiRole(ground: Ground, http: FastifyInstance): Promise<void> {
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
@@ -115,7 +108,6 @@ export async function serveApiRole(ground: Ground, { http, rewriteUrl }: ApiRole
   const sockets = serveWebSocket(http.server, {
     ...{ server, admission, streams, consoleReads, log },
     addressOf: (request) => clientAddress(request, trustsProxy),
-    urlOf: rewriteUrl,
     contextOf: makeContext,
   });
   // Runs before the server starts waiting for its connections to end.

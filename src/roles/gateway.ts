@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { openLane } from '../database/lane.ts';
 import { createLedger } from '../features/payments/ledger.ts';
-import { checkFacilitator, configuredRails } from '../gateway/chain/rails.ts';
+import { checkRail, configuredRails } from '../gateway/chain/rails.ts';
 import { createDetails } from '../gateway/discovery/details.ts';
 import { openDocuments } from '../gateway/discovery/documents.ts';
 import { startGateway } from '../gateway/gateway.ts';
@@ -63,7 +63,7 @@ export async function openGatewayRole(ground: Ground) {
       });
       registerGateway(http, gateway.served);
       answerFirst(http.server, quickDemands.answer);
-      if (config.production) for (const rail of rails) checkFacilitator(rail.facilitator, rail.network, log);
+      if (config.production) for (const rail of rails) checkRail(rail, log);
     },
   };
 }

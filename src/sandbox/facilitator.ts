@@ -81,5 +81,6 @@ export function inProcess(endpoints: FacilitatorEndpoints): Facilitator {
       }
     },
     supported: async () => readSupported(endpoints.supported()),
+    probe: async () => 400,
   };
 }

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
+import { startReceiver } from '../support/receiver.ts';
 import {
   goodClaims,
   type IdentityProvider,
@@ -82,6 +83,32 @@ describe("an issuer's keys", () => {
     time += 0.1 * SECOND;
     await unknown(20);
     expect(fetches()).toBe(3);
+  });
+
+  test('are fetched from where the provider redirects to on its own site', async () => {
+    const moved = JSON.stringify({ keys: [first.publicJwk] });
+    provider.receiver.handle(({ path }) =>
+      path === '/moved.json' ? { body: moved } : { statusCode: 308, headers: { location: '/moved.json' } },
+    );
+    await verifier.start();
+    expect(await verify(first)).toBe('alice');
+  });
+
+  test('are not fetched from another site, and the log says where the provider redirects to', async () => {
+    await using other = await startReceiver(() => ({ body: JSON.stringify({ keys: [first.publicJwk] }) }));
+    provider.receiver.handle(() => ({ statusCode: 307, headers: { location: `${other.url}/keys.json?a=hidden` } }));
+    const lines: string[] = [];
+    const { config, fetchJson } = provider;
+    verifier = createTokenVerifier({
+      ...{ issuers: [config], fetchJson, now: () => time },
+      log: pino({}, { write: (line: string) => void lines.push(line) }),
+    });
+    await verifier.start();
+    await expect(verify(first)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(lines[0]).toContain(`It redirects to ${other.url}/keys.json. Use that URL instead.`);
+    expect(lines[0]).toContain(config.jwksUri);
+    expect(lines[0]).not.toContain('hidden');
+    expect(other.requests).toHaveLength(0);
   });
 
   test('are refreshed in the background', async () => {

@@ -36,6 +36,7 @@ beforeAll(async () => {
   ];
   answers['/supported'] = () => json({ kinds });
   answers['/verify'] = () => ({ statusCode: 400, body: '{}' });
+  answers['/settle'] = () => ({ statusCode: 400, body: '{}' });
   answers['/rpc'] = () => json({ jsonrpc: '2.0', id: 1, result: '0x14a34' });
 });
 afterAll(async () => {
@@ -263,6 +264,13 @@ describe('doctor reports', () => {
       /401/,
     ],
     [
+      'a facilitator that rejects the credentials for settlements',
+      '/settle',
+      () => ({ statusCode: 403 }),
+      'facilitator credentials',
+      /\/settle responded with 403. Every payment/,
+    ],
+    [
       'a node on another chain',
       '/rpc',
       () => json({ jsonrpc: '2.0', id: 1, result: '0x1' }),
@@ -296,6 +304,61 @@ describe('doctor reports', () => {
         advice: expect.any(String),
       }),
     ]);
+  });
+
+  test.each([
+    ['the facilitator', '/supported', 308, 'facilitator', /redirects/, 'Set FACILITATOR_URL (or FACILITATOR_URLS) to'],
+    [
+      'payments',
+      '/verify',
+      301,
+      'facilitator credentials',
+      /redirects/,
+      'Set FACILITATOR_URL (or FACILITATOR_URLS) to',
+    ],
+    [
+      'settlements',
+      '/settle',
+      302,
+      'facilitator credentials',
+      /redirects/,
+      'Set FACILITATOR_URL (or FACILITATOR_URLS) to',
+    ],
+    ['the node', '/rpc', 301, 'chain', /redirects to http.*\/rpc\. Set RPC_URL/, 'RPC_URL'],
+    ['the keys', '/jwks', 307, /keys$/, /redirects to http.*\/jwks\. Use that URL/, '`jwksUri`'],
+  ] as const)('where a redirect of %s leads', async (_title, path, statusCode, check, message, advice) => {
+    await using elsewhere = await startReceiver(({ path }) => answers[path]!());
+    const location = `${elsewhere.url}${path}`;
+    const { code, troubles } = await examineWith(path, () => ({ statusCode, headers: { location } }), {
+      EGRESS_ALLOW: `127.0.0.1/32:${outside.port},127.0.0.1/32:${elsewhere.port}`,
+      FACILITATOR_TOKEN: 'hunter2',
+    });
+    expect(code).toBe(1);
+    expect(troubles).toMatchObject([
+      {
+        check: typeof check === 'string' ? check : expect.stringMatching(check),
+        status: 'failed',
+        message: expect.stringMatching(message),
+        advice: expect.stringContaining(advice),
+      },
+    ]);
+    expect(JSON.stringify(troubles)).toContain(elsewhere.url);
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test('nothing wrong with redirects that are followed', async () => {
+    const moved = { ...answers };
+    try {
+      for (const [path, answer] of Object.entries(moved)) {
+        const location = `/moved${path}`;
+        answers[path] = () => ({ statusCode: 308, headers: { location } });
+        answers[location] = answer;
+      }
+      expect((await examine({ FACILITATOR_TOKEN: 'hunter2' })).troubles).toEqual([]);
+    } finally {
+      for (const path of Object.keys(answers)) delete answers[path];
+      Object.assign(answers, moved);
+    }
   });
 
   test('a warning for a key set that has moved and for a missing discovery document', async () => {

@@ -104,7 +104,7 @@ describe('a variable', () => {
       '{"eip155:84532": "https://f.example"}',
       {
         networks: [{ facilitatorUrl: 'https://f.example' }],
-        facilitatorUrl: 'https://x402.org/facilitator',
+        facilitatorUrl: 'https://www.x402.org/facilitator',
         sandbox: false,
       },
     ],

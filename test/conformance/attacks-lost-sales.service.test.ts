@@ -200,7 +200,8 @@ test.each([
       const about = () =>
         lines.filter(({ msg }) => msg?.startsWith('the facilitator')).map(({ level, msg }) => [level, msg]);
       await expect.poll(about).toEqual([[pino.levels.values[level], message]]);
-      expect(facilitator.requests.map(({ path }) => path)).toEqual(['/supported']);
+      const paths = () => facilitator.requests.map(({ path }) => path);
+      await expect.poll(paths).toEqual(['/supported', '/verify', '/settle']);
     } finally {
       await app.stop();
     }

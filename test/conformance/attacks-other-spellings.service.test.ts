@@ -49,20 +49,32 @@ describe.each(['paid', 'free'] as const)('a cheaper catch-all route that is %s',
   }
 
   test.each([
-    ['/premium/', '/premium'],
     ['/PREMIUM', '/premium'],
     ['/premium;x', '/premium'],
     ['/%50remium', '/premium'],
     ['/premium%3Bx', '/premium'],
     ['/;x/Premium;y=1/', '/premium'],
     ['/reports/7', '/Reports/:id'],
-    ['/Reports/7/?a=1', '/Reports/:id'],
+    ['/reports/7/?a=1', '/Reports/:id'],
   ])("doesn't serve another spelling of a more expensive path: %s", async (path, endpoint) => {
     const { status, text, paid } = await request(path);
     expect(text).not.toContain('worth');
     expect([status, paid, stage.upstream.requests.length]).toEqual([404, 0n, 0]);
     expect(JSON.parse(text)).toMatchObject({ code: 'NOT_FOUND', detail: expect.stringContaining(`"${endpoint}"`) });
   });
+
+  test.each(['/premium/', '/Reports/7/?a=1'])(
+    'sells a more expensive path with a trailing slash only at its own price: %s',
+    async (path) => {
+      const { status, text, paid } = await request(path);
+      expect([status, paid, stage.upstream.requests.length]).toEqual([402, 0n, 0]);
+      expect(text).not.toContain('worth');
+      const buyer = await stage.rails.wallet(1_000_000n);
+      const answer = await fetch(shops[kind] + path, { headers: v2Headers(await sign(buyer, { value: '1000000' })) });
+      expect([answer.status, await answer.text()]).toEqual([200, 'worth a dollar']);
+      expect(await stage.rails.chain.balanceOf(buyer.address)).toBe(0n);
+    },
+  );
 
   test.each(['/Other/', '/premium/x', '/premiums', '/SAME;x/'])('still serves other paths: %s', async (path) => {
     const { status, text, paid } = await request(path);

@@ -96,7 +96,7 @@ describe('opening', () => {
   });
 
   test('no other path accepts sockets', async () => {
-    await expect(openSocket(app.url, { path: '/api/projects' })).rejects.toThrow(/404/);
+    await expect(openSocket(app.url, { path: '/api/projects' })).rejects.toThrow(/401/);
     await expect(openSocket(app.url, { path: '/graphql/more' })).rejects.toThrow(/404/);
   });
 

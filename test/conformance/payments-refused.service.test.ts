@@ -45,6 +45,28 @@ const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offse
 const ask = (headers: Record<string, string>, path = '/weather') => fetch(shop.url + path, { headers });
 const requiredOf = (answer: Response) => decodeHeader<Required>(answer.headers.get('payment-required'));
 
+/** The failure in `PAYMENT-RESPONSE` or `X-PAYMENT-RESPONSE`. https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md */
+function failureIn(answer: Response, sent: Record<string, string>) {
+  const [name, other] = ['payment-response', 'x-payment-response'];
+  const [used, unused] = 'x-payment' in sent ? [other, name] : [name, other];
+  expect(answer.headers.has(unused!)).toBe(false);
+  return decodeHeader<Record<string, unknown>>(answer.headers.get(used!));
+}
+
+/** The network and the payer that a payment header names. */
+function namedIn(sent: Record<string, string>) {
+  const {
+    accepted: terms,
+    network,
+    payload,
+  } = decodeHeader<{
+    accepted?: { network: string };
+    network?: string;
+    payload: { authorization?: { from: string } };
+  }>(Object.values(sent)[0]!);
+  return { network: network ?? terms?.network, from: payload.authorization?.from.toLowerCase() };
+}
+
 /** The headers about the payment or about caching. */
 function toldHeaders(answer: Response): Record<string, string> {
   const told = ([name]: [string, string]) =>
@@ -96,7 +118,10 @@ describe('an unpaid request', () => {
   });
 
   test('gets a page with the price in a browser', async () => {
-    const answer = await ask({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+    const answer = await ask({
+      accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    });
     expect(answer.status).toBe(402);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -120,6 +145,55 @@ describe('an unpaid request', () => {
   });
 });
 
+test.each([
+  ['an empty payment', { 'payment-signature': '' }],
+  ['several empty ones', { 'payment-signature': ' ', 'x-payment': '' }],
+])('%s counts as none', async (_what, headers) => {
+  const answer = await ask(headers);
+  expect([answer.status, answer.headers.has('payment-response')]).toEqual([402, false]);
+});
+
+test.each([
+  [
+    'the same header twice',
+    (v2: string) => [
+      ['payment-signature', v2],
+      ['payment-signature', v2],
+    ],
+  ],
+  [
+    'both headers',
+    (v2: string, v1: string) => [
+      ['payment-signature', v2],
+      ['x-payment', v1],
+    ],
+  ],
+  [
+    'both headers with version 2',
+    (v2: string) => [
+      ['payment-signature', v2],
+      ['x-payment', v2],
+    ],
+  ],
+  ['the header of version 1', (v2: string) => [['x-payment', v2]]],
+] as [string, (v2: string, v1: string) => [string, string][]][])(
+  'a payment is accepted and charged once in %s',
+  async (_what, linesOf) => {
+    const payer = await rails.wallet(20_000n);
+    const signed = await sign(payer);
+    const headers = linesOf(v2Headers(signed)['payment-signature']!, v1Headers(signed)['x-payment']!);
+    const answer = await ask(headers as never);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.has('payment-response')).toBe(true);
+    expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
+  },
+);
+
+test('a payment of version 1 is accepted in the header of version 2', async () => {
+  const answer = await ask({ 'payment-signature': v1Headers(await sign(buyer))['x-payment']! });
+  expect([answer.status, answer.headers.has('x-payment-response')]).toEqual([200, true]);
+});
+
 describe('400 is returned for a payment header', () => {
   const body = () => ({ x402Version: 2, accepted: accepted(), payload: {} });
   const withAuthorization = async (changes: object) => {
@@ -132,10 +206,7 @@ describe('400 is returned for a payment header', () => {
     ['that is not UTF-8', () => ({ 'payment-signature': Buffer.from([0x22, 0xff, 0x22]).toString('base64') })],
     ["that isn't an object", () => ({ 'payment-signature': encode('paid') })],
     ['that is an array', () => ({ 'payment-signature': encode([]) })],
-    ['that is empty', () => ({ 'payment-signature': '' })],
     ['of an unknown version', () => ({ 'payment-signature': encode({ ...body(), x402Version: 3 }) })],
-    ['of version 1 in the header of version 2', () => ({ 'payment-signature': v1Headers({})['x-payment']! })],
-    ['of version 2 in the header of version 1', () => ({ 'x-payment': v2Headers({})['payment-signature']! })],
     ['without the accepted terms', () => ({ 'payment-signature': encode({ x402Version: 2, payload: {} }) })],
     ['without a payload', () => ({ 'payment-signature': encode({ x402Version: 2, accepted: accepted() }) })],
     ['without a signature', async () => v2Headers({ authorization: (await sign(buyer)).authorization })],
@@ -154,10 +225,7 @@ describe('400 is returned for a payment header', () => {
     ['with a short nonce', () => withAuthorization({ nonce: '0x01' })],
     ['with a fractional time', () => withAuthorization({ validBefore: '1.5' })],
     ['that is too long', () => ({ 'payment-signature': 'A'.repeat(12_004) })],
-    [
-      'in both versions at the same time',
-      async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) }),
-    ],
+    ['with two different payments', async () => ({ ...v2Headers(await sign(buyer)), ...v1Headers(await sign(buyer)) })],
   ];
   test.each(cases)('%s', async (_what, headersOf) => {
     const before = await countPayments();
@@ -259,13 +327,20 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
   ];
   test.each(cases)('%s', async (_what, headersOf, error) => {
     const before = await countPayments();
-    const answer = await ask(await headersOf());
+    const sent = await headersOf();
+    const answer = await ask(sent);
     expect(answer.status).toBe(402);
     expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
     expect(toldHeaders(answer)).toEqual({
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
       'payment-required': expect.any(String),
+      ['x-payment' in sent ? 'x-payment-response' : 'payment-response']: expect.any(String),
+    });
+    const { network, from } = namedIn(sent);
+    expect(failureIn(answer, sent)).toEqual({
+      ...{ success: false, errorReason: error, transaction: '', network },
+      ...(error !== 'unsupported_scheme' && { payer: from }),
     });
     expect(await answer.json()).toMatchObject({ x402Version: 1, error });
     expect(await countPayments()).toBe(before);
@@ -313,9 +388,14 @@ describe('a payment that the facilitator rejects', () => {
     [1, v1Headers],
   ] as const) {
     test.each(cases)(`(%s, version ${version}) gets 402 and is recorded as failed`, async (_what, signedOf, error) => {
-      const answer = await ask(headersOf(await signedOf()));
+      const sent = headersOf(await signedOf());
+      const answer = await ask(sent);
       expect(answer.status).toBe(402);
       expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
+      const { network, from } = namedIn(sent);
+      expect(failureIn(answer, sent)).toEqual({
+        ...{ success: false, errorReason: error, transaction: '', network, payer: from },
+      });
       const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [
         answer.headers.get('tollgate-payment-id'),
       ]);

@@ -43,12 +43,12 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     const preview = page.getByRole('dialog', { name: 'Buyer preview' });
     await preview.getByText('$2.50').waitFor();
     await preview.getByRole('link', { name: `${app.url}/gateway/${projectId}/weather/1` }).waitFor();
-    await preview.getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
+    await preview.getByText('x402-fetch (0.10 USD) and @x402/fetch (1 USD)').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: 'Warning for /weather/:city' }).press('Enter');
-    await page.getByRole('dialog').getByText('Most x402 clients refuse to pay more than 1 USD').waitFor();
+    await page.getByRole('dialog').getByText('x402-fetch (0.10 USD) and @x402/fetch (1 USD)').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
 

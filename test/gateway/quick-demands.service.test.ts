@@ -59,7 +59,7 @@ test.each([
   const responses = [];
   for (let n = 0; n < 5; n++) responses.push(await ask(target(), `Host: ${host}`));
   // A request for an HTML page is never answered from memory.
-  const full = await ask(target(), `Host: ${host}`, 'Accept: text/html');
+  const full = await ask(target(), `Host: ${host}`, 'Accept: text/html', 'User-Agent: Mozilla/5.0');
   for (const response of responses) {
     expect(response).toEqual(responses[0]);
     expect(response.headers['payment-required']).toBe(full.headers['payment-required']);

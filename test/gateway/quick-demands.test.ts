@@ -124,7 +124,7 @@ describe('a demand for payment', () => {
     ['with a streamed body', { headers: { 'transfer-encoding': 'chunked' } }],
     ['that expects something', { headers: { expect: '100-continue' } }],
     ['for an upgrade', { headers: { upgrade: 'websocket' } }],
-    ['from a browser', { headers: { accept: 'text/html,*/*' } }],
+    ['from a browser', { headers: { accept: 'text/html,*/*', 'user-agent': 'Mozilla/5.0' } }],
     ['with two Host headers', { raw: ['HOST', 'pay.example'] }],
     ['with another method', { method: 'POST' }],
     ['with HEAD', { method: 'HEAD' }],

@@ -58,7 +58,6 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission> } = {
     consoleReads: createConsoleReads([]),
     log,
     addressOf: () => '127.0.0.1',
-    urlOf: ({ url }) => url!,
     contextOf: (who, requestId) =>
       ({ viewer: who, requestId, services: { feed: { events: feed } } }) as unknown as GraphQLContext,
     pingMilliseconds: PING_MILLISECONDS,
@@ -297,28 +296,34 @@ test('an address can open a hundred unauthenticated sockets; more get 429, and a
 });
 
 describe('a rejected upgrade request', () => {
-  const ask = (path: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  const ASK = 'GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+
+  /** A server on which this address has as many unauthenticated sockets as it can. */
+  async function serveFull() {
+    const served = await serve(() => silentFeed().feed);
+    for (let index = 0; index < 100; index++) await openDeafSocket(served.url);
+    return served;
+  }
 
   test('does not stop the server if its client resets the connection', async () => {
-    const { url } = await serve(() => silentFeed().feed);
+    const { url } = await serveFull();
     for (let time = 0; time < 10; time++) {
       const socket = connect(Number(new URL(url).port), '127.0.0.1');
       await once(socket, 'connect');
-      await new Promise((resolve) => socket.write(ask('/other'), resolve));
+      await new Promise((resolve) => socket.write(ASK, resolve));
       socket.resetAndDestroy();
     }
-    await (await connectSocket(url, 'token')).close();
+    expect((await openDeafSocket(url)).status).toContain(' 429 ');
   });
 
   test('ends the connection even if its client keeps its side open', async () => {
-    const { url, httpServer } = await serve(() => silentFeed().feed);
+    const { url, httpServer } = await serveFull();
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
-    socket.write(ask('/other'));
+    socket.write(ASK);
     const [response] = await once(socket, 'data');
-    expect(String(response)).toMatch(/^HTTP\/1.1 404 /);
+    expect(String(response)).toMatch(/^HTTP\/1.1 429 /);
     const count = () => promisify(httpServer.getConnections.bind(httpServer))();
-    await expect.poll(count).toBe(0);
+    await expect.poll(count).toBe(100);
     socket.destroy();
   });
 });

@@ -1961,7 +1961,7 @@ export type Payment = {
   failureStage: PaymentStage | null;
   /** Stable code that says why the payment failed or why its outcome is unknown, for example, `insufficient_funds`. */
   failureReason: string | null;
-  /** The failure reason as a sentence. */
+  /** The failure reason as a sentence. If there is an `unservedReason`, this describes that reason. */
   failureMessage: string | null;
   /** Amount in USD, as a decimal string. */
   amountUsd: string;

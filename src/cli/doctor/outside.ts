@@ -1,8 +1,10 @@
+import { BaseError } from 'viem';
 import type { IssuerConfig } from '../../auth/issuer-config.ts';
 import type { ServedNetwork } from '../../config/networks.ts';
 import { counted } from '../../connectors/shared/plain-text.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import { FacilitatorError, REJECTS_EVERYTHING } from '../../gateway/chain/facilitator.ts';
 import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
 import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
 import { credentialFor, offeredVersions } from '../../gateway/chain/rails.ts';
@@ -100,12 +102,8 @@ async function checkFacilitator(
   try {
     kinds = await facilitator.supported();
   } catch (error) {
-    return [
-      failed(
-        `${url}: ${messageOf(error)}`,
-        'Check FACILITATOR_URL and its credentials, and make sure this machine can reach it.',
-      ),
-    ];
+    const advice = 'Check FACILITATOR_URL and its credentials, and make sure this machine can reach it.';
+    return [failed(`${url}: ${messageOf(error)}`, adviceOf(error) ?? advice)];
   }
   const versions = offeredVersions(kinds, network);
   const advice = 'Change FACILITATOR_URL or NETWORK.';
@@ -121,32 +119,37 @@ async function checkFacilitator(
           `It settles "exact" payments on ${network.id}, but only for x402 version 2. Version 1 payments fail.`,
           advice,
         );
-  return [settles, await checkCredentials(`${url.replace(/\/+$/, '')}/verify`)];
+  return [settles, await checkCredentials()];
 
-  /** Many facilitators list what they support without credentials, but `/verify` requires them. `{}` is harmless. */
-  async function checkCredentials(verifyUrl: string): Promise<Finding> {
+  /**
+   * Many facilitators list what they support without credentials, but the other operations require them. If only
+   * settlements fail, upstreams do work that nobody pays for.
+   */
+  async function checkCredentials(): Promise<Finding> {
     const credentials = findingsOf('facilitator credentials');
-    try {
-      const { statusCode } = await egress.send({
-        method: 'POST',
-        url: verifyUrl,
-        headers: { 'content-type': 'application/json', ...(await auth('POST', verifyUrl)) },
-        body: '{}',
-        timeoutMilliseconds: LIMITS.timeoutMilliseconds,
-        maxResponseBytes: LIMITS.maxBytes,
-      });
-      const rejected = `It responded with ${statusCode}. Every payment would be rejected.`;
-      if (statusCode === 404 || statusCode === 405) {
-        return credentials.failed(rejected, 'Check the path in FACILITATOR_URL.');
+    for (const operation of ['verify', 'settle'] as const) {
+      try {
+        const statusCode = await facilitator.probe(operation);
+        if (!REJECTS_EVERYTHING.has(statusCode)) continue;
+        const advice =
+          statusCode === 404 || statusCode === 405
+            ? 'Check the path in FACILITATOR_URL.'
+            : "Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and this machine's clock.";
+        return credentials.failed(
+          `/${operation} responded with ${statusCode}. Every payment would be rejected.`,
+          advice,
+        );
+      } catch (error) {
+        const advice = adviceOf(error) ?? 'Check that this machine can reach FACILITATOR_URL.';
+        return credentials.failed(`/${operation}: ${messageOf(error)}`, advice);
       }
-      if (statusCode !== 401 && statusCode !== 403) return credentials.ok('accepted');
-      const advice =
-        "Check FACILITATOR_TOKEN, or FACILITATOR_KEY_ID and FACILITATOR_KEY_SECRET, and this machine's clock.";
-      return credentials.failed(rejected, advice);
-    } catch (error) {
-      return credentials.failed(messageOf(error), 'Check that this machine can reach FACILITATOR_URL.');
     }
+    return credentials.ok('accepted');
   }
+}
+
+function adviceOf(error: unknown): string | undefined {
+  return error instanceof FacilitatorError ? error.advice : undefined;
 }
 
 /** Checks the node of each network. */
@@ -216,5 +219,7 @@ function skewOf({ headers }: EgressResponse): Finding {
 }
 
 function messageOf(error: unknown): string {
+  // viem's messages have several lines.
+  if (error instanceof BaseError && error.details) return error.details;
   return error instanceof Error ? error.message : String(error);
 }

@@ -90,7 +90,7 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     }),
     warnings: t.stringList({
       description: 'Potential problems, for example, a price that most clients refuse to pay.',
-      select: { priceAtomic: true },
+      select: { priceAtomic: true, mimeType: true, settlement: true, timeoutSeconds: true },
       resolve: warningsOf,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the endpoint was created.' }),

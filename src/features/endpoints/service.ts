@@ -23,9 +23,11 @@ import type { EventService } from '../events/service.ts';
 import { prismaWriter } from '../events/writer.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
+import { clientLimitWarning } from './client-limits.ts';
 import { createdEvent } from './created-event.ts';
 import { type DiscoveryInput, discoveryInput, withJsonColumns } from './discovery.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
+import { heldStreamWarning } from './held-streams.ts';
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
 import { DEFAULT_METHODS, methodsOf } from './methods.ts';
 import { methodsInput } from './methods-input.ts';
@@ -75,9 +77,6 @@ export type CreateEndpointInput = UpstreamHeadersInput & {
 export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
 export type EndpointService = ReturnType<typeof createEndpointService>;
 
-// The official clients refuse to pay more than this for one request unless their user raises the limit.
-const CLIENT_LIMIT_ATOMIC = 1_000_000n;
-
 /** The defaults for a new endpoint. */
 const DEFAULTS = {
   description: null,
@@ -95,11 +94,13 @@ const DEFAULTS = {
 } as const satisfies Partial<NewEndpoint>;
 
 /** Problems that a seller should know about, even though the endpoint is accepted. */
-export function warningsOf(endpoint: Pick<Endpoint, 'priceAtomic'>): string[] {
+export function warningsOf(
+  endpoint: Pick<Endpoint, 'priceAtomic' | 'mimeType' | 'settlement' | 'timeoutSeconds'>,
+): string[] {
   const priceAtomic = BigInt(endpoint.priceAtomic.toFixed(0));
-  if (priceAtomic === 0n) return ['This endpoint is free. Buyers don’t pay for requests.'];
-  if (priceAtomic <= CLIENT_LIMIT_ATOMIC) return [];
-  return ['Most x402 clients refuse to pay more than 1 USD for a request unless their user allows it.'];
+  const priceWarning =
+    priceAtomic === 0n ? 'This endpoint is free. Buyers don’t pay for requests.' : clientLimitWarning(priceAtomic);
+  return [priceWarning, heldStreamWarning(endpoint)].filter((warning) => warning !== undefined);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { foreignText } from './steps/fail.ts';
 import { touched } from './steps/rows.ts';
 
 /** A call to the upstream for a payment that is already settled. Its number is the token of its lease. */
@@ -15,6 +16,8 @@ export type CallStart = { kind: 'begun'; call: PaidCall } | { kind: 'unsettled' 
 export type CallEnd = {
   /** Why the buyer doesn't have a complete response, as a stable code, or null if the response was served. */
   unservedReason: string | null;
+  /** The reason as a sentence for the seller. */
+  message?: string | undefined;
   /** Set if the upstream sent response headers. */
   statusCode?: number;
   durationMs: number;
@@ -111,7 +114,7 @@ export function createPaidCalls(options: {
 
     /** Records how a call ended, unless another call has started since. */
     async endCall({ paymentId, number }: PaidCall, end: CallEnd): Promise<void> {
-      const { unservedReason, statusCode, durationMs, requestFingerprint } = end;
+      const { unservedReason, message, statusCode, durationMs, requestFingerprint } = end;
       const { rows } = await pool.query<{ projectId: string }>({
         name: 'payment-call-end',
         text: END,
@@ -122,6 +125,7 @@ export function createPaidCalls(options: {
           statusCode ?? null,
           Math.round(durationMs),
           requestFingerprint ?? null,
+          message === undefined ? null : foreignText(message, 1000),
         ],
       });
       if (rows[0]) options.announce(rows[0].projectId);
@@ -136,7 +140,7 @@ const BEGIN = `
       coalesce("callLeasedUntil" > now(), false) AS "isCalling"
     FROM "Payment" WHERE "id" = $1 FOR NO KEY UPDATE
   ), begun AS (
-    UPDATE "Payment" p SET "upstreamCallCount" = h."count" + 1, "unservedReason" = NULL,
+    UPDATE "Payment" p SET "upstreamCallCount" = h."count" + 1, "unservedReason" = NULL, "failureMessage" = NULL,
       "callLeasedUntil" = now() + make_interval(secs => $3::float8), ${touched('p')}
     FROM held h WHERE p."id" = h."id" AND h."isCharged" AND NOT h."isServed" AND NOT h."isCalling" AND h."count" < $2::int
     RETURNING p."id", p."upstreamCallCount" AS "number"
@@ -146,6 +150,7 @@ const BEGIN = `
 const END = `
   UPDATE "Payment" p SET "callLeasedUntil" = NULL, "unservedReason" = $3::text,
     "servedAt" = CASE WHEN $3::text IS NULL THEN clock_timestamp() END, "upstreamStatusCode" = $4::int,
-    "upstreamDurationMs" = $5::int, "requestFingerprint" = coalesce($6::text, "requestFingerprint"), ${touched('p')}
+    "upstreamDurationMs" = $5::int, "requestFingerprint" = coalesce($6::text, "requestFingerprint"),
+    "failureMessage" = $7::text, ${touched('p')}
   WHERE "id" = $1 AND "upstreamCallCount" = $2 AND "callLeasedUntil" IS NOT NULL
   RETURNING "projectId"`;

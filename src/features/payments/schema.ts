@@ -87,7 +87,7 @@ export const Payment = builder.prismaNode('Payment', {
     }),
     failureMessage: t.exposeString('failureMessage', {
       nullable: true,
-      description: 'The failure reason as a sentence.',
+      description: 'The failure reason as a sentence. If there is an `unservedReason`, this describes that reason.',
     }),
     amountUsd: t.string({
       description: 'Amount in USD, as a decimal string.',

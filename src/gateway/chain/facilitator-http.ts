@@ -1,10 +1,12 @@
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError, isUnsent } from '../../egress/egress-error.ts';
+import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
 import {
   FACILITATOR_REJECTED,
   type Facilitator,
   FacilitatorError,
+  type FacilitatorOperation,
   type FacilitatorRequest,
   type FacilitatorSettlement,
   readHttpError,
@@ -20,43 +22,98 @@ export const FACILITATOR_TIMEOUTS: FacilitatorTimeouts = { verifyMilliseconds: 1
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
+/** How long to verify no payments after `/settle` couldn't be called, before it is tried again. */
+const RECHECK_MILLISECONDS = 60_000;
+
 /** `value` is the parsed body. `error` is set if the status is 400 or above. */
-type HttpResponse = { value: unknown; error: FacilitatorError | undefined; retryAfterSeconds: number | undefined };
+type HttpResponse = {
+  statusCode: number;
+  value: unknown;
+  error: FacilitatorError | undefined;
+  retryAfterSeconds: number | undefined;
+};
 
 /**
  * A facilitator reached over HTTP (https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md#7-facilitator-interface).
+ * Credentials are sent only to its own site.
  *
- * @param options `url` is the base URL of `/verify`, `/settle`, and `/supported`.
+ * If `/settle` redirects elsewhere, payments aren't verified, because upstreams would do work that nobody pays for.
+ *
+ * @param options `url` is the base URL of `/verify`, `/settle`, and `/supported`. `now` returns milliseconds.
  */
 export function createHttpFacilitator(options: {
   url: string;
   egress: Pick<Egress, 'send'>;
   auth: FacilitatorAuth;
   timeouts?: FacilitatorTimeouts;
+  now?: () => number;
 }): Facilitator {
-  const { egress, auth, timeouts = FACILITATOR_TIMEOUTS } = options;
+  const { egress, auth, timeouts = FACILITATOR_TIMEOUTS, now = () => performance.now() } = options;
   const base = options.url.replace(/\/+$/, '');
+  let settleFault: { error: FacilitatorError; checkedAt: number } | undefined;
 
   async function call(
     method: 'GET' | 'POST',
     path: string,
     timeoutMilliseconds: number,
-    body?: FacilitatorRequest,
+    body?: FacilitatorRequest | Record<string, never>,
   ): Promise<HttpResponse> {
     const url = `${base}${path}`;
-    const credentials = await auth(method, url);
-    const { statusCode, headers, ...response } = await egress.send({
+    const common = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+    let credentials = await auth(method, url);
+    const request = {
       method,
       url,
-      headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...credentials },
+      headers: { ...common, ...credentials },
       ...(body && { body: JSON.stringify(body) }),
       timeoutMilliseconds,
       maxResponseBytes: MAX_RESPONSE_BYTES,
+    };
+    const { statusCode, headers, ...response } = await sendFollowing(egress.send, request, {
+      mayLeaveSite: Object.keys(credentials).length === 0,
+      async headersFor(next) {
+        // A token can be valid for one URL only.
+        credentials = await auth(method, next);
+        return { ...common, ...credentials };
+      },
+    }).catch((error) => {
+      throw error instanceof RedirectError ? redirected(error, base, path) : error;
     });
     const text = response.body.toString('utf8');
     const retryAfter = { 'retry-after': headers['retry-after']?.toString() };
     const error = statusCode < 400 ? undefined : readHttpError(statusCode, withoutSecrets(text, credentials));
-    return { value: parse(text), error, retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()) };
+    return { statusCode, value: parse(text), error, retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()) };
+  }
+
+  async function callSettle(timeoutMilliseconds: number, body: Parameters<typeof call>[3]): Promise<HttpResponse> {
+    try {
+      const response = await call('POST', '/settle', timeoutMilliseconds, body);
+      settleFault = undefined;
+      return response;
+    } catch (error) {
+      if (error instanceof FacilitatorError) settleFault = { error, checkedAt: now() };
+      throw error;
+    }
+  }
+
+  /** @throws FacilitatorError if payments can't be settled. */
+  async function requireSettle(): Promise<void> {
+    if (!settleFault) return;
+    if (now() - settleFault.checkedAt < RECHECK_MILLISECONDS) throw settleFault.error;
+    // Until there is a result, other payments get the previous one.
+    settleFault.checkedAt = now();
+    await probe('settle');
+  }
+
+  async function probe(operation: FacilitatorOperation): Promise<number> {
+    const response =
+      operation === 'settle'
+        ? callSettle(timeouts.verifyMilliseconds, {})
+        : call('POST', '/verify', timeouts.verifyMilliseconds, {});
+    const { statusCode } = await response.catch((cause) => {
+      throw unavailable(cause);
+    });
+    return statusCode;
   }
 
   /** For verification and capabilities, anything other than a usable response is an error. */
@@ -72,19 +129,38 @@ export function createHttpFacilitator(options: {
   }
 
   return {
-    verify: (request) => ask(readVerification, 'POST', '/verify', timeouts.verifyMilliseconds, request),
+    async verify(request) {
+      await requireSettle();
+      return ask(readVerification, 'POST', '/verify', timeouts.verifyMilliseconds, request);
+    },
     supported: () => ask(readSupported, 'GET', '/supported', timeouts.verifyMilliseconds),
     async settle(request) {
       try {
-        return settlementOf(await call('POST', '/settle', timeouts.settleMilliseconds, request));
+        return settlementOf(await callSettle(timeouts.settleMilliseconds, request));
       } catch (error) {
+        const { reason, message, advice, cause } = unavailable(error);
+        if (cause instanceof RedirectError) {
+          // After this status, the result is at the other URL.
+          if (cause.statusCode === 303) return { kind: 'ambiguous', reason, message, isDenied: false };
+          return { kind: 'refused', reason, message, ...(advice !== undefined && { advice }) };
+        }
         const hasNotArrived = error instanceof EgressError && isUnsent(error.errorClass);
-        const { reason, message } = unavailable(error);
         if (hasNotArrived) return { kind: 'notSent', reason, message };
         return { kind: 'unavailable', reason, message, retryAfterSeconds: undefined };
       }
     },
+    probe,
   };
+}
+
+/** The error for a redirect that isn't followed. The address could be internal, so only the operator sees it. */
+function redirected(cause: RedirectError, base: string, path: string): FacilitatorError {
+  const { target } = cause;
+  const next = target?.endsWith(path) ? target.slice(0, -path.length) : undefined;
+  const where = target === undefined ? cause.message : `It redirects to ${target}.`;
+  const instead = next === undefined || next === base ? "an address that doesn't redirect" : next;
+  const advice = `${where} Set FACILITATOR_URL (or FACILITATOR_URLS) to ${instead}.`;
+  return new FacilitatorError(FACILITATOR_REJECTED, 'The facilitator redirects to another address.', { cause, advice });
 }
 
 /** A facilitator can report any outcome with any status, so the body takes precedence. */
@@ -103,6 +179,7 @@ function withoutSecrets(text: string, headers: Record<string, string>): string {
 }
 
 function unavailable(cause: unknown): FacilitatorError {
+  if (cause instanceof FacilitatorError) return cause;
   const detail = cause instanceof EgressError ? ` ${cause.message}` : '';
   return new FacilitatorError('facilitator_unavailable', `The facilitator didn't respond.${detail}`, { cause });
 }

@@ -15,10 +15,12 @@ export type FacilitatorVerification = { isValid: true } | { isValid: false; reas
  * `unavailable`: the facilitator failed, or didn't respond. The settlement may have happened, and a retry may help.
  * `ambiguous`: the settlement may have happened, and only a lookup on the chain can tell. `isDenied`: the facilitator
  * says that it hasn't happened.
+ *
+ * `advice` is for the operator's log only.
  */
 export type FacilitatorSettlement =
   | { kind: 'settled'; transactionHash: string }
-  | { kind: 'refused' | 'notSent'; reason: string; message: string }
+  | { kind: 'refused' | 'notSent'; reason: string; message: string; advice?: string }
   | { kind: 'unavailable'; reason: string; message: string; retryAfterSeconds: number | undefined }
   | { kind: 'ambiguous'; reason: string; message: string; isDenied: boolean; transactionHash?: string };
 
@@ -32,18 +34,37 @@ export type Facilitator = {
   settle(request: FacilitatorRequest): Promise<FacilitatorSettlement>;
   /** @throws FacilitatorError if there is no usable response. */
   supported(): Promise<SupportedKind[]>;
+  /**
+   * Sends an empty request, which has no effect, to find out whether an operation can be called.
+   *
+   * @returns the status of the response. It is usually 400.
+   * @throws FacilitatorError if there is no response, or a redirect that isn't followed.
+   */
+  probe(operation: FacilitatorOperation): Promise<number>;
 };
 
-/** The reason if the facilitator rejected our request itself, for example, its credentials. A retry can't help. */
+export type FacilitatorOperation = 'verify' | 'settle';
+
+/** With these statuses, a facilitator rejects all requests, no matter which payment they contain. */
+export const REJECTS_EVERYTHING: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
+/**
+ * The reason if the facilitator rejected our request itself, for example, its credentials or its address. A retry can't
+ * help.
+ */
 export const FACILITATOR_REJECTED = 'facilitator_rejected';
 
 /** The facilitator returned no usable response. The reason is a stable code and the message is safe to show. */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError';
   readonly reason: 'facilitator_unavailable' | 'facilitator_answer_invalid' | typeof FACILITATOR_REJECTED;
-  constructor(reason: FacilitatorError['reason'], message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  /** What the operator can do about it. Unlike the message, it can contain addresses from the configuration. */
+  readonly advice: string | undefined;
+  constructor(reason: FacilitatorError['reason'], message: string, options: { cause?: unknown; advice?: string } = {}) {
+    const { cause, advice } = options;
+    super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
+    this.advice = advice;
   }
 }
 

@@ -1,7 +1,13 @@
-import { FACILITATOR_REJECTED, type Facilitator, FacilitatorError, type FacilitatorSettlement } from './facilitator.ts';
+import {
+  FACILITATOR_REJECTED,
+  type Facilitator,
+  FacilitatorError,
+  type FacilitatorOperation,
+  type FacilitatorSettlement,
+} from './facilitator.ts';
 
 /** Called after every call with its outcome and duration. */
-export type OnFacilitatorCall = (operation: 'verify' | 'settle', outcome: CallOutcome, seconds: number) => void;
+export type OnFacilitatorCall = (operation: FacilitatorOperation, outcome: CallOutcome, seconds: number) => void;
 
 type CallOutcome = 'valid' | 'refused' | 'settled' | 'not_sent' | 'ambiguous' | 'error' | 'rejected';
 
@@ -16,7 +22,7 @@ const SETTLE_OUTCOMES = {
 /** Wraps a facilitator to report its calls. */
 export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitatorCall): Facilitator {
   async function measure<T>(
-    operation: 'verify' | 'settle',
+    operation: FacilitatorOperation,
     call: () => Promise<T>,
     outcomeOf: (result: T) => CallOutcome,
   ): Promise<T> {
@@ -51,5 +57,6 @@ export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitat
             : SETTLE_OUTCOMES[settlement.kind],
       ),
     supported: () => facilitator.supported(),
+    probe: (operation) => facilitator.probe(operation),
   };
 }

@@ -1,7 +1,15 @@
 import type { Logger } from 'pino';
 import type { Transport } from 'viem';
 import type { EgressDoor } from '../../egress/egress.ts';
-import type { Facilitator, SupportedKind } from './facilitator.ts';
+import { isSameSite } from '../../egress/redirects.ts';
+import {
+  FACILITATOR_REJECTED,
+  type Facilitator,
+  FacilitatorError,
+  type FacilitatorOperation,
+  REJECTS_EVERYTHING,
+  type SupportedKind,
+} from './facilitator.ts';
 import { createFacilitatorAuth, type FacilitatorCredential } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
 import type { Network } from './networks.ts';
@@ -31,7 +39,7 @@ export function credentialFor(
   url: string,
   { facilitatorUrl, facilitatorCredential }: Omit<RailConfig, 'networks'>,
 ): FacilitatorCredential {
-  return new URL(url).origin === new URL(facilitatorUrl).origin ? facilitatorCredential : { kind: 'none' };
+  return isSameSite(new URL(facilitatorUrl), new URL(url)) ? facilitatorCredential : { kind: 'none' };
 }
 
 /** The x402 versions whose payments a facilitator settles on this network. */
@@ -44,11 +52,24 @@ export function offeredVersions(kinds: SupportedKind[], network: Network): (1 | 
   );
 }
 
+/** Logs why payments on a network would fail. */
+export async function checkRail({ facilitator, network, transport }: PaymentRail, log: Logger): Promise<void> {
+  const fields = { network: network.id };
+  await checkKinds(facilitator, network, log);
+  for (const operation of ['verify', 'settle'] as const) await checkOperation(facilitator, operation, log);
+  try {
+    const chainId = Number(await transport({}).request({ method: 'eth_chainId' }));
+    if (chainId !== network.chainId) log.error({ ...fields, chainId }, 'the node is on another chain than the network');
+  } catch (error) {
+    log.warn({ ...fields, err: error }, "couldn't ask the node which chain it is on");
+  }
+}
+
 /**
  * Logs the x402 versions that the facilitator doesn't support on the network, because it rejects payments in those
  * versions.
  */
-export async function checkFacilitator(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
+async function checkKinds(facilitator: Facilitator, network: Network, log: Logger): Promise<void> {
   try {
     const offered = offeredVersions(await facilitator.supported(), network);
     if (!offered.includes(2))
@@ -58,5 +79,18 @@ export async function checkFacilitator(facilitator: Facilitator, network: Networ
     }
   } catch (error) {
     log.warn({ err: error }, "couldn't ask the facilitator which networks it supports");
+  }
+}
+
+/** If only settlements fail, upstreams do work that nobody pays for. */
+async function checkOperation(facilitator: Facilitator, operation: FacilitatorOperation, log: Logger): Promise<void> {
+  try {
+    const statusCode = await facilitator.probe(operation);
+    if (REJECTS_EVERYTHING.has(statusCode))
+      log.error({ operation, statusCode }, 'the facilitator rejects all requests for this operation');
+  } catch (error) {
+    const isRedirect = error instanceof FacilitatorError && error.reason === FACILITATOR_REJECTED;
+    if (isRedirect) log.error({ operation, err: error }, 'the facilitator redirects, so payments fail');
+    else log.warn({ operation, err: error }, "couldn't reach the facilitator");
   }
 }

@@ -1,5 +1,7 @@
 import { type CustomTransport, custom, RpcRequestError } from 'viem';
 import type { Egress } from '../../egress/egress.ts';
+import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
 
 const TIMEOUT_MILLISECONDS = 5_000;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
@@ -8,25 +10,36 @@ type RpcResponse = { result?: unknown; error?: { code: number; message: string; 
 
 /**
  * A viem transport to a JSON-RPC node (https://eips.ethereum.org/EIPS/eip-1474) through the egress guard. It never
- * retries.
+ * retries. Errors don't contain the parts of the URL that could be a key.
  */
 export function egressTransport(egress: Pick<Egress, 'send'>, url: string): CustomTransport {
+  const shownUrl = maskUrl(url);
   let id = 0;
   async function request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
     const body = { jsonrpc: '2.0', id: ++id, method, params: params ?? [] };
-    const response = await egress.send({
+    const message = {
       method: 'POST',
       url,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       timeoutMilliseconds: TIMEOUT_MILLISECONDS,
       maxResponseBytes: MAX_RESPONSE_BYTES,
+    };
+    // A redirect can repeat a key from the URL, which is only for the node's own site.
+    const mayLeaveSite = shownUrl === url;
+    const response = await sendFollowing(egress.send, message, { mayLeaveSite }).catch((error) => {
+      throw error instanceof RedirectError ? redirected(error) : error;
     });
     const { result, error } = readRpcResponse(response.statusCode, response.body);
-    if (error) throw new RpcRequestError({ body, error, url });
+    if (error) throw new RpcRequestError({ body, error, url: shownUrl });
     return result;
   }
   return custom({ request }, { retryCount: 0 });
+}
+
+function redirected({ target, message }: RedirectError): Error {
+  if (target === undefined) return new Error(`The node can't be used. ${message}`);
+  return new Error(`The node redirects to ${maskUrl(target)}. Set RPC_URL (or RPC_URLS) to that address.`);
 }
 
 /** @throws Error if it isn't a JSON-RPC response. */

@@ -5,14 +5,16 @@ import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
+import type { UpstreamResponse } from '../upstream/call.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
-import { callUpstream, type UpstreamResponse } from '../upstream/upstream.ts';
+import { callUpstream } from '../upstream/upstream.ts';
 import {
   BUYER_GONE,
   BUYER_SLOW,
   GATEWAY_BUSY,
   gatewayBusy,
+  statusMessage,
   UPSTREAM_ANSWER_TOO_LARGE,
   UpstreamError,
 } from '../upstream/upstream-error.ts';
@@ -59,7 +61,7 @@ export function createCallPaid(options: {
     const limitSeconds = request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS;
     const remainingSeconds = (payment.validBefore.getTime() - now().getTime()) / 1000 - SETTLEMENT_SECONDS;
     const response = await callUpstream(dispatcherOf(request.route), {
-      ...upstreamRequestFor(payment, request, { signer, now: now() }),
+      ...upstreamRequestFor(payment, request, { signer, now }),
       timeoutMilliseconds: Math.max(0, Math.min(limitSeconds, remainingSeconds)) * 1000,
       lost,
       memory: request.memory,
@@ -70,11 +72,14 @@ export function createCallPaid(options: {
   }
 
   async function recordFailure(payment: Payment, error: unknown): Promise<AppError> {
-    const { reason, message } =
-      error instanceof UpstreamError ? error : { reason: 'request_invalid', message: (error as Error).message };
     log.info({ err: error, paymentId: payment.id }, 'an upstream call failed');
-    await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
-    if (!(error instanceof UpstreamError)) return error as AppError;
+    if (!(error instanceof UpstreamError)) {
+      const { message } = error as AppError;
+      await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason: 'request_invalid', message });
+      return error as AppError;
+    }
+    const { reason, message, sellerMessage } = error;
+    await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message: sellerMessage });
     const headers = paymentFailureHeaders(payment, reason);
     if (reason === GATEWAY_BUSY) return busyRefusal(headers);
     return refusal(error.isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', headers, {
@@ -90,7 +95,7 @@ export function createCallPaid(options: {
     await ledger.failed(leaseOf(payment), {
       stage: 'UPSTREAM',
       reason,
-      message: `The upstream responded with status ${statusCode}.`,
+      message: statusMessage(statusCode),
       upstream: { statusCode, durationMs },
     });
     const failure = paymentFailureHeaders(payment, reason);

@@ -3,9 +3,9 @@ import type { Attempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
+import type { UpstreamRequest } from '../upstream/call.ts';
 import type { PaidResponse } from '../upstream/gateway-response.ts';
 import type { Headers } from '../upstream/headers.ts';
-import type { UpstreamRequest } from '../upstream/upstream.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import type { HeldResponse } from './response-memory.ts';
 import type { Resource } from './terms.ts';
@@ -18,7 +18,7 @@ export type PaidRequest = {
   declarations: Declarations;
   method: string;
   /** The target at the upstream. */
-  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicLocation' | 'withhold'>;
+  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicHost' | 'publicLocation' | 'mayUseOtherSlash' | 'withhold'>;
   /** Headers for the upstream. @throws AppError `UNAVAILABLE` if the seller's headers can't be decrypted. */
   headers(): Headers;
   /** The request's body, or null if it has none. */

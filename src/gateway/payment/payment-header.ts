@@ -33,10 +33,11 @@ export type PaymentHeader =
   | { kind: 'none' }
   | { kind: 'malformed'; message: string }
   /** The payment uses a scheme that isn't offered here. Its proof isn't read. */
-  | { kind: 'unsupported' }
+  | { kind: 'unsupported'; x402Version: 1 | 2; network: string }
   | { kind: 'payment'; payment: PresentedPayment };
 
-const PAYMENT_HEADERS = { 2: 'payment-signature', 1: 'x-payment' } as const;
+/** Version 2 and version 1, but the payment itself says which version it has, because clients mix the two up. */
+const PAYMENT_HEADERS = ['payment-signature', 'x-payment'] as const;
 
 const MAX_HEADER_CHARACTERS = 12_000;
 // Larger values aren't valid dates, but contracts accept any 256-bit number.
@@ -95,20 +96,33 @@ const v1 = z.object({
 
 /**
  * Reads a request's payment: `PAYMENT-SIGNATURE` (x402 version 2) or `X-PAYMENT` (version 1), both base64-encoded JSON.
- * Keeps only the fields that we understand, so nothing else can affect downstream systems.
+ * Keeps only the fields that we understand, so nothing else can affect downstream systems. Some clients and proxies send a
+ * payment in both headers, or twice. It is still one payment if what was signed is the same.
  */
 export function readPaymentHeader(headers: Record<string, string | string[] | undefined>): PaymentHeader {
-  const present = ([2, 1] as const).filter((version) => headers[PAYMENT_HEADERS[version]] !== undefined);
-  const [version] = present;
-  if (version === undefined) return { kind: 'none' };
-  if (present.length > 1) return malformed('Send PAYMENT-SIGNATURE or X-PAYMENT, not both.');
-  const text = headers[PAYMENT_HEADERS[version]];
+  const given = PAYMENT_HEADERS.flatMap((name) => headers[name] ?? []);
   // Node joins repeated headers with a comma, which doesn't occur in base64.
-  if (typeof text !== 'string') return malformed('Send only one payment.');
+  const texts = new Set(given.flatMap((text) => text.split(',')).map((text) => text.trim()));
+  texts.delete('');
+  const read = Array.from(texts, readPayment);
+  const bad = read.find(({ kind }) => kind === 'malformed');
+  if (bad) return bad;
+  const payments = read.filter((one) => one.kind === 'payment');
+  const isSame = payments.every(({ payment }) => signedBy(payment) === signedBy(payments[0]!.payment));
+  if (!isSame) return malformed('Send only one payment. The request has different ones.');
+  return payments[0] ?? read[0] ?? { kind: 'none' };
+}
+
+function readPayment(text: string): PaymentHeader {
   if (text.length > MAX_HEADER_CHARACTERS) return malformed('The payment is too long.');
-  const value = decode(text.trim());
+  const value = decode(text);
   if (value === undefined) return malformed('The payment must be a base64-encoded JSON object.');
-  return version === 2 ? readV2(value) : readV1(value);
+  return 'x402Version' in value && value.x402Version === 1 ? readV1(value) : readV2(value);
+}
+
+/** What was signed. Two payments with the same authorization are the same payment. */
+function signedBy({ authorization: { from, to, value, validAfter, validBefore, nonce } }: PresentedPayment): string {
+  return [from, to, value, validAfter, validBefore, nonce].join(' ');
 }
 
 function readV2(value: unknown): PaymentHeader {
@@ -117,30 +131,36 @@ function readV2(value: unknown): PaymentHeader {
   const { accepted, payload, extensions } = envelope.data;
   const identified = identifierIn(extensions);
   if (!identified.ok) return malformed(identified.message);
-  return withProof(accepted.scheme, payload, ({ signature, authorization }) => ({
-    x402Version: 2,
-    network: accepted.network,
-    accepted: { amount: accepted.amount, asset: accepted.asset, payTo: accepted.payTo },
-    ...(identified.identifier !== undefined && { identifier: identified.identifier }),
-    signature,
-    authorization,
-  }));
+  return withProof(
+    accepted.scheme,
+    { x402Version: 2, network: accepted.network },
+    payload,
+    ({ signature, authorization }) => ({
+      x402Version: 2,
+      network: accepted.network,
+      accepted: { amount: accepted.amount, asset: accepted.asset, payTo: accepted.payTo },
+      ...(identified.identifier !== undefined && { identifier: identified.identifier }),
+      signature,
+      authorization,
+    }),
+  );
 }
 
 function readV1(value: unknown): PaymentHeader {
   const envelope = v1.safeParse(value, { error: sentenceOf });
   if (!envelope.success) return malformed(problemOf(envelope.error));
   const { scheme, network, payload } = envelope.data;
-  return withProof(scheme, payload, (signed) => ({ x402Version: 1, network, ...signed }));
+  return withProof(scheme, { x402Version: 1, network }, payload, (signed) => ({ x402Version: 1, network, ...signed }));
 }
 
 /** The payload's shape depends on the scheme. */
 function withProof(
   scheme: string,
+  place: { x402Version: 1 | 2; network: string },
   payload: unknown,
   make: (signed: z.output<typeof proof>) => PresentedPayment,
 ): PaymentHeader {
-  if (scheme !== SCHEME) return { kind: 'unsupported' };
+  if (scheme !== SCHEME) return { kind: 'unsupported', ...place };
   const signed = proof.safeParse(payload, { error: sentenceOf });
   return signed.success
     ? { kind: 'payment', payment: make(signed.data) }
@@ -150,7 +170,8 @@ function withProof(
 function decode(text: string): object | undefined {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64')));
+    // Some clients send the description back in Latin-1. Everything that is kept has to be ASCII.
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64').toString('utf8'));
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
     return undefined;

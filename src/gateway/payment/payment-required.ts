@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import Negotiator from 'negotiator';
 import { type Declarations, fittingDeclaration, outputSchemaText } from '../discovery/declaration.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import { PAYMENT_IDENTIFIER } from './payment-identifier.ts';
@@ -14,9 +16,18 @@ const MAX_HEADER_CHARACTERS = 3_000;
 /** Anyone can request any number of these responses. */
 const MAX_DECLARATION_BYTES = 16_384;
 
+/**
+ * JSON that every client can read and send back. Some clients decode base64 to one character per byte, and encode what they
+ * send back in the same way. Escapes make Latin-1 readable for them. They would fail to encode other characters if these
+ * were escaped, so they get the bytes of their UTF-8 encoding, and send them back unchanged.
+ */
+function headerJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u0080-\u00ff]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`);
+}
+
 /** An x402 header's value: base64 of JSON (https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md). */
 export function encodeHeader(value: unknown): string {
-  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64');
+  return Buffer.from(headerJson(value)).toString('base64');
 }
 
 /**
@@ -39,7 +50,7 @@ export function paymentRequired(options: {
       'payment-required': headerWith(required, declarations),
       // The price can change at any time.
       'cache-control': 'no-store',
-      vary: 'accept, payment-signature, x-payment',
+      vary: 'accept, user-agent, payment-signature, x-payment',
       ...(isForBrowser
         ? { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY }
         : { 'content-type': 'application/json; charset=utf-8' }),
@@ -68,8 +79,15 @@ export function paymentNeeded({ settlement }: PaidRoute): string {
 const CHARGED_FIRST =
   'You are charged before the API is called. If it returns an error or an incomplete response, you can retry once for free: send the same request with the same payment again.';
 
-/** The header with the most complete declaration that still fits. */
-function headerWith(required: { extensions: object }, declarations: Declarations): string {
+/** The header with the most complete declaration that still fits. If none does, a long query is left out of the URL. */
+function headerWith(required: { resource: Resource; extensions: object }, declarations: Declarations): string {
+  const header = mostComplete(required, declarations);
+  const url = required.resource.url.split('?')[0]!;
+  if (header.length <= MAX_HEADER_CHARACTERS || url === required.resource.url) return header;
+  return mostComplete({ ...required, resource: { ...required.resource, url } }, declarations);
+}
+
+function mostComplete(required: { resource: Resource; extensions: object }, declarations: Declarations): string {
   let header = '';
   const smallest = declarations.at(-1);
   for (const declaration of declarations) {
@@ -82,9 +100,16 @@ function headerWith(required: { extensions: object }, declarations: Declarations
   return header;
 }
 
-/** Whether the client is a browser: it explicitly accepts HTML, but not JSON. */
-export function wantsPage(accept: string | undefined): boolean {
-  return accept !== undefined && /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
+/**
+ * Whether the client is a browser: it says so, as every browser does, and prefers HTML to everything else. Programs that
+ * also accept HTML would fail to parse the page.
+ */
+export function wantsPage(headers: IncomingHttpHeaders): boolean {
+  const { accept = '', 'user-agent': userAgent = '' } = headers;
+  // Most requests come from programs, and end here.
+  if (!/text\/html/i.test(accept) || !userAgent.includes('Mozilla/')) return false;
+  const accepted = new Negotiator({ headers: { accept } }).mediaTypes();
+  return accepted[0]?.toLowerCase() === 'text/html' && !accepted.includes('application/json');
 }
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";

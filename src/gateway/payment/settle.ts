@@ -18,9 +18,14 @@ export type SettleResult =
 
 export type Settler = ReturnType<typeof createSettler>;
 
-/** How long to retry a settlement while the facilitator is failing. A buyer may be waiting. */
+/**
+ * How long to retry a settlement while the facilitator is failing, and to wait for a transaction that it has sent. A buyer
+ * may be waiting.
+ */
 const RETRY_MILLISECONDS = 15_000;
 const FIRST_PAUSE_MILLISECONDS = 250;
+/** The longest pause between two lookups of such a transaction: about one block. */
+const MAX_LOOKUP_PAUSE_MILLISECONDS = 2_000;
 
 const NETWORK_NOT_SERVED = 'network_not_served';
 /** How long to wait before another process may take over a payment on a network that this one doesn't serve. */
@@ -68,7 +73,10 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
       const waitMilliseconds = Math.max(pause, retryAfterOf(reply) * 1000);
       const isRetried =
         (reply.kind === 'notSent' || reply.kind === 'unavailable') && now().getTime() + waitMilliseconds <= retryUntil;
-      if (!isRetried) return conclude(payment, lease, { ...reply, isFirstAttempt: isFirst });
+      if (!isRetried) {
+        const seen = await (isFirstAttempt && mayStillLand(reply) ? watch(payment, retryUntil) : look(payment));
+        return decide(seen, payment, lease, { ...reply, isFirstAttempt: isFirst });
+      }
       await sleep(waitMilliseconds);
       if (reply.kind === 'notSent') continue;
       // This attempt may have reached the chain.
@@ -93,6 +101,16 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
     } catch (error) {
       log.warn({ err: error, paymentId: payment.id }, "couldn't look up a payment on the chain");
       return undefined;
+    }
+  }
+
+  /** Looks up a payment until the chain has a result, or until this time in milliseconds. */
+  async function watch(payment: Payment, until: number): Promise<ChainOutcome | undefined> {
+    for (let pause = FIRST_PAUSE_MILLISECONDS; ; pause = Math.min(pause * 2, MAX_LOOKUP_PAUSE_MILLISECONDS)) {
+      const seen = await look(payment);
+      const isFinal = seen !== undefined && (seen.kind !== 'unused' || seen.isExpired);
+      if (isFinal || now().getTime() + pause > until) return seen;
+      await sleep(pause);
     }
   }
 
@@ -229,6 +247,11 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
       return remember(payment, result);
     },
   };
+}
+
+/** Whether the facilitator may have sent a transaction that isn't in a block yet. */
+function mayStillLand(reply: Unsettled): boolean {
+  return reply.kind === 'ambiguous' && !reply.isDenied;
 }
 
 /** In seconds. */

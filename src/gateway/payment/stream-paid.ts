@@ -3,14 +3,14 @@ import type { Dispatcher } from 'undici';
 import { AppError } from '../../errors.ts';
 import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
-import { MAX_CALLS, type PaidCall } from '../../features/payments/paid-calls.ts';
+import { type CallEnd, MAX_CALLS, type PaidCall } from '../../features/payments/paid-calls.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import { refusal, type StreamedResponse } from '../upstream/gateway-response.ts';
 import { type MeteredBody, meterBody } from '../upstream/request-body.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
 import { streamUpstream, type UpstreamStream } from '../upstream/stream-upstream.ts';
-import { BUYER_GONE, UpstreamError } from '../upstream/upstream-error.ts';
+import { BUYER_GONE, statusMessage, UpstreamError } from '../upstream/upstream-error.ts';
 import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
@@ -25,6 +25,10 @@ export const STREAM_BYTES = 256 * 1024;
 
 const REPEAT_ONCE = 'You were charged. Send the same request with the same payment again to retry once for free.';
 
+/** Why the buyer doesn't have a complete response, if so. */
+type CallOutcome = Pick<CallEnd, 'unservedReason' | 'message'>;
+
+const SERVED: CallOutcome = { unservedReason: null };
 const REQUEST_INVALID = 'request_invalid';
 /**
  * A stream that ends for one of these reasons counts as served. Otherwise, buyers could disconnect just before a
@@ -83,13 +87,13 @@ export function createStreamPaid(options: {
       });
       const stream = await open(payment, { ...request, body }, lost).catch(async (error) => {
         log.info({ err: error, paymentId: payment.id }, 'an upstream call failed');
-        await ledger.endCall(call, { unservedReason: reasonOf(error), ...statusOf(error), ...facts() });
+        await ledger.endCall(call, { ...failedOutcome(error), ...statusOf(error), ...facts() });
         throw toRefusal(error, call, receipt);
       });
       const { statusCode } = stream;
       opened.resolve({ statusCode, headers: { ...stream.headers, ...receipt }, body: stream.body });
-      const unservedReason = await outcomeOf(stream, request);
-      await ledger.endCall(call, { unservedReason, statusCode, ...facts() });
+      const outcome = await outcomeOf(stream, request);
+      await ledger.endCall(call, { ...outcome, statusCode, ...facts() });
     }).catch((error) => {
       // If the end couldn't be recorded, the call's lease expires soon.
       if (!(error instanceof AppError))
@@ -109,7 +113,7 @@ export function createStreamPaid(options: {
     lost: AbortSignal,
   ): Promise<UpstreamStream> {
     const stream = await streamUpstream(dispatcherOf(request.route), {
-      ...upstreamRequestFor(payment, request, { signer, now: now() }),
+      ...upstreamRequestFor(payment, request, { signer, now }),
       body: request.body,
       idleMilliseconds: (request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS) * 1000,
       lost,
@@ -122,14 +126,14 @@ export function createStreamPaid(options: {
     });
   }
 
-  /** Waits until the buyer has the response. Returns why the call failed, or null if it was served. */
-  async function outcomeOf(stream: UpstreamStream, { closed }: PaidRequest): Promise<string | null> {
+  /** Waits until the buyer has the response. Returns why the call failed, if it did. */
+  async function outcomeOf({ body, ended, statusCode }: UpstreamStream, { closed }: PaidRequest): Promise<CallOutcome> {
     // In case the body was never read.
-    closed.then(() => stream.body.destroy());
-    const broken = await stream.ended.then(() => null).catch(reasonOf);
+    closed.then(() => body.destroy());
+    const outcome = await ended.then(() => SERVED).catch(failedOutcome);
     await closed;
-    if (stream.statusCode >= 400) return 'upstream_error';
-    return broken !== null && BUYERS_REASONS.has(broken) ? null : broken;
+    if (statusCode >= 400) return { unservedReason: 'upstream_error', message: statusMessage(statusCode) };
+    return BUYERS_REASONS.has(outcome.unservedReason ?? '') ? SERVED : outcome;
   }
 
   function toRefusal(error: unknown, { number }: PaidCall, receipt: Record<string, string>): Error {
@@ -157,8 +161,10 @@ function requireCredentials({ route }: PaidRequest, receipt: Record<string, stri
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof UpstreamError ? error.reason : REQUEST_INVALID;
+function failedOutcome(error: unknown): CallOutcome {
+  return error instanceof UpstreamError
+    ? { unservedReason: error.reason, message: error.sellerMessage }
+    : { unservedReason: REQUEST_INVALID, message: (error as Error).message };
 }
 
 function statusOf(error: unknown): { statusCode?: number } {

@@ -1,24 +1,29 @@
 import { getAddress } from 'viem';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { traceHeaders } from '../../tracing/tracer.ts';
+import type { UpstreamRequest } from '../upstream/call.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
-import type { UpstreamRequest } from '../upstream/upstream.ts';
 import type { PaidRequest } from './paid-request.ts';
 
-/** The parts of a call to the upstream that don't depend on when the payment is settled. */
+/**
+ * The parts of a call to the upstream that don't depend on when the payment is settled. `headersFor` throws AppError
+ * `UNAVAILABLE` if the seller's headers can't be decrypted.
+ */
 export function upstreamRequestFor(
   payment: Payment,
   request: PaidRequest,
-  { signer, now }: { signer: UpstreamSigner; now: Date },
+  { signer, now }: { signer: UpstreamSigner; now(): Date },
 ): Omit<UpstreamRequest, 'timeoutMilliseconds' | 'lost' | 'memory'> {
   const { method, target, route, body, gone } = request;
-  const proof = signer.headersOf({
-    projectId: route.projectId,
-    paymentId: payment.id,
-    payer: getAddress(payment.payer),
-    method,
-    target: target.path,
-    timestampSeconds: Math.floor(now.getTime() / 1000),
-  });
-  return { ...target, method, headers: { ...request.headers(), ...proof, ...traceHeaders() }, body, gone };
+  const proofFor = (path: string) =>
+    signer.headersOf({
+      projectId: route.projectId,
+      paymentId: payment.id,
+      payer: getAddress(payment.payer),
+      method,
+      target: path,
+      timestampSeconds: Math.floor(now().getTime() / 1000),
+    });
+  const headersFor = (path: string) => ({ ...request.headers(), ...proofFor(path), ...traceHeaders() });
+  return { ...target, method, headersFor, body, gone };
 }

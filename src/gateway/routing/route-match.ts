@@ -43,6 +43,9 @@ type Node<R> = {
  * method: if the best path doesn't have the method, a less specific path doesn't serve the request. Of two routes with
  * the same shape and method, the first wins.
  *
+ * If nothing matches a path with a trailing slash, or only a route that is cheaper than the one without the slash, the
+ * path without the slash decides. Otherwise, buyers couldn't use the spelling that many frameworks have in their links.
+ *
  * Many servers ignore case, a trailing slash, or path parameters, so the upstream could treat a request for `/PREMIUM`,
  * which matches `/*`, like one for `/premium`. For this reason, no route is found for a path that a server could read
  * as the path of a more expensive route, unless the paths of the two routes themselves differ only in their spelling.
@@ -79,13 +82,21 @@ export function createMatcher<R extends Routed>(
     return others.find((other) => knownShapeOf(other) !== knownShapeOf(route));
   }
 
-  return (segments, method) => {
-    const served = find(root, segments, 0);
+  /** @param path the segments to look up, which can be without the slash that ends `segments`. */
+  function lookUp(path: readonly string[], segments: readonly string[], method: string): Found<R> | undefined {
+    const served = find(root, path, 0);
     if (!served) return undefined;
     const route = served.get(method);
     if (!route) return { allow: METHODS.filter((name) => served.has(name)) };
     const moreExpensive = findMoreExpensive(route, segments, method);
     return moreExpensive ? { moreExpensive } : { route };
+  }
+
+  return (segments, method) => {
+    const found = lookUp(segments, segments, method);
+    if (segments.at(-1) !== '' || segments.length < 2 || (found && !found.moreExpensive)) return found;
+    const withoutSlash = lookUp(segments.slice(0, -1), segments, method);
+    return withoutSlash?.route || !found ? withoutSlash : found;
   };
 }
 
@@ -176,8 +187,8 @@ function collect<R>(node: Node<R>, reading: readonly Spelled[], index: number, s
   return goesOn && !add(node.rest);
 }
 
-/** The lowest price at which the route may still be sold, in case it has just been raised. */
-function lowestPriceOf({ priceAtomic, previousPrices }: Routed): bigint {
+/** The lowest price at which the route may still be sold, in atomic units, in case it has just been raised. */
+export function lowestPriceOf({ priceAtomic, previousPrices }: Pick<Routed, 'priceAtomic' | 'previousPrices'>): bigint {
   return previousPrices.reduce((lowest, previous) => {
     return previous.priceAtomic < lowest ? previous.priceAtomic : lowest;
   }, priceAtomic);

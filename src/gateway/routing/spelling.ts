@@ -25,3 +25,9 @@ export function readingsOf(segments: readonly string[]): Spelled[][] {
   const withSlash = all.at(-1)!.loose === '' ? [...named, { text: '', loose: '' }] : named;
   return [all, withoutSlash, named, withSlash];
 }
+
+/** Canonical segments with the trailing slash added or removed. Undefined for the root, which has no other spelling. */
+export function withOtherSlash(segments: readonly string[]): string[] | undefined {
+  if (segments.at(-1) !== '') return [...segments, ''];
+  return segments.length > 1 ? segments.slice(0, -1) : undefined;
+}

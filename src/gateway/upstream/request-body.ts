@@ -35,6 +35,8 @@ export class InterruptedRequest extends Error {}
 /** Passes a request body through, limits its size, and computes its digest. */
 export class MeteredBody extends Transform {
   readonly #hash = createHash('sha256');
+  /** Everything that has arrived, unless it is too large to be sent again. */
+  #kept: Buffer[] | undefined = [];
   #bytes = 0;
   #digest: string | null = null;
   #endedAt: number | null = null;
@@ -53,6 +55,8 @@ export class MeteredBody extends Transform {
       return;
     }
     this.#hash.update(chunk);
+    if (this.#bytes > READ_FIRST_BYTES) this.#kept = undefined;
+    this.#kept?.push(chunk);
     done(null, chunk);
     if (this.#bytes >= READ_FIRST_BYTES) this.#readFirst.resolve();
     if (this.readableLength >= this.readableHighWaterMark) this.#fullSince ??= performance.now();
@@ -113,6 +117,17 @@ export class MeteredBody extends Transform {
    */
   get digest(): string | null {
     return this.#digest;
+  }
+
+  /**
+   * The whole body, to send it again. It isn't kept any longer.
+   *
+   * @returns undefined if the body is larger than 64 KB or incomplete, or was taken before.
+   */
+  takeWhole(): Buffer | undefined {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    return kept && this.#digest !== null ? Buffer.concat(kept) : undefined;
   }
 
   /** When the whole body had passed through, on the clock of `performance.now()`. Null until then. */

@@ -4,12 +4,14 @@ import type { Dispatcher } from 'undici';
 import { EgressError } from '../../egress/egress-error.ts';
 import { AppError } from '../../errors.ts';
 import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
+import type { UpstreamRequest } from './call.ts';
 import type { Headers } from './headers.ts';
+import { requestThroughSlash } from './redirects.ts';
 import { InterruptedRequest, type MeteredBody } from './request-body.ts';
-import { headOf, type UpstreamRequest } from './upstream.ts';
-import { buyerGone, buyerSlow, failureOf, UpstreamError } from './upstream-error.ts';
+import { headOf } from './response-head.ts';
+import { buyerGone, buyerSlow, failureOf, stillSending, stoppedSending, UpstreamError } from './upstream-error.ts';
 
-export type StreamRequest = Omit<UpstreamRequest, 'body' | 'timeoutMilliseconds' | 'memory'> & {
+export type StreamRequest = Omit<UpstreamRequest, 'body' | 'timeoutMilliseconds' | 'idleMilliseconds' | 'memory'> & {
   body: MeteredBody | null;
   /** The longest wait for the response headers, and between two chunks. Waits for the buyer don't count. */
   idleMilliseconds: number;
@@ -28,21 +30,24 @@ export type UpstreamStream = {
 const MAX_STREAM_SECONDS = MAX_UPSTREAM_SECONDS.BEFORE_REQUEST;
 
 /**
- * Calls an upstream once and returns its response as soon as the headers arrive. The body isn't buffered: it is read
- * only as fast as the buyer reads it. If the buyer disconnects, the call is aborted.
+ * Calls an upstream and returns its response as soon as the headers arrive. The body isn't buffered: it is read only as
+ * fast as the buyer reads it. If the buyer disconnects, the call is aborted. Nothing is sent twice, except as described
+ * for `requestThroughSlash`.
  *
- * @throws UpstreamError if there is no usable response, or AppError `PAYLOAD_TOO_LARGE` if the request body is too
- *   large.
+ * @throws UpstreamError if there is no usable response, AppError `PAYLOAD_TOO_LARGE` if the request body is too large, or
+ *   what `headersFor` throws.
  */
 export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequest): Promise<UpstreamStream> {
-  const { origin, path, method, headers, body, idleMilliseconds, lost, gone } = request;
+  const { origin, method, body, idleMilliseconds, lost, gone } = request;
+  const headers = request.headersFor(request.path);
   const giveUp = new AbortController();
   let stream: Readable | undefined;
   let isArriving = body !== null;
   const onTime = () => {
     if (isArriving) giveUp.abort(buyerSlow());
+    else if (!stream) giveUp.abort(new EgressError('timeout'));
     // A paused stream waits for the buyer, so it isn't the upstream that took too long.
-    else giveUp.abort(stream?.isPaused() ? buyerGone() : new EgressError('timeout'));
+    else giveUp.abort(stream.isPaused() ? buyerGone() : stillSending(MAX_STREAM_SECONDS * 1000));
   };
   const headersTimer = setTimeout(onTime, idleMilliseconds);
   const totalTimer = setTimeout(onTime, MAX_STREAM_SECONDS * 1000);
@@ -65,7 +70,9 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     if (body?.errored instanceof AppError) return body.errored;
     if (gone.aborted || body?.errored instanceof InterruptedRequest) return buyerGone();
     if (lost.aborted) return new UpstreamError('interrupted', 'Another process took over the payment.');
-    return failureOf(giveUp.signal.aborted ? giveUp.signal.reason : error);
+    if (giveUp.signal.aborted) return failureOf(giveUp.signal.reason);
+    const failure = failureOf(error);
+    return stream && failure.isTimeout ? stoppedSending(idleMilliseconds) : failure;
   }
 
   try {
@@ -74,22 +81,23 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
       isArriving = false;
       stopPacing = body.requirePace(() => giveUp.abort(buyerSlow()));
     }
-    const response = await dispatcher.request({
-      ...{ origin, path, headers, body },
-      method: method as Dispatcher.HttpMethod,
-      signal: giveUp.signal,
-      headersTimeout: 0,
-      bodyTimeout: idleMilliseconds,
-    });
+    const requested = await requestThroughSlash(request, body, (path, sent) =>
+      dispatcher.request({
+        ...{ origin, path, headers: path === request.path ? headers : request.headersFor(path), body: sent },
+        method: method as Dispatcher.HttpMethod,
+        signal: giveUp.signal,
+        headersTimeout: 0,
+        bodyTimeout: idleMilliseconds,
+      }),
+    );
+    const { response } = requested;
     stream = response.body;
     let failure: Error | undefined;
     // The reason is determined right away, because after an upstream failure, the buyer's connection is also closed.
     stream.once('error', (error) => {
       failure = reasonOf(error);
     });
-    // A destroyed body emits an error, which would crash the process without a listener.
-    stream.on('error', () => {});
-    const head = headOf(response, request);
+    const head = headOf(requested, request);
     const length = response.headers['content-length'];
     // The body is passed on unchanged, so it has the same length.
     if (typeof length === 'string' && head.statusCode !== 204) head.headers['content-length'] = length;

@@ -11,22 +11,28 @@ export const GATEWAY_BUSY = 'gateway_busy';
 /** The reason if the operator's proxy for outgoing requests didn't open a connection. */
 export const GATEWAY_PROXY_FAILED = 'gateway_proxy_failed';
 
-/** The upstream returned no response that can be passed on. `reason` is stable and the message is safe to show. */
+/**
+ * The upstream returned no response that can be passed on. `reason` is stable, the message is safe to show to buyers, and
+ * `sellerMessage` can say more about the upstream and how to fix it.
+ */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly reason: string;
   readonly isTimeout: boolean;
+  /** The message for the seller. By default, it is the same. */
+  readonly sellerMessage: string;
   /** The upstream's status, if it responded. */
   readonly statusCode: number | undefined;
   constructor(
     reason: string,
     message: string,
-    options: { cause?: unknown; isTimeout?: boolean; statusCode?: number } = {},
+    options: { cause?: unknown; isTimeout?: boolean; statusCode?: number; sellerMessage?: string } = {},
   ) {
     super(message, { cause: options.cause });
     this.reason = reason;
     this.isTimeout = options.isTimeout ?? false;
     this.statusCode = options.statusCode;
+    this.sellerMessage = options.sellerMessage ?? message;
   }
 }
 
@@ -39,8 +45,42 @@ export function buyerSlow(): UpstreamError {
   return new UpstreamError(BUYER_SLOW, message, { isTimeout: true });
 }
 
+/**
+ * The time limit for the whole response was reached.
+ *
+ * @param advice for the seller.
+ */
+export function stillSending(limitMilliseconds: number, advice?: string): UpstreamError {
+  return cutOff(`The upstream was still sending its response after ${inSeconds(limitMilliseconds)}.`, advice);
+}
+
+/**
+ * The upstream has sent part of its response, and then nothing for too long.
+ *
+ * @param advice for the seller.
+ */
+export function stoppedSending(idleMilliseconds: number, advice?: string): UpstreamError {
+  const pause = inSeconds(idleMilliseconds);
+  return cutOff(`The upstream stopped in the middle of its response, and sent nothing for ${pause}.`, advice);
+}
+
+function cutOff(message: string, advice: string | undefined): UpstreamError {
+  const sellerMessage = advice === undefined ? message : `${message} ${advice}`;
+  return new UpstreamError('upstream_timeout', message, { isTimeout: true, sellerMessage });
+}
+
+function inSeconds(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  return `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`;
+}
+
 export function gatewayBusy(): UpstreamError {
   return new UpstreamError(GATEWAY_BUSY, 'The gateway is holding too many responses right now.');
+}
+
+/** The seller's message for a response with a status of 400 or above. */
+export function statusMessage(statusCode: number): string {
+  return `The upstream responded with status ${statusCode}.`;
 }
 
 /** What a failed call means to the buyer and the seller. */

@@ -95,12 +95,19 @@ describe('an earlier price', () => {
 
 test('a price that most clients refuse to pay is accepted with a warning', async () => {
   const warningsAt = async (priceUsd: string) => (await createEndpoint(alice, shop.base, { priceUsd })).warnings;
-  expect(await warningsAt('1')).toEqual([]);
-  expect(await warningsAt('0.999999')).toEqual([]);
-  expect(await warningsAt('1.000001')).toEqual([expect.stringContaining('1 USD')]);
+  const warning = (clients: string) => [
+    `The price is higher than these clients pay for a request by default: ${clients}. Their users can raise the limit.`,
+  ];
+  expect(await warningsAt('0.1')).toEqual([]);
+  expect(await warningsAt('0.100001')).toEqual(warning('x402-fetch (0.10 USD)'));
+  expect(await warningsAt('1')).toEqual(warning('x402-fetch (0.10 USD)'));
+  expect(await warningsAt('1.000001')).toEqual(warning('x402-fetch (0.10 USD) and @x402/fetch (1 USD)'));
+  expect(await warningsAt('5.000001')).toEqual(
+    warning('x402-fetch (0.10 USD), @x402/fetch (1 USD), and agentcash (5 USD)'),
+  );
   const { id } = await createEndpoint(alice, shop.base, { priceUsd: '1' });
   expect((await change(id, { priceUsd: '50' })).body.warnings).toHaveLength(1);
-  expect((await change(id, { priceUsd: '0.5' })).body.warnings).toEqual([]);
+  expect((await change(id, { priceUsd: '0.05' })).body.warnings).toEqual([]);
 });
 
 test('an endpoint can become free, with a warning', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => app?.stop());
 
-type Endpoint = { id: string; settlement: string; timeoutSeconds: number | null };
+type Endpoint = { id: string; settlement: string; timeoutSeconds: number | null; warnings: string[] };
 let count = 0;
 const create = (input: object) =>
   alice.rest<Endpoint>('POST', base, {
@@ -55,6 +55,32 @@ test('a change to only the settlement order is rejected if the time limit is too
   expect(await change(body.id, { settlement: 'AFTER_RESPONSE' })).toMatchObject(REFUSED);
   expect((await change(body.id, { settlement: 'AFTER_RESPONSE', timeoutSeconds: 60 })).status).toBe(200);
 });
+
+test.each([
+  'text/event-stream',
+  'Text/Event-Stream; charset=utf-8',
+  'application/x-ndjson',
+  'application/stream+json',
+  'application/json-seq',
+  'multipart/x-mixed-replace; boundary=frame',
+])('an endpoint whose responses are streams is accepted with a warning if they are held: %s', async (mimeType) => {
+  const { body } = await create({ mimeType });
+  const type = mimeType.split(';')[0]!.toLowerCase();
+  const warningAfter = (seconds: number) =>
+    `Responses of the type ${type} are held until they are complete, and fail after ${seconds} seconds. To stream them, charge before the request.`;
+  expect(body.warnings).toEqual([warningAfter(60)]);
+  expect((await change(body.id, { timeoutSeconds: 20 })).body.warnings).toEqual([warningAfter(20)]);
+  expect((await change(body.id, { settlement: 'BEFORE_REQUEST' })).body.warnings).toEqual([]);
+  const isFree = 'This endpoint is free. Buyers don’t pay for requests.';
+  expect((await create({ mimeType, priceUsd: '0' })).body.warnings).toEqual([isFree, warningAfter(60)]);
+});
+
+test.each([null, 'application/json', 'text/event-streams', 'video/mp4'])(
+  'an endpoint with the media type %s has no warning about streams',
+  async (mimeType) => {
+    expect((await create({ mimeType })).body.warnings).toEqual([]);
+  },
+);
 
 test('the audit log shows a changed settlement and time limit', async () => {
   const { body } = await create({});

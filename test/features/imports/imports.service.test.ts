@@ -264,7 +264,7 @@ describe('a preview', () => {
     const example = (value: unknown) => ({ content: { 'application/json': { example: value } } });
     const operation = { get: { summary: 'P', responses: { 200: example('new') } } };
     const document = apiWith(Object.fromEntries(paths.map((path) => [path, operation])));
-    await importing({ document, priceUsd: '1', items: paths.map((path) => ({ path })) });
+    await importing({ document, priceUsd: '0.1', items: paths.map((path) => ({ path })) });
     const database = new pg.Client({ connectionString: app.databaseUrl });
     await database.connect();
     await database.query(`UPDATE "Endpoint" SET "exampleResponse" = to_jsonb(repeat('x', 32000))`);

@@ -58,6 +58,18 @@ describe('a call after the settlement', () => {
     expect(await other.ledger.beginCall(id, 60)).toEqual({ kind: 'failed' });
   });
 
+  test('has a message for the seller if it fails, until the next call starts', async () => {
+    const id = await charged();
+    const message = `The upstream\0 responded with ${'a'.repeat(2_000)}`;
+    await one.ledger.endCall(await begun(id), { ...failure, message });
+    const { failureMessage } = await read(id);
+    expect(failureMessage).toBe(message.replace('\0', '').slice(0, 1_000));
+    const second = await begun(id);
+    expect(await read(id)).toMatchObject({ failureMessage: null, unservedReason: null });
+    await one.ledger.endCall(second, { unservedReason: null, durationMs: 1 });
+    expect((await read(id)).failureMessage).toBeNull();
+  });
+
   test('is the last if it served the buyer', async () => {
     const id = await charged();
     await one.ledger.endCall(await begun(id), { unservedReason: null, statusCode: 200, durationMs: 7.4 });

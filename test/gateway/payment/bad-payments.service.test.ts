@@ -307,9 +307,10 @@ test.each([
     );
     return new Set((await Promise.all(asked)).map((response) => response.status));
   };
-  expect(await statuses(70)).toContain(status);
-  // On a busy machine, some payments may be allowed again by now: one per second.
-  expect(await statuses(70)).toContain(429);
+  const seen = new Set<number>();
+  // One more payment per second is allowed, so a slow machine needs more rounds.
+  for (let round = 0; round < 20 && !seen.has(429); round++) for (const one of await statuses(70)) seen.add(one);
+  expect([...seen]).toEqual(expect.arrayContaining([status, 429]));
   const elsewhere = await ask('/orders', { headers: v2Headers(await sign(await rails.wallet(CENT))) }, endless);
   expect(elsewhere.status).toBe(201);
 });

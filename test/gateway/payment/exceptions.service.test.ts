@@ -24,6 +24,7 @@ beforeAll(async () => {
   alice = await app.user('alice');
   shop = await createShop(app, alice, {
     '/weather': { upstreamUrl: `${upstream.url}/now` },
+    '/streamed': { upstreamUrl: `${upstream.url}/now`, settlement: 'BEFORE_REQUEST' },
   });
 });
 
@@ -100,11 +101,22 @@ describe('a settlement that the facilitator confirms', () => {
   });
 });
 
-test('a 304 response is charged like any other', async () => {
-  upstream.handle(() => ({ statusCode: 304, headers: { etag: '"e"' } }));
-  const payer = await rails.wallet(10_000n);
-  expect((await ask(v2Headers(await sign(payer)))).status).toBe(304);
-  expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
+describe.each(['/weather', '/streamed'])('a response without a body from %s', (path) => {
+  test.each([
+    ['204', 'GET', {}],
+    ['304', 'GET', { etag: '"e"' }],
+    ['200', 'HEAD', { 'last-modified': 'Sat, 28 Nov 2026 12:00:00 GMT' }],
+    ['200', 'HEAD', { 'content-length': '1234', 'content-type': 'text/csv' }],
+  ] as const)('with %s to %s has only headers from the upstream, and is charged', async (status, method, headers) => {
+    upstream.handle((_request, response) => void response.writeHead(Number(status), headers).end());
+    const payer = await rails.wallet(10_000n);
+    const answer = await fetch(shop.url + path, { method, headers: v2Headers(await sign(payer)) });
+    expect(answer.status).toBe(Number(status));
+    const about = ['content-length', 'content-type', 'etag', 'last-modified', 'transfer-encoding'];
+    const shown = Object.fromEntries([...answer.headers].filter(([name]) => about.includes(name)));
+    expect(shown).toEqual(headers);
+    expect(await rails.chain.balanceOf(payer.address)).toBe(0n);
+  });
 });
 
 describe('a retry with a settled payment', () => {

@@ -72,7 +72,7 @@ test('a 402 response offers every network, with the preferred one first, in both
     [POLYGON.id, POLYGON.asset.address, POLYGON.asset.name],
   ]);
   expect(((await answer.json()) as Terms).accepts.map(({ network }) => network)).toEqual(['base', 'polygon']);
-  const page = await fetch(`${shop.url}/weather`, { headers: { accept: 'text/html' } });
+  const page = await fetch(`${shop.url}/weather`, { headers: { accept: 'text/html', 'user-agent': 'Mozilla/5.0' } });
   expect(await page.text()).toContain('<dt>Networks</dt><dd>Base, Polygon</dd>');
 });
 

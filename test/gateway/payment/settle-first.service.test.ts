@@ -285,7 +285,9 @@ describe('a failed call after the settlement', () => {
   test.each(FAILURES)('can be repeated once for free if the upstream %s', async (_how, act, got, reason) => {
     const { buyer, headers } = await buyerOf();
     upstream.handle((_request, response) => void act(response));
-    const first = await fetch(urlOf('/tokens/failing'), { headers });
+    // A GET would be sent again on a new connection.
+    const request = { method: 'POST', headers };
+    const first = await fetch(urlOf('/tokens/failing'), request);
     expect(decodeHeader(first.headers.get('payment-response'))).toMatchObject({ success: true });
     const id = first.headers.get('tollgate-payment-id');
     await got(first);
@@ -293,12 +295,12 @@ describe('a failed call after the settlement', () => {
     expect((await alice.rest('GET', `${shop.base}/payments/${id}`)).body).toMatchObject({ unservedReason: reason });
 
     upstream.handle(() => ({ body: 'served' }));
-    const second = await fetch(urlOf('/tokens/failing', 1), { headers });
+    const second = await fetch(urlOf('/tokens/failing', 1), request);
     expect([second.status, await second.text()]).toEqual([200, 'served']);
     expect(second.headers.get('tollgate-payment-id')).toBe(id);
     expect((await callEnded(buyer)).unservedReason).toBeNull();
 
-    expect(await codeOf(await fetch(urlOf('/tokens/failing'), { headers }))).toEqual([410, 'PAYMENT_ANSWER_GONE']);
+    expect(await codeOf(await fetch(urlOf('/tokens/failing'), request))).toEqual([410, 'PAYMENT_ANSWER_GONE']);
     expect(upstream.requests).toHaveLength(2);
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });

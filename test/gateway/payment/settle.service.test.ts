@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import type { ChainOutcome } from '../../../src/gateway/chain/chain.ts';
 import type { FacilitatorSettlement } from '../../../src/gateway/chain/facilitator.ts';
@@ -23,6 +23,8 @@ let one: TestLedger;
 let two: TestLedger;
 let seen: ChainOutcome;
 let looks = 0;
+/** Called before each lookup. */
+let onLook = () => {};
 
 beforeAll(async () => {
   one = await openTestLedger();
@@ -36,9 +38,10 @@ afterAll(async () => {
 
 function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSettlement>, now = () => new Date()) {
   const unused = () => Promise.reject(new Error('No test calls this.'));
-  const facilitator = { settle, verify: unused, supported: unused };
+  const facilitator = { settle, verify: unused, supported: unused, probe: unused };
   const outcomeOf = async () => {
     looks += 1;
+    onLook();
     return seen;
   };
   const chain = { outcomeOf, fundsOf: unused };
@@ -57,6 +60,54 @@ async function takenOver({ id }: Payment): Promise<Payment> {
   await one.db.prisma.$executeRaw`UPDATE "Payment" SET "leasedUntil" = now() WHERE "id" = ${id}`;
   return (await two.ledger.take(id, 15))!;
 }
+
+describe('a transaction that the facilitator has sent', () => {
+  const hash = hex(32) as `0x${string}`;
+  const PENDING: FacilitatorSettlement = {
+    ...{ kind: 'ambiguous', reason: 'settlement_pending', message: 'Soon.', isDenied: false, transactionHash: hash },
+  };
+  let time = Date.now();
+  let sends = 0;
+
+  async function settle(reply: FacilitatorSettlement) {
+    seen = { kind: 'unused', isExpired: false };
+    [looks, sends, time] = [0, 0, Date.now()];
+    const settler = settlerOf(
+      one,
+      async () => {
+        sends += 1;
+        return reply;
+      },
+      () => new Date(time),
+    );
+    return settler.settle({ ...(await served()), status: 'SETTLING' });
+  }
+
+  afterEach(() => {
+    onLook = () => {};
+  });
+
+  test('is waited for, because a buyer is waiting', async () => {
+    onLook = () => {
+      if (looks === 3) seen = { kind: 'settled', transactionHash: hash, settledAt: new Date() };
+    };
+    expect(await settle(PENDING)).toEqual({ kind: 'settled', transactionHash: hash });
+    expect([looks, sends]).toEqual([3, 1]);
+  });
+
+  test("is left to later lookups after 15 seconds, and isn't sent again", async () => {
+    onLook = () => {
+      time += 5_000;
+    };
+    expect(await settle(PENDING)).toEqual({ kind: 'unresolved', isDenied: false, transactionHash: hash });
+    expect([looks, sends]).toEqual([3, 1]);
+  });
+
+  test("isn't waited for if the facilitator says that it failed", async () => {
+    expect(await settle({ ...PENDING, reason: 'reverted', isDenied: true })).toMatchObject({ kind: 'unresolved' });
+    expect([looks, sends]).toEqual([1, 1]);
+  });
+});
 
 test("a rejection after another process took over doesn't fail the payment, because that process may have sent the settlement again", async () => {
   seen = { kind: 'unused', isExpired: false };

@@ -50,6 +50,22 @@ describe('for any request target', () => {
     );
   });
 
+  test('an accepted query is what a URL parser makes of it', () => {
+    const query = fc.array(fc.oneof(fc.constantFrom(...`'"<>%\\&=+[]^|\`{}`), fc.string()), { maxLength: 24 });
+    let accepted = 0;
+    fc.assert(
+      fc.property(query, (parts) => {
+        const result = canonicalRequest(`/w?${parts.join('')}`);
+        if (!result.ok) return;
+        accepted += 1;
+        // The WHATWG URL Standard has no search for a lone question mark, which isn't forwarded either.
+        expect(new URL(`http://upstream.test/w${result.query}`).search).toBe(result.query === '?' ? '' : result.query);
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(accepted).toBeGreaterThan(1_000);
+  });
+
   test('an accepted path means the same to a URL parser, to one that decodes first, and to one that decodes twice', () => {
     fc.assert(
       fc.property(anyTarget, (target) => {

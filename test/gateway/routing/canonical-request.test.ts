@@ -60,13 +60,27 @@ describe("a request's path", () => {
     ['nothing', ''],
     ['absolute form', 'http://evil.example/a'],
     ['too many bytes', `/${'a'.repeat(8_192)}`],
+    ['too many bytes once its path is escaped', `/${'['.repeat(3_000)}`],
+    ['too many bytes once its query is escaped', `/w?${"'".repeat(3_000)}`],
   ])('is rejected if it has %s', (_what, target) => {
     expect(canonicalRequest(target).ok).toBe(false);
   });
 
-  test('keeps the query unchanged, no matter what it contains', () => {
-    const query = '?a=%2e%2e%2f&b=//\\&c=%252f&d=?x=1&a=%61';
+  test('keeps the query unchanged if a URL parser would', () => {
+    const query = '?a=%2e%2e%2f&b=//\\&c=%252f&d=?x=1&a=%61&e=%&f=%zz&g=[]{}|^`~!$()*,;:@+';
+    expect(new URL(`http://upstream.test/w${query}`).search).toBe(query);
     expect(canonicalRequest(`/w${query}`)).toMatchObject({ ok: true, path: '/w', query });
     expect(canonicalRequest('/w?')).toMatchObject({ path: '/w', query: '?' });
+  });
+
+  test.each([
+    ["?$filter=name%20eq%20'Bern'", '?$filter=name%20eq%20%27Bern%27'],
+    ['?a="b"', '?a=%22b%22'],
+    ['?a=<b>', '?a=%3Cb%3E'],
+    ["?'", '?%27'],
+    ['?a=%27%3c', '?a=%27%3c'],
+  ])('escapes in the query what every URL parser escapes: %s', (query, escaped) => {
+    expect(canonicalRequest(`/w${query}`)).toMatchObject({ ok: true, path: '/w', query: escaped });
+    expect(new URL(`http://upstream.test/w${query}`).search).toBe(escaped);
   });
 });

@@ -102,12 +102,13 @@ test('a changed host is read without the hosts that have not changed', async () 
 
 test('a change of a project causes a hint about hosts only if a host has changed', async () => {
   const owner = await app.user('owner');
-  const shop = await createProject(owner, { name: 'Same' });
   const listener = new pg.Client({ connectionString: app.databaseUrl });
   await listener.connect();
   const hints: string[] = [];
   await listener.query('LISTEN tollgate');
   listener.on('notification', ({ payload }) => hints.push(...payload!.split('\n')));
+  const shop = await createProject(owner, { name: 'Same' });
+  await expect.poll(() => hints).toContain('hosts');
   const patch = (changes: object) => owner.rest('PATCH', shop.base, changes);
   const hintsAfter = async (changes: object) => {
     hints.length = 0;

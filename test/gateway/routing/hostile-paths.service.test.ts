@@ -74,9 +74,9 @@ describe("under a project's own host", () => {
     ['GET /weather/../api/projects', 400],
     ['GET //api/projects', 400],
     ['GET /%2e%2e/healthz', 400],
-    ['GET http://shop.example/weather', 400],
-    ['GET http://shop.example/healthz', 400],
-    ['GET http://pay.example/healthz', 400],
+    ['GET http://shop.example/weather', 402],
+    ['GET http://shop.example/healthz', 404],
+    ['GET http://shop.example/%2e%2e/healthz', 400],
     ['GET https://a@b/api/projects', 400],
     ['GET *', 404],
     ['OPTIONS *', 204],
@@ -88,9 +88,23 @@ describe("under a project's own host", () => {
     expect(await statusOf(`GET ${prefix}/weather`, [`Host: ${HOST}`])).toBe(404);
   });
 
-  test.each(['/graphql', '/weather', '/graphql?a'])('there is no WebSocket at %s', async (path) => {
+  test.each([
+    ['/graphql', 404],
+    ['/weather', 402],
+    ['/graphql?a', 404],
+    [`http://${HOST}/graphql`, 404],
+  ])('there is no WebSocket at %s', async (target, status) => {
     const protocol = 'Sec-WebSocket-Protocol: graphql-transport-ws';
-    expect(await statusOf(`GET ${path}`, [`Host: ${HOST}`, ...upgrade, protocol])).toBe(404);
+    expect(await statusOf(`GET ${target}`, [`Host: ${HOST}`, ...upgrade, protocol])).toBe(status);
+    expect(await statusOf(`GET ${target}`, ['Host: a.example', ...upgrade, protocol])).toBe(
+      target.startsWith('/graphql') ? 101 : 404,
+    );
+  });
+
+  test('the host in the target counts, not the Host header', async () => {
+    expect(await statusOf('GET http://pay.example/healthz', [`Host: ${HOST}`])).toBe(200);
+    expect(await statusOf(`GET http://${HOST}/healthz`, ['Host: pay.example'])).toBe(404);
+    expect(await statusOf(`GET http://${HOST}/weather`, ['Host: pay.example'])).toBe(402);
   });
 
   test.each([`${HOST}:8443`, `${HOST}.`, 'SHOP.Example'])('%s is the same host', async (host) => {
@@ -128,7 +142,7 @@ describe('the payment terms', () => {
     const { status, headers, text } = await ask(`GET ${prefix}/weather`, ['Host: a.example', ...forged]);
     expect(status).toBe(402);
     expect(headers.get('cache-control')).toBe('no-store');
-    expect(headers.get('vary')).toBe('accept, payment-signature, x-payment');
+    expect(headers.get('vary')).toBe('accept, user-agent, payment-signature, x-payment');
     const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
     expect(resource.url).toBe(`http://a.example${prefix}/weather`);
     expect(JSON.parse(text).accepts[0].resource).toBe(resource.url);
@@ -136,21 +150,21 @@ describe('the payment terms', () => {
   });
 
   test("don't even repeat the host if the service has a public URL", async () => {
-    const { headers } = await ask(`GET ${prefix}/weather?evil=1`, ['Host: evil.example', ...forged], publishedUrl);
+    const { headers } = await ask(`GET ${prefix}/weather?q=1`, ['Host: evil.example', ...forged], publishedUrl);
     const { resource } = decodeHeader<{ resource: { url: string } }>(headers.get('payment-required'));
-    expect(resource.url).toBe(`https://pay.example${prefix}/weather`);
+    expect(resource.url).toBe(`https://pay.example${prefix}/weather?q=1`);
   });
 
   test("contain the name of a project's own host, with the scheme and port of the public URL", async () => {
     const urlOf = async (serviceUrl: string, host: string, ...headers: string[]) => {
-      const answer = await ask('GET /weather', [`Host: ${host}`, ...headers], serviceUrl);
+      const answer = await ask('GET /weather?a=%2d', [`Host: ${host}`, ...headers], serviceUrl);
       expect(answer.status).toBe(402);
       return decodeHeader<{ resource: { url: string } }>(answer.headers.get('payment-required')).resource.url;
     };
     await vi.waitFor(() => urlOf(publishedUrl, HOST));
     for (const host of ['SHOP.Example.:1', `${HOST}:8443`, `${HOST}:`])
-      expect(await urlOf(publishedUrl, host, ...forged)).toBe(`https://${HOST}/weather`);
-    expect(await urlOf(app.url, 'SHOP.Example.:8443', ...forged)).toBe(`http://${HOST}:8443/weather`);
+      expect(await urlOf(publishedUrl, host, ...forged)).toBe(`https://${HOST}/weather?a=%2d`);
+    expect(await urlOf(app.url, 'SHOP.Example.:8443', ...forged)).toBe(`http://${HOST}:8443/weather?a=%2d`);
   });
 
   test.each(['a"><script>1</script>', 'a b', ''])(

@@ -33,7 +33,13 @@ test.each([
   ['a trailing star matches an empty rest after its slash', ['/files/*'], '/files/', '/files/*'],
   ["a star within a segment isn't a pattern", ['/a'], '/*', undefined],
   ['a trailing star needs its slash', ['/files/*'], '/files', undefined],
-  ['a trailing slash makes a different path', ['/a'], '/a/', undefined],
+  ['a trailing slash is ignored if nothing else matches', ['/a'], '/a/', '/a'],
+  ['a trailing slash after a parameter is ignored', ['/a/:p'], '/a/b/', '/a/:p'],
+  ['a trailing slash is ignored after a dead end', ['/a/:p/c', '/a/b'], '/a/b/', '/a/b'],
+  ['a trailing star wins over ignoring a trailing slash', ['/a', '/a/*'], '/a/', '/a/*'],
+  ['a trailing star further up wins over ignoring a trailing slash', ['/a/b', '/*'], '/a/b/', '/*'],
+  ['only one trailing slash is ignored', ['/a'], '/a//', undefined],
+  ["the root isn't the path of a route with a name", ['/a', '/:p'], '/', undefined],
   ['a parameter is never empty', ['/a/:p'], '/a/', undefined],
   ['a longer path is a different path', ['/a'], '/a/b', undefined],
   ['a shorter path is a different path', ['/a/b'], '/a', undefined],
@@ -63,6 +69,14 @@ describe('a method', () => {
   test("doesn't make a less specific path serve the request", () => {
     expect(match(segmentsOf('/users/7'), 'DELETE')).toEqual({ allow: ['GET', 'PUT', 'PATCH'] });
     expect(match(segmentsOf('/users/me'), 'GET')).toEqual({ allow: ['DELETE'] });
+  });
+
+  test('is one that the path without the trailing slash has', () => {
+    const routes = [routed('/a', ['GET']), routed('/b', ['GET']), routed('/b/*', ['POST'])];
+    const found = (request: string, method: string) => createMatcher(routes)(segmentsOf(request), method);
+    expect(found('/a/', 'GET')?.route?.path).toBe('/a');
+    expect(found('/a/', 'POST')).toEqual({ allow: ['GET'] });
+    expect(found('/b/', 'GET')).toEqual({ allow: ['POST'] });
   });
 
   test("is rejected with a list of allowed methods if the path doesn't have it", () => {

@@ -254,7 +254,7 @@ test("a project's own host serves its routes and nothing else", async () => {
   await expect.poll(async () => (await ask(`${other.url}/weather`, host)).status, OFTEN).toBe(402);
   const answer = await ask(`${other.url}/weather?q`, 'API.Shop.Example:8443');
   expect(answer.terms).toMatchObject({
-    resource: { url: 'http://api.shop.example:8443/weather' },
+    resource: { url: 'http://api.shop.example:8443/weather?q' },
     accepts: [{ payTo: SELLER }],
   });
   // On the seller's own host, their content has that host's rights.

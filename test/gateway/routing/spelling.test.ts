@@ -36,14 +36,15 @@ const shop = [
 
 describe('a path that a server could mistake for a more expensive route’s path', () => {
   test.each([
-    ['with a trailing slash', '/premium/', '/premium'],
+    ['in another case with a trailing slash', '/PREMIUM/', '/premium'],
+    ['with a path parameter before a trailing slash', '/premium;x/', '/premium'],
     ['in another case', '/PREMIUM', '/premium'],
     ['with a path parameter', '/premium;x', '/premium'],
     ['with an encoded path parameter', '/premium%3Bx=1', '/premium'],
     ['with a segment that is only a path parameter', '/;x/premium', '/premium'],
     ['with all of these', '/;x/pReMiUm;y/;z/', '/premium'],
     ['in lowercase if the route has uppercase', '/reports/7', '/Reports/:id'],
-    ['with a slash after a parameter', '/Reports/7/', '/Reports/:id'],
+    ['in lowercase with a slash after a parameter', '/reports/7/', '/Reports/:id'],
     ['with other escapes', '/caf%C3%89s', '/caf%C3%A9s'],
     ['before a trailing star', '/FILES/a/b', '/files/*'],
     ['with a prefix in another case, if a server could still tell the rest apart', '/Files/Cheap', '/files/*'],
@@ -68,7 +69,7 @@ describe('a path that a server could mistake for a more expensive route’s path
 
   test('is rejected even if a price was raised so recently that the old one is still accepted', () => {
     const routes = [routed('/*', 1_000, { previously: [1] }), routed('/premium', 1_000)];
-    expect(find(routes, '/premium/').moreExpensive).toBe('/premium');
+    expect(find(routes, '/PREMIUM').moreExpensive).toBe('/premium');
     expect(find(routes, '/other/').route).toBe('/*');
   });
 
@@ -79,6 +80,29 @@ describe('a path that a server could mistake for a more expensive route’s path
         message: expect.stringContaining('another spelling of "/premium"'),
       }),
     );
+  });
+});
+
+describe('a path with a trailing slash', () => {
+  test.each([
+    ['fixed', '/premium/', '/premium'],
+    ['with a parameter', '/Reports/7/', '/Reports/:id'],
+    ['below a cheaper star', '/users/7/', '/users/:id'],
+  ])('is sold as the more expensive route whose path it has otherwise: %s', (_what, target, path) => {
+    expect(find(shop, target)).toEqual({ route: path, moreExpensive: undefined });
+  });
+
+  test('is rejected if the route without the slash is cheaper than one that a server could find', () => {
+    const routes = [routed('/a/:x', 1), routed('/:x/b/:y', 1_000), routed('/A/:x/:y', 500)];
+    expect(find(routes, '/a/b/').route).toBe('/a/:x');
+    expect(find([...routes, routed('/:x/b/*', 1_000)], '/a/b/').route).toBe('/:x/b/*');
+    expect(find([...routes, routed('/A/*', 1_000), routed('/*', 1)], '/a/b/').moreExpensive).toBe('/A/*');
+  });
+
+  test('is sold at the price of the star that matches it, if that is higher', () => {
+    const routes = [routed('/health', 0), routed('/*', 1_000)];
+    expect(find(routes, '/health/').route).toBe('/*');
+    expect(find(routes, '/health').route).toBe('/health');
   });
 });
 
@@ -225,6 +249,21 @@ describe('for any routes and any spelling of a path', () => {
         }
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  test('a path with a trailing slash is found whenever the same path without it is', () => {
+    fc.assert(
+      fc.property(anyCase, ({ routes, method, request }) => {
+        if (!request.ok || request.segments.at(-1) === '') return;
+        const match = createMatcher(routes.map((one) => ({ ...one, priceAtomic: 1n })));
+        const plain = match(request.segments, method);
+        const slashed = match([...request.segments, ''], method);
+        if (plain) expect(slashed).toBeDefined();
+        const isCovered = routes.some(({ pattern }) => pattern.at(-1) === '*');
+        if (!isCovered) expect(slashed).toEqual(plain);
+      }),
+      { numRuns: 2_000 },
     );
   });
 

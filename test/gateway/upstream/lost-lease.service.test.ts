@@ -6,10 +6,17 @@ import { type Receiver, startReceiver } from '../../support/receiver.ts';
 
 let upstream: Receiver;
 let dispatcher: Agent;
+/** Called when the upstream has received a request for `/moved`, before it redirects to `/moved/`. */
+let onMoved = () => {};
 
 beforeAll(async () => {
-  upstream = await startReceiver(({ path }) => (path === '/slow' ? undefined : { statusCode: 200 }));
-  dispatcher = new Agent();
+  upstream = await startReceiver(({ path }) => {
+    if (path === '/slow') return undefined;
+    if (path !== '/moved') return { statusCode: 200 };
+    onMoved();
+    return { statusCode: 307, headers: { location: '/moved/' } };
+  });
+  dispatcher = new Agent({ connections: 1 });
 });
 
 afterAll(async () => {
@@ -19,9 +26,11 @@ afterAll(async () => {
 
 function call(path: string, signals: { lost: AbortSignal; gone: AbortSignal }) {
   return callUpstream(dispatcher, {
-    ...{ origin: upstream.url, path, method: 'GET', headers: {}, body: null, ...signals },
+    ...{ origin: upstream.url, path, method: 'GET', headersFor: () => ({}), body: null, ...signals },
     timeoutMilliseconds: 60_000,
+    publicHost: 'pay.example',
     publicLocation: () => undefined,
+    mayUseOtherSlash: async () => true,
     withhold: () => {},
     memory: { take: () => true, mayDrop: () => {} },
   });
@@ -45,4 +54,17 @@ test('a call to an upstream leaves no listeners behind', async () => {
   const signals = { lost: new AbortController().signal, gone: new AbortController().signal };
   expect(await call('/quick', signals)).toMatchObject({ statusCode: 200 });
   expect(Object.values(signals).flatMap((signal) => getEventListeners(signal, 'abort'))).toEqual([]);
+});
+
+test.each([
+  ['the buyer has disconnected', 'gone', 'buyer_gone'],
+  ['another process took over the payment', 'lost', 'interrupted'],
+])('a redirect is not followed after %s', async (_what, signal, reason) => {
+  const ends = { lost: new AbortController(), gone: new AbortController() };
+  onMoved = () => ends[signal as keyof typeof ends].abort();
+  const calling = call('/moved', { lost: ends.lost.signal, gone: ends.gone.signal });
+  await expect(calling).rejects.toMatchObject({ name: 'UpstreamError', reason });
+  // There is only one connection, so a second request would have arrived before this one.
+  await call('/last', { lost: new AbortController().signal, gone: new AbortController().signal });
+  expect(upstream.requests.map(({ path }) => path)).not.toContain('/moved/');
 });

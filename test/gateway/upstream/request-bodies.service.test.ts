@@ -23,8 +23,10 @@ afterEach(() => dispatcher.destroy());
 const never = () => new AbortController().signal;
 
 const request = () => ({
-  ...{ origin: upstream.url, path: '/', method: 'POST', headers: {}, lost: never(), gone: never() },
+  ...{ origin: upstream.url, path: '/', method: 'POST', headersFor: () => ({}), lost: never(), gone: never() },
+  publicHost: 'pay.example',
   publicLocation: () => undefined,
+  mayUseOtherSlash: async () => true,
   withhold: () => {},
 });
 

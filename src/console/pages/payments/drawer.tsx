@@ -80,7 +80,7 @@ function Details({ payment }: { payment: Payment }) {
           icon={<IconInfoCircle size={18} />}
           title={`Not served: ${reasonSentence(unservedReason) ?? unservedReason}`}
         >
-          {UNSERVED_ADVICE}
+          {failureMessage} {UNSERVED_ADVICE}
         </Alert>
       )}
       <PaymentSteps payment={payment} />

@@ -1,0 +1,29 @@
+import type { Endpoint } from '../../generated/prisma/client.ts';
+import { MAX_UPSTREAM_SECONDS } from './settlement.ts';
+
+/** Media types of responses that are sent bit by bit, usually without an end or over a long time. */
+const STREAM_TYPES: ReadonlySet<string> = new Set([
+  'text/event-stream',
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/stream+json',
+  'application/json-seq',
+  'multipart/x-mixed-replace',
+]);
+
+/**
+ * Says that an endpoint's responses are streams by their media type, but are held until they are complete.
+ *
+ * @returns undefined if they aren't, or if the endpoint streams them.
+ */
+export function heldStreamWarning({
+  mimeType,
+  settlement,
+  timeoutSeconds,
+}: Pick<Endpoint, 'mimeType' | 'settlement' | 'timeoutSeconds'>): string | undefined {
+  const type = /^[^;\s]+/.exec(mimeType ?? '')?.[0].toLowerCase();
+  if (type === undefined || !STREAM_TYPES.has(type) || settlement === 'BEFORE_REQUEST') return undefined;
+  const seconds = timeoutSeconds ?? MAX_UPSTREAM_SECONDS.AFTER_RESPONSE;
+  const limit = `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`;
+  return `Responses of the type ${type} are held until they are complete, and fail after ${limit}. To stream them, charge before the request.`;
+}
