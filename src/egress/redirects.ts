@@ -11,7 +11,7 @@ const KEEP_METHOD: ReadonlySet<number> = new Set([307, 308]);
 export class RedirectError extends EgressError {
   /** 303 means that the request was processed. After all others, it wasn't (RFC 9110 §15.4). */
   readonly statusCode: number;
-  /** The URL to use instead, without its query, or undefined if there is none. It can contain secrets. */
+  /** The URL to use instead, without its query. Its path can be secret. Undefined if the response doesn't name one. */
   readonly target: string | undefined;
 
   constructor(statusCode: number, target: string | undefined, message: string) {

@@ -3,16 +3,17 @@ import { readPaymentHeader } from '../../../src/gateway/payment/payment-header.t
 
 const ADDRESS = `0x${'ab'.repeat(20)}`;
 
+const AUTHORIZATION = {
+  from: ADDRESS,
+  to: ADDRESS,
+  value: '10000',
+  validAfter: '0',
+  validBefore: '1800000000',
+  nonce: `0x${'cd'.repeat(32)}`,
+};
+
 function read(changes: Record<string, unknown>) {
-  const authorization = {
-    from: ADDRESS,
-    to: ADDRESS,
-    value: '10000',
-    validAfter: '0',
-    validBefore: '1800000000',
-    nonce: `0x${'cd'.repeat(32)}`,
-    ...changes,
-  };
+  const authorization = { ...AUTHORIZATION, ...changes };
   const payload = { signature: `0x${'11'.repeat(65)}`, authorization };
   const payment = { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload };
   return readPaymentHeader({ 'x-payment': Buffer.from(JSON.stringify(payment)).toString('base64') });
@@ -21,16 +22,7 @@ function read(changes: Record<string, unknown>) {
 describe('a payment in several headers', () => {
   const nonce = (digit: string) => `0x${digit.repeat(64)}`;
   const payment = (version: 1 | 2, digit = 'c', signature = '11') => {
-    const authorization = {
-      ...{
-        from: ADDRESS,
-        to: ADDRESS,
-        value: '10000',
-        validAfter: '0',
-        validBefore: '1800000000',
-        nonce: nonce(digit),
-      },
-    };
+    const authorization = { ...AUTHORIZATION, nonce: nonce(digit) };
     const payload = { signature: `0x${signature.repeat(65)}`, authorization };
     const terms = { scheme: 'exact', network: version === 1 ? 'base-sepolia' : 'eip155:84532' };
     const accepted = { ...terms, amount: '10000', asset: ADDRESS, payTo: ADDRESS };
