@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts';
 
-/** These settings favor speed over durability. */
-const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+/** These settings favor speed over durability. Many services share the server. */
+const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' };
 
 /**
  * Starts a separate PostgreSQL server in a temporary directory. `stop` removes it with all its data.

@@ -120,6 +120,24 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
 };
 
 const isCore = process.env.TEST_SELECTION === 'core';
+const isAll = process.env.TEST_SELECTION === 'all';
+
+/**
+ * In `npm run test:all`, groups of tiers run one after the other. The tests of the first group keep the processor busy,
+ * and those of the second one wait most of the time. Nothing may run beside the third.
+ */
+const GROUPS = [
+  { tiers: ['unit', 'fuzz', 'browser', 'chaos'], maxWorkers: 6 },
+  { tiers: ['service'], maxWorkers: 10 },
+  { tiers: ['timing'], maxWorkers: 1 },
+];
+
+/** The options that put a tier in its group. */
+function inGroup(tier: string) {
+  const index = GROUPS.findIndex(({ tiers }) => tiers.includes(tier));
+  if (!isAll && tier !== 'timing') return {};
+  return { maxWorkers: GROUPS[index]!.maxWorkers, sequence: { groupOrder: index } };
+}
 
 const filesOf = (tier: string) => `test/**/*.${tier}.test.ts`;
 
@@ -127,7 +145,8 @@ const isOfTier = (file: string, tier: string) => file.endsWith(`.${tier}.test.ts
 
 /** Tests without lasting effects can share a process and its loaded modules. */
 function inOneProcess(test: { name: string; include: string[]; exclude?: string[] }) {
-  return { extends: true as const, test: { ...test, isolate: false, setupFiles: ['test/support/unit-guard.ts'] } };
+  const options = { ...test, ...inGroup(test.name), isolate: false, setupFiles: ['test/support/unit-guard.ts'] };
+  return { extends: true as const, test: options };
 }
 
 function withServices(tier: string) {
@@ -144,8 +163,7 @@ function withServices(tier: string) {
       globalSetup: ['test/support/global-setup.ts'],
       // Loading the modules and starting the first service takes longer than most files.
       isolate: tier !== 'service' && tier !== 'browser',
-      // Groups run one after the other.
-      ...(tier === 'timing' && { maxWorkers: 1, sequence: { groupOrder: 1 } }),
+      ...inGroup(tier),
     },
   };
 }
