@@ -90,6 +90,8 @@ export type BuildContext = {
   attemptNumber: number;
   /** Whether the previous attempt's request may have arrived: it was sent, but there was no response. */
   previousAttemptAmbiguous: boolean;
+  /** If `repeatsResponses` is set: the number of the attempt that began the last manual resend. Its retries get it too. */
+  resentAt?: number;
   now: Date;
   /** The result of `lookBack`, read again before a response is classified. */
   history?: EndpointHistory;
@@ -106,11 +108,10 @@ export type ConnectorRequest = {
   body?: string;
   /** A name for this call, so that `classify` can tell the calls of a delivery apart. Defaults to `send`. */
   step?: string;
-  /**
-   * Entries to save to memory before this request is sent, so that every process can see them. Used only for a
-   * delivery's first request.
-   */
+  /** Entries that are saved to memory before a delivery's first request is sent, so that every process can see them. */
   announce?: Record<string, string>;
+  /** How much of the response to read, in bytes. Defaults to 64 KB. The rest is cut off. */
+  maxResponseBytes?: number;
 };
 
 export type ConnectorResponse = {
@@ -125,8 +126,12 @@ export type Outcome =
   | { kind: 'delivered'; note?: string; remember?: Record<string, string> }
   /** A temporary problem: retried on the normal schedule, but not before `afterSeconds`. */
   | { kind: 'retry'; reason: string; afterSeconds?: number; remember?: Record<string, string> }
+  /** The vendor rejects all requests from this IP address. The type's connectors wait, and no retries are used up. */
+  | { kind: 'blocked'; reason: string; afterSeconds: number }
   /** This event can never be accepted. The connector continues with the next one. */
   | { kind: 'drop'; reason: string }
+  /** The vendor accepts other events. This one is held until the seller has fixed what `reason` starts with, and resends it. */
+  | { kind: 'hold'; reason: string }
   /** The seller must fix something, such as the credentials. The connector is paused, and its deliveries are held. */
   | { kind: 'pause'; reason: string }
   /** The channel, table, or workflow no longer exists. The connector is disabled. */
@@ -260,8 +265,14 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
    * fails. This also turns off quick retries. Defaults to the schedule of webhooks.
    */
   retryDelaysSeconds?: readonly number[];
-  /** After this many attempts, an event whose workflow failed (status 500) is dropped. */
-  maxFailedRuns?: number;
+  /** After `maxAttempts`, an event whose workflow failed is dropped. `includes` recognizes the response to a failed run. */
+  failedRuns?: { maxAttempts: number; includes(response: Pick<ConnectorResponse, 'statusCode' | 'body'>): boolean };
+  /** Set this if the vendor repeats its response, even an error, for the same idempotency key. See `context.resentAt`. */
+  repeatsResponses?: true;
+  /** How many calls a delivery can take at most. Defaults to 5. */
+  maxCalls?: number;
+  /** Set this if sellers control the responses, which then can’t say that this IP address is blocked. */
+  sellersRespond?: true;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;
   /** Advice for specific response statuses and error classes, if the default advice doesn't fit. */

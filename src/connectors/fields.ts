@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { orMasked } from '../secrets/masked-secrets.ts';
 
 /** What forms and the redaction code need to know about a config field beyond its zod type. */
 export type FieldMeta = {
@@ -21,6 +22,9 @@ const MAX_DOCUMENT_LENGTH = 16_384;
 // Neither the database nor a URL can contain half of a surrogate pair.
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u;
 
+/** Without a flag, because the OpenAPI document contains it. */
+const HTTPS = /^[Hh][Tt][Tt][Pp][Ss]:/;
+
 type TextMeta = FieldMeta & { pattern?: RegExp; hint?: string; maxLength?: number };
 
 /** Single-line text of 1 to `maxLength` characters without control characters. The caller trims it. */
@@ -32,6 +36,8 @@ export function textField(meta: TextMeta): z.ZodString {
     .max(maxLength, `Must be at most ${maxLength} characters.`)
     .regex(ONE_LINE, "Can't contain control characters.");
   if (pattern) schema = schema.regex(pattern, hint ?? 'Invalid format.');
+  // A mask can be sent back to keep the stored secret.
+  if (pattern && rest.secret) schema = schema.meta({ pattern: orMasked(pattern) });
   return schema.register(fieldMeta, rest);
 }
 
@@ -40,7 +46,10 @@ export function textOrNumberField(meta: TextMeta) {
   const { pattern, hint, maxLength, ...rest } = meta;
   // Larger integers have already lost precision.
   const toText = (value: unknown) => (Number.isSafeInteger(value) ? String(value) : value);
-  return z.preprocess(toText, textField(meta)).register(fieldMeta, rest);
+  return z
+    .preprocess(toText, textField(meta))
+    .meta({ type: ['string', 'integer'] })
+    .register(fieldMeta, rest);
 }
 
 /** A text field for a credential. */
@@ -93,6 +102,7 @@ export function vendorUrlField(
       if (query && !query(url.searchParams)) return false;
       return host.test(url.hostname) && (!path || path.test(url.pathname));
     }, hint)
+    .meta({ pattern: rest.secret ? orMasked(HTTPS) : HTTPS.source })
     .register(fieldMeta, { ...rest, url: true, decidesAddress: true });
 }
 

@@ -27,6 +27,7 @@ import { createWithAccessToken, createWithToken } from './send/access-tokens.ts'
 import { createEndpointHistory } from './send/endpoint-history.ts';
 import { failedTry } from './send/failed-tries.ts';
 import { type Job, planJobs, spanOf } from './send/jobs.ts';
+import { createResendReader } from './send/resends.ts';
 import { retryScheduleOf } from './send/retry-policy.ts';
 import { createConnectorSender } from './send/send-connector.ts';
 import { createWebhookSender } from './send/send-webhook.ts';
@@ -115,6 +116,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         ...(options.oauthApps && { oauthApps: options.oauthApps }),
       }),
       readHistory: createEndpointHistory(db.pool),
+      readLastResend: createResendReader(db.pool),
     }),
     findConnector: options.connectors,
   };

@@ -43,14 +43,20 @@ const MISSING_IS_HELD: readonly Exception[] = [
 ];
 const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   discord: [
-    // An HTML page comes from the firewall, which blocks requests only temporarily.
-    { status: 403, kind: 'retry', body: 'page' },
-    { status: 403, kind: 'retry', body: 'nothing' },
+    // Responses without JSON come from the firewall, which blocks this service's address temporarily.
+    { status: 403, kind: 'blocked', body: 'page' },
+    { status: 403, kind: 'blocked', body: 'nothing' },
+    { status: 429, kind: 'blocked', body: 'page' },
+    { status: 429, kind: 'blocked', body: 'nothing' },
   ],
-  // The API returns this for an unknown token.
-  telegram: [{ status: 404, kind: 'pause', body: 'json' }],
+  // These APIs have a fixed address, so a 404 doesn't mean that something was deleted. Telegram returns it for an unknown
+  // token.
+  email: MISSING_IS_HELD,
+  resend: MISSING_IS_HELD,
+  telegram: MISSING_IS_HELD,
   // The SMS may have been sent, so it is looked up before another one is paid for.
   twilio: [
+    ...MISSING_IS_HELD,
     { status: 500, kind: 'next', step: 'send' },
     { status: 502, kind: 'next', step: 'send' },
     { status: 504, kind: 'next', step: 'send' },
@@ -97,6 +103,9 @@ const HOLDING_STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
 const EVERY_2XX: ReadonlySet<string> = new Set(['teams', 'zapier', 'n8n', 'make', 'ga4']);
 /** Statuses that mean success without a body. */
 const EMPTY_SUCCESS: Partial<Record<ConnectorType, number>> = { email: 202, discord: 204, salesforce: 204 };
+
+/** The least time to wait after a vendor has blocked this service's address. */
+const MIN_BLOCKED_SECONDS = 300;
 
 const now = new Date(Date.parse(EVENT_TIME) + 2000);
 
@@ -149,9 +158,11 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
           ['3600', 3600],
         ] as const) {
           const outcome = definition.classify(vendorResponse(status, PAGE, { 'retry-after': retryAfter }), context);
-          expect(outcome.kind).toBe('retry');
+          const isBlocked = expectedOf(status, step, 'page') === 'blocked';
+          expect(outcome.kind).toBe(isBlocked ? 'blocked' : 'retry');
           expect('afterSeconds' in outcome && outcome.afterSeconds).toBeGreaterThanOrEqual(seconds);
-          expect('afterSeconds' in outcome && outcome.afterSeconds).toBeLessThanOrEqual(seconds + 1);
+          const most = isBlocked ? Math.max(seconds + 1, MIN_BLOCKED_SECONDS) : seconds + 1;
+          expect('afterSeconds' in outcome && outcome.afterSeconds).toBeLessThanOrEqual(most);
         }
         for (const nonsense of [
           'soon',
@@ -163,7 +174,7 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
           'Fri, 99 Foo 2026 99:99:99 GMT',
         ]) {
           const outcome = definition.classify(vendorResponse(status, PAGE, { 'retry-after': nonsense }), context);
-          expect(outcome.kind).toBe('retry');
+          expect(outcome.kind).toBe(expectedOf(status, step, 'page'));
           const wait = 'afterSeconds' in outcome ? (outcome.afterSeconds ?? 0) : 0;
           expect(wait >= 0 && wait <= 86_400 && Number.isInteger(wait)).toBe(true);
         }

@@ -42,9 +42,11 @@ const DOCUMENTED = `
 
 /** Optional fields that aren't in the documented table. */
 const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
+  discord: ['threadId', 'threadName', 'appliedTags'],
   email: ['region'],
+  telegram: ['messageThreadId'],
   teams: ['envelope'],
-  twilio: ['region'],
+  twilio: ['region', 'apiKeySid', 'apiKeySecret'],
   segment: ['region'],
   mixpanel: ['region'],
   amplitude: ['region'],
@@ -64,13 +66,10 @@ const EXTRA_FIELDS: Partial<Record<ConnectorType, string[]>> = {
   xero: ['bankAccountCode', 'revenueAccountCode', 'clientId', 'clientSecret', 'refreshToken', 'grant'],
 };
 
-/** Types that require an access token only if the config has no other credential. */
-const HAS_OTHER_CREDENTIAL: ReadonlySet<string> = new Set([
-  'bigquery',
-  'google-sheets',
-  'salesforce',
-  'quickbooks',
-  'xero',
+/** The credentials that are required only if the config has no other one. */
+const ALTERNATIVES: ReadonlySet<string> = new Set([
+  ...['bigquery', 'google-sheets', 'salesforce', 'quickbooks', 'xero'].map((type) => `${type}.accessToken`),
+  'twilio.authToken',
 ]);
 
 const SECRET_FIELDS: Record<ConnectorType, string[]> = {
@@ -80,7 +79,7 @@ const SECRET_FIELDS: Record<ConnectorType, string[]> = {
   resend: ['apiKey'],
   telegram: ['botToken'],
   teams: ['webhookUrl'],
-  twilio: ['authToken'],
+  twilio: ['authToken', 'apiKeySecret'],
   segment: ['writeKey'],
   mixpanel: ['projectToken'],
   amplitude: ['apiKey'],
@@ -119,7 +118,7 @@ const BAD_TEXTS: Record<string, (good: string) => string> = {
 };
 
 /** Fields for IDs that programs often send as numbers. */
-const ACCEPTS_NUMBERS: ReadonlySet<string> = new Set(['telegram.chatId']);
+const ACCEPTS_NUMBERS: ReadonlySet<string> = new Set(['telegram.chatId', 'telegram.messageThreadId']);
 
 const NOT_TEXTS: readonly unknown[] = [null, 42, true, {}, { toString: 'x' }, ['x', 1], [[]], []];
 
@@ -160,7 +159,7 @@ test('the registry has exactly the documented types, categories, and fields', ()
     const described = describeFields(definition).map(({ name, required }) => ({ name, required }));
     const extra = (EXTRA_FIELDS[type] ?? []).map((name) => ({ name, required: false }));
     const isRequired = ({ name, required }: (typeof fields)[number]) =>
-      required && !(name === 'accessToken' && HAS_OTHER_CREDENTIAL.has(type));
+      required && !ALTERNATIVES.has(`${type}.${name}`);
     const documented = fields.map((field) => ({ name: field.name, required: isRequired(field) }));
     expect(described, type).toEqual([...documented, ...extra]);
   }

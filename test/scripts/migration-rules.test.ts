@@ -31,6 +31,8 @@ const EXAMINED: Record<string, number> = {
   '20261126110000_audit_log_kept': 2,
   // An index on a large table: docs/operations.md says that it blocks writes.
   '20261128101000_manual_deliveries': 1,
+  // The same, and triggers that write notices about deliveries that only this version holds.
+  '20261128110000_held_deliveries': 3,
 };
 
 const unreleased = readdirSync(MIGRATIONS).filter((name) => /^\d{14}_/.test(name) && name > lastMigration);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventKind } from '../../events/kinds.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import type { ConnectorEvent, Outcome } from '../definition.ts';
+import { reason, vendorText } from './classify.ts';
 import { counted, oneLine, shorten } from './plain-text.ts';
 
 /** The booking that an accounting connector makes for one event. */
@@ -59,19 +60,60 @@ export function judgeBooked(
   booking: Booking,
   documents: readonly { number: unknown; reference: unknown }[],
 ): Outcome | undefined {
-  const { date, number, dayNumber, reference } = booking;
+  const { date, number, dayNumber, reference, isDayTotal } = booking;
   const own = documents.find((document) => document.number === number);
   if (own && String(own.reference).includes(reference))
     return { kind: 'delivered', note: `${number} is already booked.` };
-  if (own) return { kind: 'drop', reason: `Not booked: another document already has the number ${number}.` };
+  if (own) return numberTaken(booking);
   if (documents.some((document) => document.number === dayNumber)) {
     return { kind: 'delivered', note: `Already included in the daily total ${dayNumber}.` };
   }
-  if (documents.length === 0) return undefined;
+  if (!isDayTotal || documents.length === 0) return undefined;
   return {
     kind: 'drop',
-    reason: `Not booked: some payments from ${date} are already booked individually. Book the rest of that day manually.`,
+    reason: `Book the rest of ${date} manually. Its total of ${amountOf(booking)} isn't booked, because some of its payments are already booked individually.`,
   };
+}
+
+/** The outcome if a document that isn't ours has the number. */
+export function numberTaken(booking: Booking): Outcome {
+  const text = `Renumber or delete the other document with this number, then resend this delivery: ${missing(booking)}.`;
+  return { kind: 'hold', reason: reason(text) };
+}
+
+/**
+ * The outcome if the vendor doesn't accept this document as it is, but accepts those of other days. Reasons are cut off
+ * at the end, so what to do comes first, and the vendor's message last.
+ *
+ * @param instruction what to do before the document can be booked, without a period.
+ */
+export function heldBooking(booking: Booking, instruction: string, from: VendorMessage): Outcome {
+  return {
+    kind: 'hold',
+    reason: reason(`${instruction}, then resend this delivery: ${missing(booking)}. ${quote(from)}`),
+  };
+}
+
+/** The outcome if the vendor rejects a document for a reason that we don't know. */
+export function rejectedBooking(booking: Booking, from: VendorMessage): Outcome {
+  const text = `Fix this in ${from.vendor}, then resend this delivery: ${missing(booking)}. ${quote(from)}`;
+  return { kind: 'drop', reason: reason(text) };
+}
+
+/** What the vendor said. The `secrets` are masked. */
+export type VendorMessage = { vendor: string; message: unknown; secrets: readonly string[] };
+
+function quote({ vendor, message, secrets }: VendorMessage): string {
+  return `${vendor} returned: ${vendorText(message, secrets) || 'no reason'}`;
+}
+
+/** An amount as shown in reasons: `12.30 USD`. */
+function amountOf({ amountUsd }: Booking): string {
+  return `${amountUsd.toFixed(2)} USD`;
+}
+
+function missing(booking: Booking): string {
+  return `${amountOf(booking)} for ${booking.date} (${booking.number}) isn't booked`;
 }
 
 function booking(

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
-import { vendorUrlField } from '../fields.ts';
+import { fieldMeta, textField, vendorUrlField } from '../fields.ts';
+import { blocked } from '../shared/blocked.ts';
 import {
   classifyByStatus,
   failedProbe,
+  looksLikeJson,
   parseJson,
-  reason,
   retry,
   retryAfterSeconds,
   valueAt,
@@ -13,13 +14,13 @@ import {
 } from '../shared/classify.ts';
 import { describeEvent, type Message, type Tone } from '../shared/message.ts';
 import { escapeWithin } from '../shared/plain-text.ts';
+import { discordError, rejectedForm } from './discord-error.ts';
 
 const MAX_TITLE_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 4096;
 const MAX_FIELD_VALUE_LENGTH = 1024;
 /** Up to three fields share a line. A wallet's address is longer and gets its own line. */
 const MAX_INLINE_LENGTH = 40;
-const BLOCKED_RETRY_SECONDS = 10 * 60;
 
 const WEBHOOK_PATH = /^\/api\/(?:v\d+\/)?webhooks\/(?<id>\d+)\/(?<token>[\w-]+)\/?$/;
 
@@ -30,7 +31,11 @@ const TONE_COLORS: Readonly<Record<Tone, number>> = {
   danger: 0xe74c3c,
 };
 
-const config = z.strictObject({
+const SNOWFLAKE = /^\d{1,20}$/;
+const MAX_THREAD_NAME_LENGTH = 100;
+const MAX_TAGS = 5;
+
+const fields = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
     description: 'The URL of a channel webhook. Append `?thread_id=<id>` to post to a thread.',
@@ -41,20 +46,38 @@ const config = z.strictObject({
     query: (parameters) => /^\d*$/.test(parameters.get('thread_id') ?? ''),
     hint: 'Must be a channel webhook URL: https://discord.com/api/webhooks/<id>/<token>, without /slack or /github.',
   }),
+  threadId: textField({
+    title: 'Thread ID',
+    description: "The ID of a thread, or of a forum channel's post, to post to. Replaces thread_id in the URL.",
+    example: '1234567890123456789',
+    pattern: SNOWFLAKE,
+    hint: 'Must be an ID such as 1234567890123456789.',
+  }).optional(),
+  threadName: textField({
+    title: 'Post name',
+    description:
+      'For a forum or media channel: creates a post with this name for every event, unless there is a thread ID.',
+    example: 'Payment',
+    maxLength: MAX_THREAD_NAME_LENGTH,
+  }).optional(),
+  appliedTags: z
+    .array(z.string().regex(SNOWFLAKE, 'Must be an ID such as 1234567890123456789.'))
+    .min(1, 'Add at least one tag.')
+    .max(MAX_TAGS, `Add at most ${MAX_TAGS} tags.`)
+    .register(fieldMeta, {
+      title: 'Tags',
+      description: 'The IDs of the tags for the posts that the connector creates. Some forum channels require a tag.',
+      example: '1234567890123456789',
+    })
+    .optional(),
+});
+
+const config = fields.superRefine(({ threadName, appliedTags }, context) => {
+  if (appliedTags === undefined || threadName !== undefined) return;
+  const message = 'Requires `threadName`, because tags are set when a post is created.';
+  context.addIssue({ code: 'custom', path: ['appliedTags'], message });
 });
 type Config = z.infer<typeof config>;
-
-/** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
-const ERROR_CODES: Readonly<Record<number, Outcome>> = {
-  10003: { kind: 'disable', reason: 'The Discord channel or thread no longer exists.' },
-  10015: { kind: 'disable', reason: 'The Discord webhook was deleted. Create a new one and save its URL.' },
-  40333: retry('Discord is blocking requests from this service.', BLOCKED_RETRY_SECONDS),
-  50027: { kind: 'pause', reason: 'Discord rejected the token in the webhook URL. Copy the URL again.' },
-  50083: { kind: 'disable', reason: 'The Discord thread is archived or locked.' },
-  200000: { kind: 'drop', reason: "The Discord server's moderation settings blocked the message." },
-  220001: { kind: 'pause', reason: 'This is a forum channel. Append ?thread_id=<id> to the webhook URL.' },
-  240000: { kind: 'drop', reason: "Discord's link filter blocked the message." },
-};
 
 export const discord = defineConnector({
   type: 'discord',
@@ -72,16 +95,19 @@ export const discord = defineConnector({
   },
   build: ([event], settings, context) => ({
     ...webhookRequest(settings, 'POST', true),
-    body: JSON.stringify(renderMessage(describeEvent(event, context))),
+    body: JSON.stringify({
+      ...renderMessage(describeEvent(event, context)),
+      ...(!hasThread(settings) && newPost(settings)),
+    }),
   }),
-  classify: (response, { now }) => classify(response, now),
+  classify: (response, { config: settings, now }) => classify(response, settings, now),
   probe: {
     build: (settings) => webhookRequest(settings, 'GET', false),
-    classify: (response) => {
+    classify: (response, settings) => {
       if (response.statusCode === 200 && typeof valueAt(parseJson(response.body), 'id') === 'string') {
         return { ok: true, message: 'The Discord webhook works. Nothing was posted.' };
       }
-      return failedProbe('Discord', classify(response));
+      return failedProbe('Discord', classify(response, settings));
     },
   },
 });
@@ -90,11 +116,14 @@ export const discord = defineConnector({
  * Rebuilds the URL with an API version: without one, Discord uses the deprecated version 6. `wait=true` makes Discord
  * respond only after it has stored the message. Otherwise, lost and stored messages get the same response.
  */
-function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute: boolean): ConnectorRequest {
+function webhookRequest(
+  { webhookUrl, threadId = threadIdIn(webhookUrl) }: Config,
+  method: 'GET' | 'POST',
+  execute: boolean,
+): ConnectorRequest {
   const pasted = new URL(webhookUrl);
   const { id, token } = WEBHOOK_PATH.exec(pasted.pathname)?.groups ?? {};
   const url = new URL(`https://discord.com/api/v10/webhooks/${id}/${token}`);
-  const threadId = pasted.searchParams.get('thread_id');
   if (execute) url.searchParams.set('wait', 'true');
   if (execute && threadId) url.searchParams.set('thread_id', threadId);
   return {
@@ -108,38 +137,56 @@ function webhookRequest({ webhookUrl }: Config, method: 'GET' | 'POST', execute:
   };
 }
 
-function classify(response: ConnectorResponse, now?: Date): Outcome {
+/** Whether the connector posts to an existing thread. */
+const hasThread = ({ webhookUrl, threadId }: Config) => Boolean(threadId ?? threadIdIn(webhookUrl));
+
+/** Discord accepts tags only for a post that it creates. */
+function newPost({ threadName, appliedTags }: Config) {
+  return { ...(threadName && { thread_name: threadName }), ...(appliedTags && { applied_tags: appliedTags }) };
+}
+
+function threadIdIn(webhookUrl: string): string | undefined {
+  return (URL.canParse(webhookUrl) && new URL(webhookUrl).searchParams.get('thread_id')) || undefined;
+}
+
+function classify(response: ConnectorResponse, settings: Config, now?: Date): Outcome {
   const { statusCode } = response;
   const json = parseJson(response.body);
   const code = valueAt(json, 'code');
   if (statusCode === 200 && typeof valueAt(json, 'id') === 'string') return { kind: 'delivered' };
   if (statusCode === 204) return { kind: 'delivered', note: "Discord didn't confirm that it stored the message." };
   if (statusCode < 300) return retry('Discord responded without confirming the message.');
-  if (statusCode === 429) {
-    const seconds = valueAt(json, 'retry_after');
-    const afterSeconds = typeof seconds === 'number' ? seconds : retryAfterSeconds(response, now);
-    return retry('Discord is rate limiting requests (HTTP 429).', afterSeconds);
-  }
-  if (typeof code === 'number' && statusCode < 500 && Object.hasOwn(ERROR_CODES, code)) return ERROR_CODES[code]!;
-  if (statusCode === 403 && json === undefined) {
-    return retry('Discord is blocking requests from this service.', BLOCKED_RETRY_SECONDS);
-  }
-  if (code === 50035) return { kind: 'drop', reason: reason(`Discord rejected the message${rejectedField(json)}.`) };
+  if (isBlocked(response, json)) return blocked('Discord', response, now);
+  if (statusCode === 429) return rateLimited(response, json, now);
+  const known = statusCode < 500 ? discordError(code, hasThread(settings)) : undefined;
+  if (known) return known;
+  if (code === 50035) return rejectedForm(json);
   const detail = typeof code === 'number' ? `code ${vendorText(code)}` : undefined;
   return classifyByStatus('Discord', response, { detail, now });
 }
 
-/** Discord reports the rejected field as a tree, such as `{"errors":{"embeds":{"0":{"title":{"_errors":[…]}}}}}`. */
-function rejectedField(json: unknown): string {
-  const path: string[] = [];
-  let node = valueAt(json, 'errors');
-  while (typeof node === 'object' && node !== null && path.length < 6) {
-    const key = Object.keys(node)[0];
-    if (!key || !/^[A-Za-z0-9]\w{0,30}$/.test(key)) break;
-    path.push(key);
-    node = valueAt(node, key);
-  }
-  return path.length > 0 ? ` (${path.join('.')})` : '';
+/**
+ * Discord bans addresses that cause too many errors. Only its own rate limits come with `retry_after`. Other responses
+ * with status 429, code 40333, and responses without JSON are from its firewall.
+ * https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+ */
+function isBlocked({ statusCode, body }: ConnectorResponse, json: unknown): boolean {
+  const isJson = looksLikeJson(body);
+  const code = valueAt(json, 'code');
+  if (statusCode === 429) return !isJson || (code === 0 && valueAt(json, 'retry_after') === undefined);
+  return statusCode === 403 && (!isJson || code === 40333);
+}
+
+/** Webhooks have no authorization header, so Discord's global limit applies to this service's address. */
+function rateLimited(response: ConnectorResponse, json: unknown, now?: Date): Outcome {
+  const seconds = valueAt(json, 'retry_after');
+  const wait = retry(
+    'Discord is rate limiting requests (HTTP 429).',
+    typeof seconds === 'number' ? seconds : retryAfterSeconds(response, now),
+  );
+  if (valueAt(json, 'global') !== true || wait.kind !== 'retry' || wait.afterSeconds === undefined) return wait;
+  const reason = "Discord is rate limiting all requests from this service's IP address (HTTP 429).";
+  return { kind: 'blocked', reason, afterSeconds: wait.afterSeconds };
 }
 
 function renderMessage({ heading, detail, tone, facts, url, transactionUrl, eventId, at }: Message) {

@@ -10,6 +10,8 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const CREDITS_RETRY_SECONDS = 4 * HOUR;
 
+const MISSING = "SendGrid's API isn't at its usual address (HTTP 404). Check the region.";
+
 const HOSTS = { global: 'https://api.sendgrid.com', eu: 'https://api.eu.sendgrid.com' } as const;
 
 const config = z.strictObject({
@@ -97,7 +99,10 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   const error = valueAt(parseJson(response.body), 'errors', 0);
   const detail = vendorText(valueAt(error, 'message'), [context.config.apiKey]);
   if (statusCode === 200) {
-    return { kind: 'drop', reason: "SendGrid is in sandbox mode: it validated the email but didn't send it." };
+    return {
+      kind: 'pause',
+      reason: "SendGrid is in sandbox mode: it validated the email but didn't send it. Turn off sandbox mode.",
+    };
   }
   if (statusCode === 429) {
     const resetAtSeconds = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
@@ -113,5 +118,5 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
       CREDITS_RETRY_SECONDS,
     );
   }
-  return classifyByStatus('SendGrid', response, { expected: [202], detail, now: context.now });
+  return classifyByStatus('SendGrid', response, { expected: [202], detail, missing: MISSING, now: context.now });
 }

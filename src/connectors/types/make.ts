@@ -32,6 +32,7 @@ export const make = defineConnector({
   documentationUrl: 'https://apps.make.com/gateway',
   config,
   carries: () => true,
+  sellersRespond: true,
   vendorLimit: {
     count: 300,
     perSeconds: 10,
@@ -41,7 +42,7 @@ export const make = defineConnector({
   // A scenario with a Webhook response module keeps the connection open until that module responds.
   timeoutSeconds: 30,
   retryDelaysSeconds: RUN_DELAYS_SECONDS,
-  maxFailedRuns: MAX_FAILED_RUNS,
+  failedRuns: { maxAttempts: MAX_FAILED_RUNS, includes: ({ statusCode }) => statusCode === 500 },
   advice: {
     410: 'If the webhook was deleted, save the URL of another one.',
     500: 'Fix the scenario in Make.',

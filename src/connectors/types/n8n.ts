@@ -2,9 +2,18 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { defineConnector } from '../definition.ts';
 import { secretField, textField, vendorUrlField } from '../fields.ts';
-import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
+import {
+  classifyByStatus,
+  parseJson,
+  reason,
+  retry,
+  retryAfterSeconds,
+  valueAt,
+  vendorText,
+} from '../shared/classify.ts';
 import { eventEnvelope } from '../shared/envelope.ts';
 import { afterFailedRun, MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../shared/failed-run.ts';
+import { stateOf } from './n8n-response.ts';
 
 // Headers that are set by HTTP itself or by this connector.
 const RESERVED_HEADERS =
@@ -14,7 +23,7 @@ const RESERVED_HEADERS =
 const config = z.strictObject({
   webhookUrl: vendorUrlField({
     title: 'Webhook URL',
-    description: 'The Production URL of a Webhook node in an active workflow. The node must accept POST.',
+    description: 'The Production URL of a Webhook node in a published workflow. The node must accept POST.',
     secret: true,
     example: 'https://example.app.n8n.cloud/webhook/0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11',
     // n8n is often self-hosted, so any public host, port, and path are allowed.
@@ -50,9 +59,14 @@ const config = z.strictObject({
 /** Error classes that mean that n8n didn't respond. It may run on the seller's own server. */
 const UNREACHABLE = ['connect_timeout', 'connection_refused', 'connection_reset', 'dns_error', 'tls_error'];
 const UNREACHABLE_ADVICE = 'Check that n8n is running, and that the internet can reach it at the webhook URL.';
-const INACTIVE_SECONDS = 60 * 60;
+/** While n8n restarts, published workflows are missing too, so the first retries don't wait. */
+const UNPUBLISHED_SHORT_TRIES = 2;
+const UNPUBLISHED_SECONDS = 60 * 60;
 const UNAUTHORIZED =
   'The Webhook node rejected the request. Check the name and value of the authentication header in the config.';
+const NOT_ALLOWED = 'The Webhook node rejects our IP address. Remove its IP(s) Allowlist, or add the address.';
+const NOT_ALLOWED_TEXT = /^IP is not (allowed|whitelisted) to access the webhook/;
+const NOT_FOUND = "The webhook URL wasn't found (HTTP 404). n8n may be starting up.";
 const RUN = { name: 'The n8n workflow', advice: 'Check its executions in n8n.' };
 
 /** https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/ */
@@ -64,12 +78,13 @@ export const n8n = defineConnector({
   documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
   config,
   carries: () => true,
+  sellersRespond: true,
   // A node that responds when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,
   retryDelaysSeconds: RUN_DELAYS_SECONDS,
-  maxFailedRuns: MAX_FAILED_RUNS,
+  failedRuns: { maxAttempts: MAX_FAILED_RUNS, includes: (response) => stateOf(response) === 'failed' },
   advice: {
-    404: 'Check that its Webhook node accepts POST.',
+    404: "If n8n isn't just restarting, check that the workflow is published and that its Webhook node accepts POST.",
     500: 'Fix the workflow in n8n.',
     ...Object.fromEntries(UNREACHABLE.map((errorClass) => [errorClass, UNREACHABLE_ADVICE])),
     timeout: 'Set the Webhook node to respond immediately. The workflow may run again for the same event.',
@@ -95,16 +110,36 @@ export const n8n = defineConnector({
     const { webhookUrl, authHeaderValue = '', signingSecret = '' } = settings;
     const secrets = [webhookUrl, ...longPathSegments(webhookUrl), authHeaderValue, signingSecret];
     const detail = vendorText(valueAt(parseJson(body), 'message'), secrets);
-    if (statusCode === 404) {
-      // n8n returns 404 while the workflow is inactive. The URL works again once the workflow is active.
-      const sentence = 'n8n has no active workflow with a POST webhook at this URL. Activate the workflow';
-      return retry(
-        `${sentence}${detail ? `. n8n returned: ${detail}` : '.'}`,
-        retryAfterSeconds(response, now) ?? INACTIVE_SECONDS,
-      );
+    const after = retryAfterSeconds(response, now);
+    const quote = detail ? ` n8n returned: ${detail}` : '';
+    // The URL works again once the workflow is published, so the connector isn't disabled.
+    const afterPublishing = after ?? (attemptNumber > UNPUBLISHED_SHORT_TRIES ? UNPUBLISHED_SECONDS : undefined);
+    switch (stateOf(response)) {
+      case 'unavailable':
+        return retry(statusCode === 404 ? NOT_FOUND : 'n8n is starting up.', after);
+      case 'unpublished':
+        return retry(
+          `n8n has no published workflow with this webhook URL. Publish the workflow.${quote}`,
+          afterPublishing,
+        );
+      case 'wrong method':
+        return retry(
+          `The Webhook node doesn't accept POST. Change it, and publish the workflow.${quote}`,
+          afterPublishing,
+        );
+      case 'not started':
+        return retry(`n8n couldn't start the workflow. Check its Webhook node.${quote}`, after);
+      case 'ran without result':
+        return {
+          kind: 'delivered',
+          note: reason(`The workflow ran, but n8n had no result to respond with: ${detail}`),
+        };
+      case 'failed':
+        return afterFailedRun(RUN, attemptNumber);
     }
-    if (statusCode === 500) return afterFailedRun(RUN, attemptNumber);
-    if (statusCode === 401 || statusCode === 403) return { kind: 'pause', reason: UNAUTHORIZED };
+    if (statusCode === 403 && NOT_ALLOWED_TEXT.test(body)) return { kind: 'pause', reason: NOT_ALLOWED };
+    if (statusCode === 403) return { kind: 'pause', reason: `${UNAUTHORIZED} Also turn off Ignore Bots in the node.` };
+    if (statusCode === 401) return { kind: 'pause', reason: UNAUTHORIZED };
     return classifyByStatus('n8n', response, { detail, now });
   },
 });

@@ -1,4 +1,5 @@
 import type { ConnectorResponse, Outcome } from '../definition.ts';
+import { type Booking, heldBooking, numberTaken, rejectedBooking } from '../shared/booking.ts';
 import {
   classifyByStatus,
   parseJson,
@@ -12,12 +13,20 @@ import { rejectedToken } from '../shared/oauth-client.ts';
 import { CONNECT_AGAIN, type Config } from './quickbooks-config.ts';
 
 /** Codes: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/error-codes */
-export const DUPLICATE_NUMBER = '6140';
+const DUPLICATE_NUMBER = '6140';
+/** Also used for duplicate numbers, with a different message. */
+const CLOSED_PERIOD = '6210';
+const STALE = '5010';
+const DEPOSITED = '6540';
+/** Some companies get other codes for a closed period, such as 6000. */
+const CLOSED_WORDS = /account(?:ing)? period|books? (?:is|are|was|were|has been|have been) closed|closing date/i;
+const DUPLICATE_WORDS = /duplicate doc/i;
 /** The referenced object is unknown, deleted, or inactive. */
 const MISSING_REFERENCE: ReadonlySet<string> = new Set(['2500', '610']);
 const EXPIRED = '3200';
 const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;
+const CONFLICT_WAIT_SECONDS = 60;
 
 const HOLDING: Readonly<Record<string, string>> = {
   3100: "The access token doesn't have access to this company. Check the company ID and the environment.",
@@ -33,6 +42,9 @@ const REPEATING: Readonly<Record<string, string>> = {
   6100: "Change the connector's tax code ID.",
   6430: "Change the connector's deposit account ID to a bank or other current asset account.",
 };
+
+/** How often a request is repeated that conflicted with someone's change or with an existing number. */
+const MAX_CONFLICTS = 2;
 
 export type Fault = { type: string; code: string; message: unknown };
 
@@ -61,14 +73,47 @@ export function isReference(code: string | undefined): boolean {
   return code !== undefined && MISSING_REFERENCE.has(code);
 }
 
+/**
+ * The outcome of a fault that depends on this receipt's day or number, so other receipts are still accepted. Undefined
+ * if there is no such fault.
+ */
+export function classifyReceiptFault(
+  fault: Fault | undefined,
+  booking: Booking,
+  { accessToken, attemptNumber }: { accessToken: string; attemptNumber: number },
+): Outcome | undefined {
+  if (!fault) return undefined;
+  const { code } = fault;
+  const text = typeof fault.message === 'string' ? fault.message : '';
+  const hold = (instruction: string) => heldBooking(booking, instruction, messageOf(fault, accessToken));
+  const mayRetry = attemptNumber <= MAX_CONFLICTS;
+  if (code === DUPLICATE_NUMBER || (code === CLOSED_PERIOD && DUPLICATE_WORDS.test(text))) {
+    if (!mayRetry) return numberTaken(booking);
+    const found = `QuickBooks already has a document numbered ${booking.number}.`;
+    return retry(`${found} The next attempt checks whether it is this receipt.`, CONFLICT_WAIT_SECONDS);
+  }
+  if (code === CLOSED_PERIOD || CLOSED_WORDS.test(text)) {
+    return hold(`Reopen the books for ${booking.date} in QuickBooks (Account and settings > Advanced)`);
+  }
+  if (code === DEPOSITED) return hold(`Undo the deposit or reconciliation of ${booking.date} in QuickBooks`);
+  if (code !== STALE) return undefined;
+  return mayRetry
+    ? retry('Someone is changing the same records in QuickBooks.', CONFLICT_WAIT_SECONDS)
+    : hold('Save or close what is being edited in QuickBooks');
+}
+
 /** The outcome if the item, account, or tax code in the config doesn't exist. */
 export function classifyReference(response: ConnectorResponse, accessToken: string): Outcome {
   const text = "QuickBooks can't find the item, the deposit account, or the tax code. Check their IDs in the config";
   return { kind: 'pause', reason: reason(`${text}: ${detailOf(faultOf(response), accessToken)}`) };
 }
 
-/** The outcome of a response with a fault or with a status other than 200. */
-export function classifyFault(response: ConnectorResponse, config: Config, now: Date): Outcome {
+/**
+ * The outcome of a response with a fault or with a status other than 200.
+ *
+ * @param booking what was to be booked, if anything.
+ */
+export function classifyFault(response: ConnectorResponse, config: Config, now: Date, booking?: Booking): Outcome {
   const { statusCode } = response;
   const fault = faultOf(response);
   const { type = '', code = '' } = fault ?? {};
@@ -87,7 +132,12 @@ export function classifyFault(response: ConnectorResponse, config: Config, now: 
   if (Object.hasOwn(REPEATING, code)) {
     return { kind: 'pause', reason: reason(`${REPEATING[code]} QuickBooks returned: ${detail}`) };
   }
-  return { kind: 'drop', reason: reason(`QuickBooks rejected the receipt: ${detail}`) };
+  if (booking && fault) return rejectedBooking(booking, messageOf(fault, config.accessToken));
+  return { kind: 'drop', reason: reason(`QuickBooks rejected the request: ${detail}`) };
+}
+
+function messageOf({ message, code }: Fault, accessToken: string) {
+  return { vendor: 'QuickBooks', message: message ?? `code ${code}`, secrets: [accessToken] };
 }
 
 function detailOf(fault: Fault | undefined, accessToken: string): string {

@@ -1,8 +1,8 @@
-import type { ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
+import type { BuildContext, ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
 import { bearer } from '../shared/bearer.ts';
 import type { Booking } from '../shared/booking.ts';
-import { parseJson, retry, valueAt } from '../shared/classify.ts';
-import { derivedUuid } from '../shared/derived-id.ts';
+import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { derivedUuid, resendSuffix } from '../shared/derived-id.ts';
 import { apiUrl, type Config } from './quickbooks-config.ts';
 
 /** The largest allowed difference between a receipt's total and our amount, in dollars. */
@@ -15,7 +15,8 @@ export type ReceiptCurrency = { CurrencyRef: { value: string }; ExchangeRate: nu
 export function createReceipt(
   booking: Booking,
   config: Config,
-  { connectorId, itemId, currency }: { connectorId: string; itemId: string; currency?: ReceiptCurrency },
+  context: BuildContext,
+  { itemId, currency }: { itemId: string; currency?: ReceiptCurrency },
 ): ConnectorRequest {
   const { amountUsd, date, description, number, reference } = booking;
   const { depositAccountId, taxCodeId } = config;
@@ -31,9 +32,11 @@ export function createReceipt(
     },
   };
   const url = apiUrl(config, 'salesreceipt');
-  // QuickBooks returns its original response for an ID it has seen, so the ID must change when the settings change.
+  // QuickBooks returns its original response for an ID it has seen, so the ID must change when the settings change. All
+  // connectors for a company use the same ID, so QuickBooks books the event once even if they send it at the same time.
   const settings = [itemId, depositAccountId, taxCodeId].filter((setting) => setting !== undefined);
-  url.searchParams.set('requestid', derivedUuid([reference, ...settings].join(':'), connectorId));
+  const parts = [reference, ...settings, ...resendSuffix(context)];
+  url.searchParams.set('requestid', derivedUuid(parts.join(':'), config.realmId));
   return {
     method: 'POST',
     url: url.href,
@@ -41,7 +44,8 @@ export function createReceipt(
     body: JSON.stringify({
       TxnDate: date,
       DocNumber: number,
-      PrivateNote: reference,
+      // Companies that don't use custom transaction numbers replace the number, so it is repeated in the memo.
+      PrivateNote: `${number} ${reference}`,
       ...currency,
       ...(depositAccountId && { DepositToAccountRef: { value: depositAccountId } }),
       // The amount received includes any tax.
@@ -66,7 +70,10 @@ export function confirmReceipt(response: ConnectorResponse, { amountUsd, number 
       reason: `QuickBooks added tax: receipt ${number} has a total of ${total} instead of ${amountUsd} USD. Correct it, use an item or tax code without tax, and save this connector.`,
     };
   }
-  return { kind: 'delivered', note: `Sales receipt ${number}.` };
+  const given = valueAt(receipt, 'DocNumber');
+  if (typeof given !== 'string' || given === number) return { kind: 'delivered', note: `Sales receipt ${number}.` };
+  const note = `Sales receipt ${vendorText(given, [], 30)}. QuickBooks doesn't use our numbers, so don't change its memo (${number}).`;
+  return { kind: 'delivered', note };
 }
 
 /** US companies have no tax codes with IDs, and don't accept the fields for amounts that include tax. */

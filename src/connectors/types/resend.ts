@@ -17,6 +17,7 @@ const MAX_RECIPIENTS = 50;
 const MAX_LIST_LENGTH = 16_384;
 const DAILY_QUOTA_RETRY_SECONDS = 4 * 60 * 60;
 const MONTHLY_QUOTA_RETRY_SECONDS = 24 * 60 * 60;
+const MISSING = "Resend's API isn't at its usual address (HTTP 404). Check the connector's settings.";
 
 const toMeta = {
   title: 'To',
@@ -165,5 +166,5 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   const detail = vendorText(valueAt(json, 'message'), [context.config.apiKey]);
   const holding = response.statusCode < 500 && HOLDING.find(([pattern]) => pattern.test(detail));
   if (holding) return { kind: 'pause', reason: holding[1] };
-  return classifyByStatus('Resend', response, { expected: [], detail, now: context.now });
+  return classifyByStatus('Resend', response, { expected: [], detail, missing: MISSING, now: context.now });
 }

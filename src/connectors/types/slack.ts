@@ -38,13 +38,25 @@ const ERROR_WORDS: Readonly<Record<string, Outcome>> = {
     kind: 'pause',
     reason: "A Slack admin doesn't allow posting to this channel. Ask them to allow it, or use another channel.",
   }),
-  ...sameFor(['channel_not_found', 'channel_is_archived', 'user_not_found'], {
+  channel_is_archived: {
+    kind: 'pause',
+    reason: 'The Slack channel is archived. Unarchive it, or save an incoming webhook for another channel.',
+  },
+  no_active_hooks: {
+    kind: 'pause',
+    reason: 'The Slack webhook is disabled. Enable it in Slack, or save a new incoming webhook.',
+  },
+  team_disabled: {
+    kind: 'pause',
+    reason: "The Slack workspace isn't active. Reactivate it, or save an incoming webhook in another workspace.",
+  },
+  ...sameFor(['channel_not_found', 'user_not_found'], {
     kind: 'disable',
-    reason: 'The Slack channel was deleted or archived. Create an incoming webhook for another channel.',
+    reason: 'The Slack channel was deleted. Create an incoming webhook for another channel.',
   }),
-  ...sameFor(['no_service', 'no_service_id', 'no_active_hooks', 'no_team', 'team_disabled'], {
+  ...sameFor(['no_service', 'no_service_id', 'no_team'], {
     kind: 'disable',
-    reason: 'The Slack webhook or its workspace was removed or disabled. Create a new incoming webhook.',
+    reason: 'The Slack webhook or its workspace was removed. Create a new incoming webhook.',
   }),
   rollup_error: { kind: 'retry', reason: "Slack couldn't accept the message right now." },
 };

@@ -47,6 +47,7 @@ export const supabase = defineConnector<Config>({
   documentationUrl: 'https://supabase.com/docs/guides/api/api-keys',
   config,
   carries: () => true,
+  sellersRespond: true,
 
   build([event], config) {
     const { amount_atomic, ...row } = eventRow(event);

@@ -42,6 +42,11 @@ const ERROR_CODES: Readonly<Record<string, Outcome>> = {
     kind: 'pause',
     reason: 'The workflow is turned off in Power Automate. Turn it on, then save this connector.',
   },
+  TriggerInputSchemaMismatch: {
+    kind: 'pause',
+    reason:
+      "The workflow's trigger expects different data. Remove the schema from the trigger, then save this connector.",
+  },
   WorkflowNotFound: {
     kind: 'disable',
     reason: 'The workflow was deleted in Power Automate. Create a new one and save its URL.',
@@ -57,6 +62,7 @@ export const teams = defineConnector({
     'https://support.microsoft.com/en-us/office/create-incoming-webhooks-with-workflows-for-microsoft-teams-8ae491c7-0394-4861-ba59-055e33f75498',
   config,
   carries: () => true,
+  sellersRespond: true,
   vendorLimit: {
     count: 4,
     perSeconds: 1,

@@ -26,27 +26,49 @@ const config = z.strictObject({
     pattern: /^(-?\d{1,20}|@[A-Za-z]\w{3,31})$/,
     hint: 'Must be a number such as -1001234567890 or a public name such as @my_channel.',
   }),
+  messageThreadId: textOrNumberField({
+    title: 'Topic ID',
+    description: 'For a group with topics: the ID of the topic (message_thread_id). Default: the General topic.',
+    example: '42',
+    pattern: /^[1-9]\d{0,9}$/,
+    hint: 'Must be a number such as 42.',
+  }).optional(),
 });
 type Config = z.infer<typeof config>;
+
+/** Telegram doesn't accept the ID of the General topic. Messages without an ID go there. */
+const GENERAL_TOPIC = '1';
+
+const MISSING = "Telegram's API isn't at its usual address (HTTP 404). Check the bot token.";
 
 /**
  * Outcomes by Telegram's `description`, because there are no error codes other than the status. The first match wins.
  */
 const REFUSALS: readonly { says: RegExp; outcome: Outcome }[] = [
   {
-    says: /bot was blocked|bot was kicked|user is deactivated|bot is not a member|can't initiate conversation/i,
-    outcome: { kind: 'disable', reason: 'The Telegram bot was removed from the chat or blocked. Add it again.' },
+    says: /group chat was deleted|user is deactivated|USER_DEACTIVATED/i,
+    outcome: { kind: 'disable', reason: 'The Telegram chat or its user was deleted. Save the ID of another chat.' },
   },
   {
-    says: /chat not found|group chat was deleted|PEER_ID_INVALID|CHANNEL_(INVALID|PRIVATE)/i,
-    outcome: {
-      kind: 'disable',
-      reason: "Telegram can't find the chat. Check the chat ID, and make sure the bot is a member.",
-    },
+    says: /bot was blocked|bot was kicked|bot is not a member|can't initiate conversation/i,
+    outcome: pause('The Telegram bot was removed from the chat or blocked. Add it again, or unblock it.'),
   },
   {
-    says: /not enough rights|have no rights|CHAT_WRITE_FORBIDDEN|TOPIC_CLOSED|need administrator rights/i,
-    outcome: { kind: 'disable', reason: "The Telegram bot can't post in this chat. Give it permission to post." },
+    says: /chat not found|PEER_ID_INVALID|CHANNEL_(INVALID|PRIVATE)/i,
+    outcome: pause("Telegram can't find the chat. Check the chat ID, and make sure the bot is a member."),
+  },
+  {
+    says: /TOPIC_CLOSED/i,
+    outcome: pause('The Telegram topic is closed. Reopen it, or save the ID of another topic.'),
+  },
+  // The topic may be deleted, or the ID may be wrong. Either way, the chat still works, and another ID can be saved.
+  {
+    says: /message thread not found|TOPIC_DELETED|TOPIC_ID_INVALID/i,
+    outcome: pause("Telegram can't find the topic in this chat. Save the ID of another topic, or remove the ID."),
+  },
+  {
+    says: /not enough rights|have no rights|CHAT_WRITE_FORBIDDEN|CHAT_SEND_\w+_FORBIDDEN|CHAT_RESTRICTED|CHAT_ADMIN_REQUIRED|USER_BANNED_IN_CHANNEL|need administrator rights/i,
+    outcome: pause("The Telegram bot can't post in this chat. Give it permission to post."),
   },
   {
     says: /can't parse entities|message is too long|message text is empty/i,
@@ -70,11 +92,7 @@ export const telegram = defineConnector({
     documentationUrl: 'https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this',
   },
   build: ([event], settings, context) =>
-    sendMessage(
-      settings.botToken,
-      context.memory[movedKey(settings.chatId)] ?? settings.chatId,
-      describeEvent(event, context),
-    ),
+    sendMessage(settings, context.memory[movedKey(settings.chatId)] ?? settings.chatId, describeEvent(event, context)),
   classify,
   probe: {
     build: ({ botToken }) => ({ method: 'GET', url: methodUrl(botToken, 'getMe'), headers: {}, step: 'bot' }),
@@ -99,11 +117,11 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (response.statusCode === 200 && valueAt(json, 'ok') === true) return { kind: 'delivered' };
   const movedTo = valueAt(json, 'parameters', 'migrate_to_chat_id');
   if (typeof movedTo === 'number' && Number.isSafeInteger(movedTo) && context.step === 'send') {
-    const { botToken, chatId } = context.config;
+    const { chatId } = context.config;
     return {
       kind: 'next',
       request: {
-        ...sendMessage(botToken, String(movedTo), describeEvent(context.events[0]!, context)),
+        ...sendMessage(context.config, String(movedTo), describeEvent(context.events[0]!, context)),
         step: 'moved',
       },
       remember: { [movedKey(chatId)]: String(movedTo) },
@@ -132,18 +150,24 @@ function classifyRefusal(response: ConnectorResponse, json: unknown, botToken: s
   }
   // The token is the only credential and was accepted, so this 403 concerns the chat.
   if (statusCode === 403 && description)
-    return { kind: 'disable', reason: "Telegram doesn't allow the bot to post in this chat. Check its permissions." };
+    return pause("Telegram doesn't allow the bot to post in this chat. Check its permissions.");
   if (statusCode < 300) return retry('Telegram responded without confirming the message.');
-  return classifyByStatus('Telegram', { ...response, statusCode }, { detail: description, now });
+  return classifyByStatus('Telegram', { ...response, statusCode }, { detail: description, missing: MISSING, now });
 }
 
-function sendMessage(botToken: string, chatId: string, message: Message): ConnectorRequest {
+function pause(text: string): Outcome {
+  return { kind: 'pause', reason: text };
+}
+
+function sendMessage({ botToken, messageThreadId }: Config, chatId: string, message: Message): ConnectorRequest {
   return {
     method: 'POST',
     url: methodUrl(botToken, 'sendMessage'),
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       chat_id: chatId,
+      ...(messageThreadId !== undefined &&
+        messageThreadId !== GENERAL_TOPIC && { message_thread_id: Number(messageThreadId) }),
       text: renderText(message),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },

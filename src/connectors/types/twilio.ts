@@ -5,11 +5,13 @@ import {
   type ConnectorResponse,
   defineConnector,
   type Outcome,
+  type ProbeOutcome,
 } from '../definition.ts';
 import { choiceField, headerSecretField, textField } from '../fields.ts';
-import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
+import { failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message } from '../shared/message.ts';
 import { cutGsmText, gsmLength, toGsmText } from './gsm-text.ts';
+import { byCode, refusal } from './twilio-error.ts';
 
 const SMS_LENGTH = 160;
 const MIN_TITLE_LENGTH = 60;
@@ -18,18 +20,18 @@ const VALIDITY_SECONDS = 4 * 60 * 60;
 /** Each region has its own host and its own auth token. */
 const HOSTS = { us1: 'https://api.twilio.com', ie1: 'https://api.dublin.ie1.twilio.com' } as const;
 
-const config = z.strictObject({
+const fields = z.strictObject({
   accountSid: textField({
     title: 'Account SID',
-    description: "Your Twilio account's SID.",
+    description: "Your Twilio account's SID, even if you use an API key.",
     example: 'AC00000000000000000000000000000000',
     pattern: /^AC[0-9a-fA-F]{32}$/,
-    hint: 'Must be an account SID: "AC" followed by 32 hexadecimal digits.',
+    hint: 'Must be an account SID: "AC" followed by 32 hexadecimal digits. An API key\'s SID ("SK…") is a separate field.',
   }),
   authToken: headerSecretField({
     title: 'Auth token',
-    description: "Your Twilio account's auth token.",
-  }),
+    description: "Your Twilio account's auth token. Required unless you enter an API key.",
+  }).optional(),
   from: textField({
     title: 'From',
     description: 'A Twilio number, a short code, a sender name, or the SID of a messaging service.',
@@ -46,27 +48,41 @@ const config = z.strictObject({
   }),
   region: choiceField(['us1', 'ie1'], {
     title: 'Region',
-    description: 'The Twilio region of the account and its auth token: us1 (default) or ie1.',
+    description: 'The Twilio region of the account and its credentials: us1 (default) or ie1.',
     example: 'us1',
     decidesAddress: true,
   }).optional(),
+  apiKeySid: textField({
+    title: 'API key SID',
+    description: "An API key's SID, to use the key instead of the auth token.",
+    example: 'SK00000000000000000000000000000000',
+    pattern: /^SK[0-9a-fA-F]{32}$/,
+    hint: 'Must be the SID of an API key: "SK" followed by 32 hexadecimal digits.',
+  }).optional(),
+  apiKeySecret: headerSecretField({
+    title: 'API key secret',
+    description: "The API key's secret. Twilio shows it only once.",
+  }).optional(),
 });
-type Config = z.infer<typeof config>;
 
-/** https://www.twilio.com/docs/api/errors. Errors use the same codes as messages that failed immediately. */
-const ERROR_CODES: Readonly<Record<number, Outcome>> = {
-  20003: pause('Twilio rejected the account SID and auth token. Check both, and the region.'),
-  20008: pause("These are test credentials, which can't send to this number. Use live credentials."),
-  21211: disable('The recipient\'s number isn\'t valid. Change "To".'),
-  21610: disable('The recipient opted out by replying STOP. They must text START to your number to opt in again.'),
-  21614: disable('The recipient\'s number isn\'t a mobile number. Change "To".'),
-  21212: pause('Twilio rejected the sender. Change "From".'),
-  21408: pause("Your Twilio account can't send SMS to this country. Allow it under Geo permissions in Twilio."),
-  21606: pause('This sender can\'t send SMS to the recipient\'s number. Change "From".'),
-  21608: pause('A Twilio trial account can only send to verified numbers. Verify the number or upgrade the account.'),
-  21659: pause('The sender isn\'t one of this Twilio account\'s numbers. Change "From".'),
-  21660: pause('The sender belongs to another Twilio account. Change "From".'),
-};
+/** Checks the rules below even if a field is invalid, so that all problems are reported together. */
+const when = ({ value }: { value: unknown }) => typeof value === 'object' && value !== null;
+
+/** An auth token is required, or both parts of an API key. */
+const config = fields
+  .refine(({ authToken, apiKeySid, apiKeySecret }) => authToken ?? apiKeySid ?? apiKeySecret, {
+    ...{ path: ['authToken'], when },
+    message: 'Required unless you send `apiKeySid` and `apiKeySecret`.',
+  })
+  .refine(({ apiKeySid, apiKeySecret }) => apiKeySid !== undefined || apiKeySecret === undefined, {
+    ...{ path: ['apiKeySid'], when },
+    message: 'Required together with `apiKeySecret`.',
+  })
+  .refine(({ apiKeySid, apiKeySecret }) => apiKeySecret !== undefined || apiKeySid === undefined, {
+    ...{ path: ['apiKeySecret'], when },
+    message: 'Required together with `apiKeySid`.',
+  });
+type Config = z.infer<typeof config>;
 
 export const twilio = defineConnector({
   type: 'twilio',
@@ -84,21 +100,35 @@ export const twilio = defineConnector({
       : sendMessage(settings, describeEvent(event, context)),
   classify,
   probe: {
-    build: (settings) => ({
-      method: 'GET',
-      url: accountUrl(settings, '.json'),
-      headers: { authorization: basicAuth(settings) },
-    }),
-    classify: (response) => {
-      const status = valueAt(parseJson(response.body), 'status');
-      if (response.statusCode === 200 && status === 'active') {
-        return { ok: true, message: 'The Twilio account is active. Nothing was sent.' };
-      }
-      if (response.statusCode === 200) return { ok: false, message: 'The Twilio account is suspended or closed.' };
-      return failedProbe('Twilio', refusal(response));
-    },
+    // Only the auth token and main API keys can read the account. Every key that this connector can use reads messages.
+    build: (settings) =>
+      settings.apiKeySid === undefined
+        ? { method: 'GET', url: accountUrl(settings, '.json'), headers: { authorization: basicAuth(settings) } }
+        : listMessages(settings, 'messages', 1),
+    classify: (response, settings, step) =>
+      step === 'messages' ? classifyKeyProbe(response, settings) : classifyAccountProbe(response, settings),
   },
 });
+
+function classifyAccountProbe(response: ConnectorResponse, settings: Config): ProbeOutcome {
+  const status = valueAt(parseJson(response.body), 'status');
+  if (response.statusCode === 200 && status === 'active') {
+    return { ok: true, message: 'The Twilio account is active. Nothing was sent.' };
+  }
+  if (response.statusCode === 200) return { ok: false, message: 'The Twilio account is suspended or closed.' };
+  return failedProbe('Twilio', refusal(response, settings, 'read the account'));
+}
+
+function classifyKeyProbe(response: ConnectorResponse, settings: Config): ProbeOutcome {
+  if (response.statusCode === 200 && Array.isArray(valueAt(parseJson(response.body), 'messages'))) {
+    return {
+      ok: true,
+      message:
+        'The Twilio API key can read messages. Twilio checks whether it can create them when it sends the first SMS.',
+    };
+  }
+  return failedProbe('Twilio', refusal(response, settings, 'read messages'));
+}
 
 function classify(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   if (context.step !== 'send') return classifyList(response, context);
@@ -118,14 +148,14 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
   if (response.statusCode < 300 || (response.statusCode >= 500 && response.statusCode !== 503)) {
     return { kind: 'next', request: listMessages(context.config, 'lookup after error') };
   }
-  return refusal(response, context.now);
+  return refusal(response, context.config, 'create messages', context.now);
 }
 
 /** Looks for this event's SMS among the latest messages to the number. */
 function classifyList(response: ConnectorResponse, context: ClassifyContext<Config>): Outcome {
   const messages = valueAt(parseJson(response.body), 'messages');
   if (response.statusCode !== 200 || !Array.isArray(messages)) {
-    const outcome = refusal(response, context.now);
+    const outcome = refusal(response, context.config, 'read messages', context.now);
     return outcome.kind === 'delivered' ? retry("Twilio didn't report whether the SMS was sent.") : outcome;
   }
   const eventId = context.events[0]!.id;
@@ -133,20 +163,6 @@ function classifyList(response: ConnectorResponse, context: ClassifyContext<Conf
   if (isSent) return { kind: 'delivered', note: 'An earlier attempt already sent the SMS.' };
   if (context.step === 'lookup after error') return retry("Twilio couldn't send the SMS right now.");
   return { kind: 'next', request: sendMessage(context.config, describeEvent(context.events[0]!, context)) };
-}
-
-function refusal(response: ConnectorResponse, now?: Date): Outcome {
-  const code = valueAt(parseJson(response.body), 'code');
-  if (response.statusCode >= 400 && response.statusCode < 500 && response.statusCode !== 429) {
-    const known = byCode(code);
-    if (known) return known;
-  }
-  const detail = typeof code === 'number' ? `Twilio error ${code}` : undefined;
-  return classifyByStatus('Twilio', response, { detail, now });
-}
-
-function byCode(code: unknown): Outcome | undefined {
-  return ERROR_CODES[Number(code)];
 }
 
 function withCode(code: unknown): string {
@@ -170,8 +186,8 @@ function sendMessage(settings: Config, message: Message): ConnectorRequest {
   };
 }
 
-function listMessages(settings: Config, step: string): ConnectorRequest {
-  const query = new URLSearchParams({ To: settings.to, PageSize: '100' });
+function listMessages(settings: Config, step: string, most = 100): ConnectorRequest {
+  const query = new URLSearchParams({ To: settings.to, PageSize: String(most) });
   return {
     method: 'GET',
     url: `${accountUrl(settings, '/Messages.json')}?${query}`,
@@ -199,14 +215,8 @@ function accountUrl({ accountSid, region = 'us1' }: Config, rest: string): strin
   return `${HOSTS[region]}/2010-04-01/Accounts/${accountSid}${rest}`;
 }
 
-function basicAuth({ accountSid, authToken }: Config): string {
-  return `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
-}
-
-function pause(text: string): Outcome {
-  return { kind: 'pause', reason: text };
-}
-
-function disable(text: string): Outcome {
-  return { kind: 'disable', reason: text };
+/** https://www.twilio.com/docs/iam/api-keys */
+function basicAuth({ accountSid, authToken, apiKeySid, apiKeySecret }: Config): string {
+  const credentials = apiKeySid === undefined ? `${accountSid}:${authToken}` : `${apiKeySid}:${apiKeySecret}`;
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }

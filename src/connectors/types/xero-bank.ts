@@ -1,8 +1,9 @@
 import type { ClassifyContext, ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
 import { type Booking, judgeBooked } from '../shared/booking.ts';
-import { reason, retry, valueAt, vendorText } from '../shared/classify.ts';
-import { derivedId } from '../shared/derived-id.ts';
+import { retry, valueAt, vendorText } from '../shared/classify.ts';
+import { derivedId, resendSuffix } from '../shared/derived-id.ts';
 import { CONTACT_NAME, type Config, classifyError, create, createdIn, dateFilter, find, listIn } from './xero-api.ts';
+import { classifyRejection } from './xero-rejection.ts';
 
 /**
  * Books revenue as money received in a bank account that represents the wallet
@@ -30,10 +31,10 @@ export function findReceived({ isDayTotal, date, number, dayNumber }: Booking, c
 
 /** The outcome of a response to one of this file's requests. */
 export function classifyReceived(response: ConnectorResponse, context: Context): Outcome {
-  const { booking, config, connectorId, memory, now, step } = context;
+  const { booking, config, memory, now, step } = context;
   if (step !== CHECK && step !== ACCOUNT) return classifyCreated(response, context);
   if (response.statusCode !== 200) return classifyError(response, config, now);
-  const request = createReceived(booking, config, connectorId);
+  const request = createReceived(booking, config, context);
   if (step === ACCOUNT) {
     const problem = accountProblem(response, config);
     if (problem) return { kind: 'pause', reason: problem };
@@ -59,7 +60,7 @@ export function accountProblem(response: ConnectorResponse, { bankAccountCode }:
   return `The bank account ${bankAccountCode} has the currency ${currency || 'of the organization'}. Create one in ${BOOKED_CURRENCY} in Xero, and use its code.`;
 }
 
-function createReceived(booking: Booking, config: Config, connectorId: string): ConnectorRequest {
+function createReceived(booking: Booking, config: Config, context: Context): ConnectorRequest {
   const { amountUsd, date, description, number, reference } = booking;
   const { bankAccountCode, revenueAccountCode } = config;
   const line = { Description: description, Quantity: 1, UnitAmount: amountUsd, AccountCode: revenueAccountCode };
@@ -72,7 +73,8 @@ function createReceived(booking: Booking, config: Config, connectorId: string): 
     LineAmountTypes: 'NoTax',
     LineItems: [line],
   };
-  const key = derivedId([reference, bankAccountCode, revenueAccountCode].join(':'), connectorId);
+  const parts = [reference, bankAccountCode, revenueAccountCode, ...resendSuffix(context)];
+  const key = derivedId(parts.join(':'), context.connectorId);
   return create(RESOURCE, transaction, config, key, 'bank-send');
 }
 
@@ -93,15 +95,7 @@ function classifyCreated(response: ConnectorResponse, { booking, config, now }: 
       ? { kind: 'delivered', note: `Bank transaction ${booking.number}.` }
       : retry("Xero didn't confirm the bank transaction.");
   }
-  const detail = vendorText(created.messages[0], [config.accessToken]) || 'no reason given';
-  // Other events would fail too, because they are booked to the same accounts.
-  if (created.messages.some((message) => /account/i.test(message))) {
-    return {
-      kind: 'pause',
-      reason: reason(`Check the account codes, and the accounts in Xero. Xero returned: ${detail}`),
-    };
-  }
-  return { kind: 'drop', reason: reason(`Xero rejected the bank transaction: ${detail}`) };
+  return classifyRejection(created.messages, booking, config);
 }
 
 function accountKey({ tenantId, bankAccountCode }: Config): string {

@@ -1,8 +1,14 @@
-import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import {
+  type BuildContext,
+  type ConnectorRequest,
+  type ConnectorResponse,
+  defineConnector,
+  type Outcome,
+} from '../definition.ts';
 import { bearer } from '../shared/bearer.ts';
-import { type Booking, bookingOf, booksKind, judgeBooked } from '../shared/booking.ts';
-import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
-import { derivedId } from '../shared/derived-id.ts';
+import { type Booking, bookingOf, booksKind, judgeBooked, numberTaken } from '../shared/booking.ts';
+import { failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
+import { derivedId, resendSuffix } from '../shared/derived-id.ts';
 import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
 import {
   API_URL,
@@ -18,6 +24,7 @@ import {
   listIn,
 } from './xero-api.ts';
 import { accountProblem, classifyReceived, findAccount, findReceived } from './xero-bank.ts';
+import { classifyRejection } from './xero-rejection.ts';
 
 /** How long a person has to record the payment of an invoice before it counts as overdue. */
 const DAYS_UNTIL_DUE = 30;
@@ -50,6 +57,7 @@ export const xero = defineConnector<Config>({
     },
   }),
   carries: booksKind,
+  repeatsResponses: true,
   // At most five requests can run at the same time.
   vendorLimit: {
     count: 60,
@@ -60,7 +68,8 @@ export const xero = defineConnector<Config>({
     documentationUrl: 'https://developer.xero.com/documentation/guides/oauth2/limits/',
   },
 
-  build([event], config, { connectorId, now }) {
+  build([event], config, context) {
+    const { now } = context;
     const booking = bookingOf(event);
     if ('skip' in booking) return booking;
     if (config.bankAccountCode) return findReceived(booking, config);
@@ -68,11 +77,11 @@ export const xero = defineConnector<Config>({
     // A daily total can't exist before the day ends, so there is nothing to look for when a payment is booked the same
     // day.
     const isLate = now.toISOString().slice(0, 10) > booking.date;
-    return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, connectorId);
+    return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, context);
   },
 
   classify(response, context) {
-    const { config, connectorId, events, step, now } = context;
+    const { config, events, step, now } = context;
     const [event] = events;
     const booking = event && bookingOf(event);
     if (!booking || 'skip' in booking) return { kind: 'drop', reason: 'There is nothing to book.' };
@@ -81,11 +90,9 @@ export const xero = defineConnector<Config>({
     if (response.statusCode !== 200) return classifyError(response, config, now);
     const verdict = judgeBooked(booking, documentsOf(response));
     if (verdict) return verdict;
-    if (step === 'check') return { kind: 'next', request: createInvoice(booking, config, connectorId) };
-    return {
-      kind: 'drop',
-      reason: `Xero reported that ${booking.number} already exists but didn't return it. Look for it in Xero.`,
-    };
+    if (step === 'check') return { kind: 'next', request: createInvoice(booking, config, context) };
+    // Xero says that the number exists, but doesn't return the invoice.
+    return numberTaken(booking);
   },
 
   probe: {
@@ -117,7 +124,7 @@ export const xero = defineConnector<Config>({
   },
 });
 
-function createInvoice(booking: Booking, config: Config, connectorId: string): ConnectorRequest {
+function createInvoice(booking: Booking, config: Config, context: BuildContext): ConnectorRequest {
   const { amountUsd, date, description, number, reference } = booking;
   const invoice = {
     Type: 'ACCREC',
@@ -133,7 +140,8 @@ function createInvoice(booking: Booking, config: Config, connectorId: string): C
     LineItems: [{ Description: description, Quantity: 1, UnitAmount: amountUsd }],
   };
   // PUT rejects a number that already exists; POST would overwrite that invoice.
-  return create('Invoices', invoice, config, derivedId(reference, connectorId), 'send');
+  const key = derivedId([reference, ...resendSuffix(context)].join(':'), context.connectorId);
+  return create('Invoices', invoice, config, key, 'send');
 }
 
 /** Finds our invoices for the day: the one for the total, and any for individual payments. */
@@ -169,14 +177,7 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
   if (messages.some((message) => /must be unique|already exists/i.test(message))) {
     return { kind: 'next', request: findNumbers(booking, config, 'read-back') };
   }
-  if (messages.some((message) => /not subscribed to currency/i.test(message))) {
-    return {
-      kind: 'pause',
-      reason: "The organization doesn't have USD as a currency. Add it in Xero, then save this connector.",
-    };
-  }
-  const detail = vendorText(messages[0], [config.accessToken]);
-  return { kind: 'drop', reason: reason(`Xero rejected the invoice: ${detail || 'no reason given'}`) };
+  return classifyRejection(messages, booking, config);
 }
 
 /** The date that is `days` days later, as YYYY-MM-DD. */

@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
+import { createBlocks } from './blocks.ts';
 import { createCircuits } from './circuits.ts';
 import { createDestinationRoom, type PacedRoom } from './destination-room.ts';
 import { createGate } from './gate.ts';
@@ -50,12 +51,13 @@ export type AdmissionOptions = {
  * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
  * for the destination, its account, and its origin. Each job then needs a closed circuit and its turn at the gate. If
  * the destination has a rate limit, the job also needs a slot. The slot comes last, so that nothing delays the request
- * after that.
+ * after that, except while the connector's vendor is blocking this service.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnded }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
   const circuits = createCircuits();
   const throttles = createThrottles();
+  const blocks = createBlocks({ db, log });
   const pacing = createPacing({ db, log });
   const slots = createJobSlots({ pacing, onTurnEnded });
   const gate = createGate(maxPerDestination);
@@ -99,6 +101,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   function take(deliveries: readonly ClaimedDelivery[]): void {
     for (const delivery of deliveries) {
       circuits.learn(delivery.destination, delivery.circuitOpenSeconds);
+      blocks.learn(delivery);
       destinations.take(delivery);
       shares.take(delivery);
     }
@@ -125,19 +128,19 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     const turn = await gate.enter(job);
     if (turn === 'closed') return turn;
     if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
-    return refusalOf(job) ?? 'go';
+    return refusalOf(job) ?? blocks.enter(job);
   }
 
   async function atSlot(job: Job, slot: Promise<boolean> | undefined): Promise<Admission> {
     if (!(await slot)) return { kind: 'park', reason: 'rate_limited' };
-    return refusalOf(job) ?? 'go';
+    return refusalOf(job) ?? blocks.enter(job);
   }
 
   /** The reason why a job can't be sent now. This may change while the job waits. */
   function refusalOf(job: Job): Verdict | undefined {
     if (job.verdict) return job.verdict;
     if (isBroken(job)) return circuitOpen(job);
-    return isThrottled(job) ? throttled(job) : undefined;
+    return isThrottled(job) ? throttled(job) : blocks.refusalOf(job);
   }
 
   /** Whether the destination is broken. Manual deliveries are sent anyway. */
@@ -164,6 +167,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     // A job without outcomes was abandoned, so its request may have been sent.
     const isUnsent = outcomes.length > 0 && outcomes.every(({ attempts }) => attempts.length === 0);
     void slots.leave(job, isUnsent);
+    void blocks.leave(job, outcomes);
     const effects = new Set(outcomes.map(({ health }) => health?.kind));
     if (effects.has('disable') || effects.has('pause')) putBackWaiting(destination);
     // A batch counts as one request, because its members succeed and fail together.

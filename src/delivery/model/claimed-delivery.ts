@@ -77,6 +77,8 @@ export type ClaimedConnector = {
   secretConfig: string;
   eventTypes: string[];
   memory: ConnectorMemory;
+  /** How many more seconds the vendor's block lasts, negative if it may have ended; null if there is none. */
+  blockedSeconds: number | null;
 };
 
 /** One attempt, as recorded. */
@@ -109,17 +111,20 @@ type RecordedExchange = {
 export type Verdict =
   | { kind: 'delivered'; reason?: string }
   | { kind: 'retry'; reason?: string; afterSeconds?: number }
+  /** The vendor is blocking this service's address, so nothing is sent to connectors of the type for `afterSeconds`. */
+  | { kind: 'blocked'; reason: string; afterSeconds: number }
   | { kind: 'drop'; reason: string }
   | { kind: 'pause'; reason: string }
   | { kind: 'disable'; reason: string }
   | { kind: 'skip'; reason: string }
   /**
-   * The delivery isn't sent now, but it hasn't failed. A `wait` is due after `afterSeconds`, and a `hold` once the
-   * destination is resumed. A `park` stays due and waits for its destination to have room.
+   * The delivery isn't sent now, but it hasn't failed. A `wait` is due after `afterSeconds`. A `hold` is due once the
+   * destination is resumed or, if it has a reason, once someone resends it. A `park` stays due and waits for its
+   * destination to have room.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'park'; reason: string }
-  | { kind: 'hold' };
+  | { kind: 'hold'; reason?: string };
 
 /** The result of sending a claimed delivery. */
 export type SendResult = {

@@ -9,6 +9,8 @@ export type AttemptErrorClass =
   | 'redirect'
   /** A response with a success status that rejected the event. */
   | 'rejected'
+  /** The vendor is blocking this service's IP address. */
+  | 'blocked'
   /** The vendor didn't issue an access token, so nothing was sent. */
   | 'no_access_token'
   /** The worker stopped while the request may have been in flight. */
@@ -20,6 +22,7 @@ const NOT_AMBIGUOUS: ReadonlySet<string> = new Set<AttemptErrorClass>([
   'http_status',
   'redirect',
   'rejected',
+  'blocked',
   'no_access_token',
   'internal',
 ]);

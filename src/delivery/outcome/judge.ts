@@ -40,13 +40,18 @@ const RULES: Rules = {
     if (dueInSeconds === undefined) return { status: 'FAILED', reason: reason ?? 'exhausted', health };
     return { status: 'PENDING', reason, dueInSeconds, retryStep: step + 1, health };
   },
+  // The whole vendor waits, so the delivery keeps its retries, no matter how long that takes.
+  blocked: ({ reason, afterSeconds }, { step, random }) => {
+    const dueInSeconds = limitedDelaySeconds(0, afterSeconds, random);
+    return { status: 'PENDING', reason, dueInSeconds, retryStep: step, health: { kind: 'blocked', afterSeconds } };
+  },
   drop: ({ reason }) => ({ status: 'FAILED', reason }),
   pause: ({ reason }) => ({ status: 'PENDING', reason: 'paused', health: { kind: 'pause', reason } }),
   disable: ({ reason }) => ({ status: 'FAILED', reason, health: { kind: 'disable', reason } }),
   skip: ({ reason }) => ({ status: 'SKIPPED', reason }),
   wait: ({ afterSeconds, reason = null }) => ({ status: 'PENDING', reason, dueInSeconds: afterSeconds }),
   park: ({ reason }) => ({ status: 'PENDING', reason, isParked: true }),
-  hold: () => ({ status: 'PENDING', reason: 'paused' }),
+  hold: ({ reason = 'paused' }) => ({ status: 'PENDING', reason }),
 };
 
 /**

@@ -13,8 +13,8 @@ const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN
 
 /**
  * Writes a batch in one statement, all or nothing. If a delivery's lease token has changed, the delivery and its
- * attempts are skipped, because another process has claimed it. A delivery that should be held is due immediately if
- * the pause is already over. Only the first attempt of a claim can be manual.
+ * attempts are skipped, because another process has claimed it. A delivery that should be held for a pause is due
+ * immediately if the pause is already over. Only the first attempt of a claim can be manual.
  */
 const RECORD = `
   WITH result AS (
@@ -34,6 +34,7 @@ const RECORD = `
         WHEN result.status <> 'PENDING' THEN NULL
         WHEN parked THEN d."nextAttemptAt"
         WHEN due IS NOT NULL THEN now() + make_interval(secs => due)
+        WHEN result.reason <> 'paused' THEN NULL
         WHEN NOT EXISTS (SELECT FROM "Webhook" w WHERE w."id" = d."webhookId" AND w."pausedAt" IS NOT NULL)
           AND NOT EXISTS (SELECT FROM "Connector" c WHERE c."id" = d."connectorId" AND c."pausedAt" IS NOT NULL) THEN now()
       END,

@@ -7,7 +7,8 @@ export const REJECTIONS_LIMIT = 5;
 
 /** Stored instead of a reason when a delivery succeeds. Resets the count. */
 const ACCEPTED = '';
-const MAX_KEY_LENGTH = 120;
+/** Longer than a reason, because some reasons end with what differs: the vendor's message. */
+const MAX_KEY_LENGTH = 240;
 // IDs, amounts, and times. A code is kept, because it identifies the problem.
 const VARYING = /(\b(?:http|code|error)[ :#]*)?[^\s"'()[\]]*\d[^\s"'()[\]]*/gi;
 

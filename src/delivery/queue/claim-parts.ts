@@ -1,4 +1,5 @@
 import { DUE } from '../../database/due.ts';
+import { blockedSecondsOf } from '../flow/block-statements.ts';
 import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
 import { earliestDue, IS_URGENT, LANE } from './queue.ts';
 
@@ -81,7 +82,7 @@ const WEBHOOKS = destinationsOf(
 const CONNECTORS = destinationsOf(
   '"Connector"',
   '"connectorId"',
-  `s."type", NULL AS "origin", s."secretConfig", s."eventTypes", s."memory"`,
+  `s."type", NULL AS "origin", s."secretConfig", s."eventTypes", s."memory", ${blockedSecondsOf('s."type"')} AS "blockedSeconds"`,
 );
 
 /**

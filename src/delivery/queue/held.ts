@@ -6,7 +6,24 @@ import { unplanned } from '../../database/unplanned.ts';
  * see them. The index "Delivery_held" uses the same conditions.
  */
 const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" = 'paused'`;
+
+/**
+ * A delivery that the vendor accepts only after the owner has fixed something is held until someone resends it: PENDING,
+ * without a due time, and its reason says what to do. (The reason `ordering` belongs to `flow/ordering.ts`.) The index
+ * "Delivery_until_resent" and the trigger that writes notices use the same conditions.
+ */
+const IS_UNTIL_RESENT = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" <> 'paused' AND d."reason" <> 'ordering'`;
 const DESTINATION = `coalesce(d."webhookId", d."connectorId")`;
+
+/** Whether a delivery is held until someone resends it. */
+export function isUntilResent(delivery: {
+  status: string;
+  nextAttemptAt: Date | null;
+  reason: string | null;
+}): boolean {
+  const { status, nextAttemptAt, reason } = delivery;
+  return status === 'PENDING' && nextAttemptAt === null && ![null, 'paused', 'ordering'].includes(reason);
+}
 
 /** How many deliveries are changed in one step, because there may be many. */
 const BATCH_SIZE = 10_000;
@@ -21,7 +38,10 @@ export const DESTINATIONS = {
 
 /** What happens to deliveries that are waiting when their destination is paused or disabled. */
 const CHANGES = {
-  hold: { set: `"reason" = 'paused'`, condition: `s."pausedAt" IS NOT NULL AND NOT (${IS_HELD})` },
+  hold: {
+    set: `"reason" = 'paused'`,
+    condition: `s."pausedAt" IS NOT NULL AND NOT (${IS_HELD}) AND NOT (${IS_UNTIL_RESENT})`,
+  },
   skip: { set: `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`, condition: 'NOT s."isActive"' },
 };
 
@@ -74,35 +94,49 @@ export async function releaseHeld(db: Queryable, destinationId: string): Promise
   return rowCount ?? 0;
 }
 
-const NEXT_DESTINATION = (after: string) => `
-  SELECT ${DESTINATION} FROM "Delivery" d WHERE ${IS_HELD} AND ${DESTINATION} > ${after} ORDER BY ${DESTINATION} LIMIT 1`;
+/**
+ * Makes one batch of held deliveries due, from destination to destination by index, so those that stay held aren't read.
+ *
+ * @param isHeld the condition on `d`, as in an index by destination.
+ * @param isStranded the condition on `held.destination`.
+ */
+const releaseWhere = (isHeld: string, isStranded: string) => {
+  const next = (after: string) =>
+    `SELECT ${DESTINATION} FROM "Delivery" d WHERE ${isHeld} AND ${DESTINATION} > ${after} ORDER BY ${DESTINATION} LIMIT 1`;
+  return `
+    WITH RECURSIVE held AS (
+      SELECT (${next(`''`)}) AS destination
+      UNION ALL
+      SELECT (${next('held.destination')}) FROM held WHERE held.destination IS NOT NULL
+    )
+    UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+    WHERE "id" = ANY(ARRAY(
+      SELECT stranded."id" FROM held CROSS JOIN LATERAL (
+        SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = held.destination AND ${isHeld}
+        ORDER BY d."id" LIMIT ${unplanned('$1::int')} FOR UPDATE SKIP LOCKED
+      ) AS stranded
+      WHERE held.destination IS NOT NULL AND ${isStranded}
+      LIMIT $1
+    ))`;
+};
 
 const isStillPaused = (table: string) =>
   `EXISTS (SELECT FROM ${table} s WHERE s."id" = held.destination AND s."pausedAt" IS NOT NULL AND s."isActive")`;
+const RELEASE_PAUSED = releaseWhere(
+  IS_HELD,
+  `NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}`,
+);
+const RELEASE_DISABLED = releaseWhere(
+  IS_UNTIL_RESENT,
+  `NOT EXISTS (SELECT FROM "Connector" s WHERE s."id" = held.destination AND s."isActive")`,
+);
 
 /**
  * Makes held deliveries due if their destination is disabled or no longer paused, for example, those held just as the
- * pause ended. Handles one batch. Goes from destination to destination by index, so deliveries to paused destinations
- * aren't read.
+ * pause ended. Deliveries to a disabled destination are then skipped. Handles one batch of each kind.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query(
-    `WITH RECURSIVE held AS (
-       SELECT (${NEXT_DESTINATION(`''`)}) AS destination
-       UNION ALL
-       SELECT (${NEXT_DESTINATION('held.destination')}) FROM held WHERE held.destination IS NOT NULL
-     )
-     UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     WHERE "id" = ANY(ARRAY(
-       SELECT stranded."id" FROM held CROSS JOIN LATERAL (
-         SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = held.destination AND ${IS_HELD}
-         ORDER BY d."id" LIMIT ${unplanned('$1::int')} FOR UPDATE SKIP LOCKED
-       ) AS stranded
-       WHERE held.destination IS NOT NULL
-         AND NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}
-       LIMIT $1
-     ))`,
-    [BATCH_SIZE],
-  );
-  return rowCount ?? 0;
+  const paused = await db.query(RELEASE_PAUSED, [BATCH_SIZE]);
+  const disabled = await db.query(RELEASE_DISABLED, [BATCH_SIZE]);
+  return (paused.rowCount ?? 0) + (disabled.rowCount ?? 0);
 }

@@ -6,6 +6,7 @@ import type {
   ConnectorRequest,
   Outcome,
 } from '../../connectors/definition.ts';
+import { cloudflareBlock } from '../../connectors/shared/blocked.ts';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
 import { expandEventTypes } from '../../events/kinds.ts';
@@ -23,6 +24,7 @@ import type { ReadHistory } from './endpoint-history.ts';
 import { failedTry, withoutToken } from './failed-tries.ts';
 import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
+import type { ReadLastResend } from './resends.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { NO_QUICK_RETRIES } from './retry-policy.ts';
 import type { SendControl, SenderOptions } from './send-webhook.ts';
@@ -39,17 +41,20 @@ export type ConnectorSenderOptions = SenderOptions & {
   /** Whether payments are settled on a local chain. */
   isLocalChain: boolean;
   readHistory?: ReadHistory;
+  readLastResend?: ReadLastResend;
 };
 
-const MAX_STEPS = 5;
+const DEFAULT_MAX_CALLS = 5;
 /** Extra time that a delivery may take on top of its calls, for example, to read from the database. */
 const MARGIN_SECONDS = 10;
 const DEFAULT_TIMEOUT_SECONDS = 15;
 
 /** The maximum number of seconds that sending to a connector of this type can take, without quick retries. */
-export function longestSecondsOf(definition: Pick<ConnectorDefinition, 'timeoutSeconds' | 'credential'>): number {
-  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, credential } = definition;
-  const once = MAX_STEPS * timeoutSeconds + MARGIN_SECONDS;
+export function longestSecondsOf(
+  definition: Pick<ConnectorDefinition, 'maxCalls' | 'timeoutSeconds' | 'credential'>,
+): number {
+  const { maxCalls = DEFAULT_MAX_CALLS, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, credential } = definition;
+  const once = maxCalls * timeoutSeconds + MARGIN_SECONDS;
   // If there is a credential, the calls may be made once more with a new token.
   return credential ? 2 * (once + TOKEN_TIMEOUT_SECONDS) : once;
 }
@@ -63,8 +68,9 @@ export function createConnectorSender(options: ConnectorSenderOptions) {
     control: SendControl,
   ): Promise<SendResult[]> {
     const result = await sendGroup(group, connector, definition, control, options);
-    // One rejected event must not fail the others in its batch.
-    if (result.verdict.kind !== 'drop' || group.length === 1) return group.map((_, index) => forMember(result, index));
+    // One rejected event must not fail or hold the others in its batch.
+    const isRejected = result.verdict.kind === 'drop' || result.verdict.kind === 'hold';
+    if (!isRejected || group.length === 1) return group.map((_, index) => forMember(result, index));
     const middle = Math.ceil(group.length / 2);
     const halves = [group.slice(0, middle), group.slice(middle)] as unknown as ConnectorGroup[];
     const wiser = { ...connector, memory: mergeMemory(connector.memory, result.remember ?? {}) };
@@ -85,7 +91,9 @@ async function sendGroup(
   options: ConnectorSenderOptions,
 ): Promise<SendResult> {
   const [first] = group;
-  const { egress, secretBox, log, userAgent, consoleUrl, isLocalChain, readHistory, withToken } = options;
+  const { egress, secretBox, log, userAgent, consoleUrl, isLocalChain, readHistory, readLastResend, withToken } =
+    options;
+  const { maxCalls = DEFAULT_MAX_CALLS } = definition;
   const quickRetries = definition.retryDelaysSeconds ? NO_QUICK_RETRIES : options.quickRetries;
   const timeoutMilliseconds = definition.timeoutSeconds
     ? definition.timeoutSeconds * 1000
@@ -103,8 +111,9 @@ async function sendGroup(
     headers: { 'user-agent': userAgent, ...request.headers },
   });
 
-  async function call({ method, url, headers, body }: ConnectorRequest): Promise<EgressResponse> {
-    const limits = { timeoutMilliseconds, maxResponseBytes: MAX_RESPONSE_BYTES, signal };
+  async function call(request: ConnectorRequest): Promise<EgressResponse> {
+    const { method, url, headers, body, maxResponseBytes = MAX_RESPONSE_BYTES } = request;
+    const limits = { timeoutMilliseconds, maxResponseBytes, signal };
     return egress.send({ method, url, headers, ...(body !== undefined && { body }), ...limits });
   }
 
@@ -119,6 +128,7 @@ async function sendGroup(
       const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
       const question = definition.lookBack?.(events[0], config);
       const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
+      const resentAt = (definition.repeatsResponses && (await readLastResend?.(first))) ?? null;
       const eventUrl = consoleUrl?.({ id: first.event.id, projectId: first.projectId });
       const context: BuildContext = {
         connectorId: connector.id,
@@ -133,6 +143,7 @@ async function sendGroup(
         now: new Date(startedAt),
         isLocalChain,
         ...(eventUrl && { consoleUrl: eventUrl }),
+        ...(resentAt !== null && { resentAt }),
         ...(await lookBack()),
       };
       const unsent = (sending: Try) => ({ sending, isUnauthorized: false });
@@ -152,9 +163,12 @@ async function sendGroup(
         phases = addPhases(phases, response.phases);
         const step = request.step ?? 'send';
         const known = { ...context, ...(await lookBack()), memory };
-        const outcome = definition.classify(toResponse(response), { ...known, config, events, step });
+        const received = toResponse(response);
+        const outcome =
+          cloudflareBlock(definition, received, context.now) ??
+          definition.classify(received, { ...known, config, events, step });
         if ('remember' in outcome) remember(outcome.remember, learned);
-        if (outcome.kind === 'next' && steps < MAX_STEPS) {
+        if (outcome.kind === 'next' && steps < maxCalls) {
           request = withUserAgent(outcome.request);
           continue;
         }
@@ -199,7 +213,9 @@ function toTry(
   const verdict = toVerdict(outcome, secrets);
   const { statusCode, body } = response;
   const isDelivered = verdict.kind === 'delivered';
-  const errorClass: AttemptErrorClass = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
+  const isBlocked = verdict.kind === 'blocked';
+  const byStatus = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
+  const errorClass: AttemptErrorClass = isBlocked ? 'blocked' : byStatus;
   const attempt: AttemptRecord = {
     ...measured,
     statusCode,
@@ -216,6 +232,7 @@ function toVerdict(outcome: Outcome, secrets: readonly string[]): Verdict {
     return { kind: 'delivered', ...(outcome.note && { reason: storedMessage(outcome.note, secrets) }) };
   }
   const reason = storedMessage(outcome.reason, secrets);
+  if (outcome.kind === 'blocked') return { kind: 'blocked', reason, afterSeconds: outcome.afterSeconds };
   if (outcome.kind !== 'retry') return { kind: outcome.kind, reason };
   const { afterSeconds } = outcome;
   return { kind: 'retry', reason, ...(afterSeconds !== undefined && { afterSeconds }) };

@@ -24,7 +24,8 @@ import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import type { SubscriptionInput } from '../destinations/input.ts';
 import { parseConfig } from './config.ts';
-import { type ConnectorService, connectorInput } from './service.ts';
+import { connectorInput } from './input.ts';
+import type { ConnectorService } from './service.ts';
 
 const startInput = connectorInput.extend({ connectorId: z.string().nullish() });
 const finishInput = z.strictObject({ state: z.string().max(200), code: z.string().min(1).max(4096) });

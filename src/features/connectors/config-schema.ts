@@ -3,6 +3,7 @@ import { type ConnectorField, describeFields } from '../../connectors/describe.t
 import { splitMailboxes } from '../../connectors/shared/mail.ts';
 import { getConnector, listConnectors } from '../../connectors/types/registry.ts';
 import { builder } from '../../schema/builder.ts';
+import { checkedBy, configOf } from '../../schema/input-rules.ts';
 import { fieldNameOf, NULLABLE_FIELDS, type TypedConfig, type TypedConfigInput } from './typed-config.ts';
 
 /** A connector type's name in the schema, for example, `GoogleSheetsConnectorConfig`. */
@@ -40,6 +41,7 @@ function listOf(value: unknown): unknown {
 function inputType(definition: ConnectorDefinition) {
   return builder.inputType(`${typeName(definition.type)}Input`, {
     description: `Configuration for ${definition.title} connectors.`,
+    extensions: { ...checkedBy(definition.config), ...configOf(definition.type) },
     fields: (t) =>
       Object.fromEntries(
         describeFields(definition).map((field) => {

@@ -1,5 +1,11 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
-import { addressFields, type ConnectorConfig, secretFields, urlFields } from '../../connectors/describe.ts';
+import {
+  addressFields,
+  type ConnectorConfig,
+  describeFields,
+  secretFields,
+  urlFields,
+} from '../../connectors/describe.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { AppError, invalidField } from '../../errors.ts';
@@ -42,7 +48,9 @@ export function changeConfig(
   const given = Object.fromEntries(
     Object.entries(changes).filter(([name, value]) => !(name in stored && isShown(shown[name], value))),
   );
-  const merged = Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null);
+  // Null removes only fields that exist, so that a misspelled name isn't ignored.
+  const known = new Set(describeFields(definition).map(({ name }) => name));
+  const merged = Object.entries({ ...stored, ...given }).filter(([name, value]) => value !== null || !known.has(name));
   const changed = parseConfig(definition, Object.fromEntries(merged), allow);
   const moved = addressFields(definition).filter(({ name }) => changed[name] !== stored[name]);
   const missing = secretFields(definition, stored).filter(({ name }) => !(name in given));

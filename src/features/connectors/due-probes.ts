@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { findConnector } from '../../connectors/types/registry.ts';
+import { blockedSecondsOf } from '../../delivery/flow/block-statements.ts';
 import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from '../../delivery/outcome/probe-schedule.ts';
 import { releaseHeld } from '../../delivery/queue/held.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
@@ -23,6 +24,7 @@ const AT_ONCE = 10;
 /**
  * Creates the function that probes the connectors that are due, and resumes those whose credentials work again. Each
  * probe is sent by only one process. It is counted before it is sent, so that it isn't repeated if the process dies.
+ * Vendors that are blocking this service get no probes in the meantime.
  */
 export function createDueProbes({ bus, secretBox, probe, connectors = findConnector, log }: DueProbesOptions) {
   return async function sendDueProbes(pool: pg.Pool): Promise<void> {
@@ -63,7 +65,7 @@ async function claimDue(pool: pg.Pool): Promise<Paused[]> {
     `UPDATE "Connector" SET
        "probeCount" = "probeCount" + 1, "nextProbeAt" = ${nextProbeAt('$2', '"probeCount" + 1')}
      WHERE "id" = ANY(ARRAY(
-       SELECT "id" FROM "Connector" WHERE "nextProbeAt" <= now() AND "isActive"
+       SELECT "id" FROM "Connector" WHERE "nextProbeAt" <= now() AND "isActive" AND ${blockedSecondsOf('"type"')} IS NULL
        ORDER BY "nextProbeAt" LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      ))
      RETURNING "id", "projectId", "type", "secretConfig", "pausedAt"`,

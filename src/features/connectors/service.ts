@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
 import { visibleItem, visibleProjectId } from '../../auth/access.ts';
 import { requireCredentials } from '../../auth/require-permission.ts';
@@ -7,9 +6,9 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import { CONNECTOR_TYPES, type ConnectorDefinition, type ConnectorType } from '../../connectors/definition.ts';
+import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
-import { getConnector, isConnectorType } from '../../connectors/types/registry.ts';
+import { getConnector } from '../../connectors/types/registry.ts';
 import { createPages, type PageQuery } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
@@ -28,28 +27,17 @@ import {
   matchingDestinations,
   type SubscriptionInput,
   type SwitchInput,
-  subscriptionShape,
   switched,
-  switchShape,
   testEventInput,
 } from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
 import { changeConfig, parseConfig } from './config.ts';
 import { changesCredential, forgetToken } from './forget-token.ts';
+import { connectorChanges, connectorInput } from './input.ts';
 import { requireSecrets } from './missing-secrets.ts';
 import { connectorRoom, requireConnectorRoom } from './room.ts';
 import { requireSameType, withoutNulls } from './typed-config.ts';
-
-const typeInput = z.string().refine(isConnectorType, `Must be one of ${CONNECTOR_TYPES.join(', ')}.`);
-// `z.record` would silently drop a key named `__proto__`.
-const configInput = z.custom<ConnectorConfig>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'Must be an object.',
-);
-/** The input for a new connector. */
-export const connectorInput = z.strictObject({ type: typeInput, config: configInput, ...subscriptionShape });
-const updateInput = connectorInput.omit({ type: true }).partial().extend(switchShape);
 
 /** `typeOfConfig` is the type that a typed config is for. It must be the connector's type. */
 type ConfigInput = { config?: unknown; typeOfConfig?: ConnectorType };
@@ -157,7 +145,7 @@ export function createConnectorService(options: {
       projectId?: string | null,
     ): Promise<Connector> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
-      const { config: changes, isPaused, ...values } = parseInput(updateInput, input);
+      const { config: changes, isPaused, ...values } = parseInput(connectorChanges, input);
       const { connector, pause } = await db.prisma.$transaction(async (tx) => {
         await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
         const current = await tx.connector.findFirst({ where });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import type { NoticeContacts } from '../../generated/prisma/client.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { targetUrlInput } from '../urls/stored-url.ts';
+import { NO_OPENINGS } from '../urls/project-url.ts';
+import { targetUrlInput, URL_LIMITS } from '../urls/stored-url.ts';
 
 /** A project's contacts with their secrets. An empty string means that the contact isn't set. */
 export type OpenContacts = { emails: string[]; webhookUrl: string; webhookSecret: string; slackUrl: string };
@@ -10,10 +11,14 @@ export type OpenContacts = { emails: string[]; webhookUrl: string; webhookSecret
 type SealedColumn = 'webhookUrl' | 'webhookSecret' | 'slackUrl';
 
 const MAX_EMAILS = 10;
+const URL_OR_EMPTY = { ...URL_LIMITS, pattern: `^$|${URL_LIMITS.pattern}` };
 
 /** Checks the input for contacts. A URL may be null or empty, which removes it. Masked URLs are checked later. */
 export function contactsInput(egressAllow: EgressAllow) {
-  const url = z.union([z.literal('').transform(() => null), targetUrlInput(egressAllow)]).nullish();
+  const url = z
+    .union([z.literal('').transform(() => null), targetUrlInput(egressAllow)])
+    .meta(URL_OR_EMPTY)
+    .nullish();
   return z.strictObject({
     emails: z
       .array(z.email('Must be an email address.').max(254, 'Must be at most 254 characters.'))
@@ -25,6 +30,9 @@ export function contactsInput(egressAllow: EgressAllow) {
     weeklyDigest: z.boolean().optional(),
   });
 }
+
+/** The rules that don't depend on a server's configuration. */
+export const CONTACTS_RULES = contactsInput(NO_OPENINGS.any);
 
 /** The cell that a contact's secret is encrypted for. The row's ID is the project's ID. */
 export const contactCell = (projectId: string, column: SealedColumn) => ({

@@ -1,9 +1,12 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { enumName } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
+import { CONTACTS_RULES } from './contacts.ts';
 import type { NoticeService, ShownContacts } from './service.ts';
+import { readInput } from './service.ts';
 import { NOTICE_TYPES, NOTICE_WORDINGS, type NoticeType, noticeText } from './types.ts';
 
 declare module '../../schema/context.ts' {
@@ -81,7 +84,7 @@ const NoticeFilter = builder.inputType('NoticeFilter', {
 const Contacts = builder.objectRef<ShownContacts>('Contacts').implement({
   description: 'Who gets a project’s notices and its weekly digest.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'The project’s identifier.' }),
+    projectId: t.exposeID('id', { description: 'The project’s identifier.' }),
     emails: t.exposeStringList('emails', { description: 'Email addresses.' }),
     webhookUrl: t.exposeString('webhookUrl', {
       nullable: true,
@@ -133,6 +136,7 @@ builder.relayMutationField(
   'markNoticesRead',
   {
     description: 'The notices to mark as read.',
+    extensions: checkedBy(readInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       ids: t.idList({ description: 'The notices, up to 100. Default: all of the project’s notices.' }),
@@ -156,6 +160,7 @@ builder.relayMutationField(
   'updateContacts',
   {
     description: 'Changes to a project’s contacts. Omitted fields stay unchanged.',
+    extensions: checkedBy(CONTACTS_RULES),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       emails: t.stringList({ description: 'Email addresses, up to 10. Send an empty list to remove all addresses.' }),

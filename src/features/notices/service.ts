@@ -42,9 +42,14 @@ export type ContactsInput = {
   slackUrl?: string | null;
   weeklyDigest?: boolean | null;
 };
+const MAX_READ_AT_ONCE = 100;
+/** Checks which notices to mark as read. */
+export const readInput = z.strictObject({
+  ids: z.array(z.string()).min(1).max(MAX_READ_AT_ONCE, `Must have at most ${MAX_READ_AT_ONCE} entries.`).nullish(),
+});
+
 export type NoticeService = ReturnType<typeof createNoticeService>;
 
-const MAX_READ_AT_ONCE = 100;
 /**
  * A project's notices and contacts. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`.
  *
@@ -60,10 +65,6 @@ export function createNoticeService(options: {
 }) {
   const { db, secretBox, egressAllow, publicUrl, canSendEmail } = options;
   const contactsShape = contactsInput(egressAllow);
-  const readInput = z.strictObject({
-    ids: z.array(z.string()).min(1).max(MAX_READ_AT_ONCE, `Must have at most ${MAX_READ_AT_ONCE} entries.`).nullish(),
-  });
-
   function shown(id: string, row: NoticeContacts | null): ShownContacts {
     const { emails, webhookUrl, slackUrl } = openContacts(secretBox, row);
     const masked = (url: string) => (url === '' ? null : maskUrl(url));

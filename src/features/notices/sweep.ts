@@ -8,8 +8,18 @@ const MESSAGE_DAYS = 7;
 /** After this long, a digest can no longer be due, even if the service was down. */
 const DIGEST_DAYS = 30;
 
-/** Deletes old notices, finished messages, and the records of past digests. */
+/**
+ * Closes notices about held deliveries that no longer exist. Their trigger doesn't run when a whole week of deliveries is
+ * dropped.
+ */
+const CLOSE_GONE = `
+  UPDATE "Notice" n SET "closedAt" = now(), "updatedAt" = now(), "dueAt" = NULL
+  WHERE n."type" = 'delivery.held' AND n."closedAt" IS NULL
+    AND NOT EXISTS (SELECT FROM "Delivery" d WHERE d."id" = n."subjectId")`;
+
+/** Closes notices about deleted deliveries, and deletes old notices, finished messages, and the records of past digests. */
 export async function sweepNotices(pool: pg.Pool): Promise<void> {
+  await pool.query(CLOSE_GONE);
   await deleteWhere(pool, 'Notice', `"closedAt" < now() - interval '${NOTICE_DAYS} days'`);
   await deleteWhere(
     pool,

@@ -7,6 +7,7 @@ export const NOTICE_TYPES = [
   'destination.paused',
   'destination.disabled',
   'destination.recovered',
+  'delivery.held',
   'deliveries.expiring',
   'credential.expiring',
   'api_key.expiring',
@@ -37,7 +38,7 @@ type Wording = {
 
 const destinationsPage = ({ subjectId }: Facts) => (subjectId.startsWith('wh_') ? '/webhooks' : '/connectors');
 const deliveriesPage = ({ subjectId }: Facts) => `/deliveries?destination=${subjectId}`;
-const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 const counted = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 
 const DISABLED_CAUSES: Readonly<Record<string, string>> = {
@@ -75,11 +76,18 @@ export const NOTICE_WORDINGS: Readonly<Record<NoticeType, Wording>> = {
     advice: () => 'Waiting deliveries are being sent. Replay the deliveries that ran out of retries.',
     page: deliveriesPage,
   },
+  'delivery.held': {
+    description: 'A delivery is held because you must fix something first, such as a closed accounting period.',
+    title: ({ subject }) => `A delivery to ${subject} is held`,
+    cause: ({ detail }) => sentence(detail ?? 'The service doesn’t accept this delivery as it is'),
+    advice: () => 'Other deliveries are still sent. This one is held until you resend it.',
+    page: ({ subjectId }) => `/deliveries/${subjectId}`,
+  },
   'deliveries.expiring': {
     description: 'Undelivered events will be deleted within three days because their retention period is ending.',
     title: ({ subject, count }) => `${counted(count, 'delivery', 'deliveries')} to ${subject} will be deleted soon`,
     cause: () => 'The events are undelivered, and their retention period ends within three days.',
-    advice: () => 'Resume or fix the destination now to deliver them.',
+    advice: () => 'Resume or fix the destination, or resend held deliveries, before then.',
     page: deliveriesPage,
   },
   'credential.expiring': {
@@ -170,8 +178,8 @@ const isNoticeType = (type: string): type is NoticeType => Object.hasOwn(NOTICE_
 
 /** What a notice says. A newer version of the service may have stored a type that this version doesn't support. */
 export function noticeText(notice: Facts & { type: string }): NoticeText {
-  // Only connectors without a name are referred to by their type.
-  const isConnector = typeOfId(notice.subjectId) === 'Connector';
+  // Only connectors without a name are referred to by their type. Only deliveries to connectors can be held.
+  const isConnector = ['Connector', 'Delivery'].includes(typeOfId(notice.subjectId) ?? '');
   const facts = isConnector ? { ...notice, subject: connectorTitle(notice.subject) } : notice;
   if (!isNoticeType(notice.type)) return { title: facts.subject, cause: sentence(notice.type), advice: '' };
   const { title, cause, advice } = NOTICE_WORDINGS[notice.type];

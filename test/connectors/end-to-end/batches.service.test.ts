@@ -150,7 +150,7 @@ describe('what a connector remembers', () => {
       3,
       2,
     ],
-    ['quickbooks', { 'currency:9130355377388383': 'USD', 'item:9130355377388383': '42' }, 4, 2],
+    ['quickbooks', { 'currency:9130355377388383': 'USD', 'item:9130355377388383': '42' }, 5, 3],
     ['opsgenie', expect.objectContaining({ region: 'eu' }), 2, 1],
   ] as const)(
     '%s is kept for the next delivery and cleared when the config changes',

@@ -197,7 +197,11 @@ const ARRIVED: Record<ConnectorType, (call: VendorCall, mark: string, eventId: s
   quickbooks(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);
     expect(call.url.searchParams.get('minorversion')).toBe('75');
-    expect(json(call)).toMatchObject({ TxnDate: '2026-01-02', PrivateNote: eventId, Line: [{ Amount: 12.34 }] });
+    expect(json(call)).toMatchObject({
+      TxnDate: '2026-01-02',
+      PrivateNote: expect.stringMatching(`^X402260102\\w{3} ${eventId}$`),
+      Line: [{ Amount: 12.34 }],
+    });
   },
   xero(call, mark, eventId) {
     expect(bearerOf(call)).toContain(mark);

@@ -12,6 +12,7 @@ type QuickBooksClient = {
   endpoint: string;
   createSalesReceipt(receipt: object, done: Done): void;
   findItems(criteria: string, done: Done): void;
+  findSalesReceipts(criteria: string, done: Done): void;
   getPreferences(done: Done): void;
   getExchangeRate(options: object, done: Done): void;
   getCompanyInfo(id: string, done: Done): void;
@@ -99,4 +100,15 @@ test('the QuickBooks connector sends queries the way the library does', async ()
   const [theirs] = await receiver.waitFor(1);
   // The library can only select all columns, and writes the entity in lowercase.
   expectSame(theirs, { ...ours, url: ours.url.replace('select%20Id%20from%20Item', 'select%20*%20from%20item') });
+});
+
+test('the QuickBooks connector looks up the receipts of a day the way the library does', async () => {
+  const ours = ourRequests('revenue.daily_summary').dated!;
+  const { receiver, client } = await startQuickBooks();
+  await using _ = receiver;
+  const criteria = "where TxnDate = '2026-01-02' orderby Id startposition 1 maxresults 1000";
+  await new Promise<unknown>((resolve) => client.findSalesReceipts(criteria, resolve));
+  const [theirs] = await receiver.waitFor(1);
+  const columns = encodeURIComponent('Id, DocNumber, PrivateNote from SalesReceipt');
+  expectSame(theirs, { ...ours, url: ours.url.replace(columns, encodeURIComponent('* from salesReceipt')) });
 });

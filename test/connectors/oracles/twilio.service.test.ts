@@ -70,3 +70,16 @@ test('the Twilio connector looks up sent messages the way the library does', asy
   expect(Object.fromEntries(new URLSearchParams(query))).toEqual(Object.fromEntries(new URL(ours.url).searchParams));
   expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
 });
+
+test('the Twilio connector signs in with an API key the way the library does', async () => {
+  const key = { apiKeySid: 'SK0123456789abcdef0123456789abcdef', apiKeySecret: 'k3ysecret' };
+  const ours = requestOf(twilio.build([sampleEvent('payment.settled')], { ...config, ...key }, sampleContext()));
+  await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1"}' }));
+  const httpClient = new LoopbackClient(receiver);
+  const client = twilioSdk(key.apiKeySid, key.apiKeySecret, { accountSid, httpClient });
+  await client.messages.create({ to: config.to, from: config.from, body: 'x' });
+
+  const [theirs] = await receiver.waitFor(1);
+  expect(theirs?.path).toBe(new URL(ours.url).pathname);
+  expect(theirs?.headers.authorization).toBe(ours.headers.authorization);
+});

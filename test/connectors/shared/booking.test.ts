@@ -112,12 +112,18 @@ describe('a check for existing entries', () => {
     ['a day without entries', day, [], undefined],
     ['a day that is booked', day, [dayEntry], 'delivered'],
     ['a day that is booked with a note', day, [{ ...dayEntry, reference: `${day.reference} ok` }], 'delivered'],
-    ['a day whose number is taken', day, [{ ...dayEntry, reference: null }], 'drop'],
+    ['a day whose number is taken', day, [{ ...dayEntry, reference: null }], 'hold'],
     ['a day with a booked payment', day, [paymentEntry], 'drop'],
     ['a payment without entries', payment, [], undefined],
     ['a payment that is booked', payment, [paymentEntry], 'delivered'],
     ['a payment whose day is booked', payment, [dayEntry], 'delivered'],
-    ['a payment whose number is taken', payment, [{ ...paymentEntry, reference: 'evt_other' }], 'drop'],
+    ['a payment whose number is taken', payment, [{ ...paymentEntry, reference: 'evt_other' }], 'hold'],
+    [
+      'a payment of a day with other payments',
+      payment,
+      [{ number: `${day.number}-OTHER00`, reference: 'evt_other' }],
+      undefined,
+    ],
   ])('handles %s', (_case, booking, documents, kind) => {
     expect(judgeBooked(booking, documents)?.kind).toBe(kind);
   });

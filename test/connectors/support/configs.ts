@@ -53,7 +53,11 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
   discord: (mark) => ({
     required: { webhookUrl: `https://discord.com/api/webhooks/1234567890123456789/${mark}-_${mark}` },
-    optional: {},
+    optional: {
+      threadId: '1234567890123456782',
+      threadName: 'Payment',
+      appliedTags: ['1234567890123456780', '1234567890123456781'],
+    },
   }),
   email: (mark) => ({
     required: {
@@ -67,7 +71,10 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
     required: { apiKey: `re_${mark}`, from: 'Pay <pay@shop.example>', to: 'ops@shop.example, jane@shop.example' },
     optional: {},
   }),
-  telegram: (mark) => ({ required: { botToken: `110201543:${mark}-_x`, chatId: '-1001234567890' }, optional: {} }),
+  telegram: (mark) => ({
+    required: { botToken: `110201543:${mark}-_x`, chatId: '-1001234567890' },
+    optional: { messageThreadId: '42' },
+  }),
   teams: (mark) => ({
     required: {
       webhookUrl: `https://default0123.45.environment.api.powerplatform.com:443/powerautomate/automations/direct/workflows/0123abcd/triggers/manual/paths/invoke?api-version=1&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=${mark}-_x`,
@@ -81,7 +88,7 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
       from: '+15005550006',
       to: '+15558675310',
     },
-    optional: { region: 'ie1' },
+    optional: { region: 'ie1', apiKeySid: `SK${'0b'.repeat(16)}`, apiKeySecret: awkward(mark) },
   }),
   segment: (mark) => ({ required: { writeKey: mark }, optional: { region: 'eu' } }),
   mixpanel: (mark) => ({ required: { projectToken: mark }, optional: { region: 'in' } }),

@@ -34,7 +34,8 @@ export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorRes
   return toResponse(ask(vendor, toCall(request), () => true));
 }
 
-function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
+/** Converts a vendor's response to what a connector reads. */
+export function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
   const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
   return { statusCode, headers: Object.fromEntries(flat), body: body.toString() };
 }

@@ -79,7 +79,7 @@ describe('reading SendGrid responses', () => {
 
   test.each([
     [202, '', 'delivered'],
-    [200, '', 'drop'],
+    [200, '', 'pause'],
     [204, '', 'drop'],
     [400, error('Does not contain a valid address.', 'personalizations.0.to.0.email'), 'drop'],
     [401, error('The provided authorization grant is invalid, expired, or revoked'), 'pause'],

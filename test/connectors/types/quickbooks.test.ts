@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
-import { bookingOf } from '../../../src/connectors/shared/booking.ts';
+import type { ConnectorResponse } from '../../../src/connectors/definition.ts';
 import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
 import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { drive } from '../support/drive.ts';
@@ -14,52 +13,29 @@ import {
   testEvent,
   vendorResponse,
 } from '../support/samples.ts';
-
-const config = { accessToken: 'eyJ.qbo.token', realmId: '9130355377388383' };
-const baseUrl = 'https://quickbooks.api.intuit.com/v3/company/9130355377388383';
-const memory = { 'item:9130355377388383': '21', 'currency:9130355377388383': 'USD' };
-const day = sampleEvent('revenue.daily_summary');
-const payment = sampleEvent('payment.settled');
-const numberOf = (event: typeof day) => (bookingOf(event) as { number: string }).number;
-const queryOf = ({ url }: ConnectorRequest) => new URL(url).searchParams.get('query');
-
-const nothing = vendorResponse(200, { QueryResponse: {}, time: '2026-01-03T00:00:10Z' });
-const receipts = (...list: object[]) => vendorResponse(200, { QueryResponse: { SalesReceipt: list } });
-const booked = vendorResponse(200, {
-  SalesReceipt: { Id: '145', DocNumber: numberOf(day) },
-  time: '2026-01-03T00:00:10Z',
-});
-const fault = (statusCode: number, type: string, code: string, Detail = 'Some detail') =>
-  vendorResponse(statusCode, { Fault: { Error: [{ Message: 'Some message', Detail, code }], type }, time: 'now' });
-const preferences = (home: string, isMulti = false) =>
-  vendorResponse(200, {
-    Preferences: { CurrencyPrefs: { HomeCurrency: { value: home }, MultiCurrencyEnabled: isMulti } },
-  });
-
-const rate = (target: string, Rate: unknown) =>
-  vendorResponse(200, {
-    ExchangeRate: { AsOfDate: '2026-01-02', SourceCurrencyCode: 'USD', TargetCurrencyCode: target, Rate },
-    time: '2026-01-03T00:00:10Z',
-  });
-
-/** A correctly configured company. `answers` replaces individual responses. */
-function company(answers: Record<string, ConnectorResponse> = {}) {
-  const all: Record<string, ConnectorResponse> = {
-    check: nothing,
-    preferences: preferences('USD'),
-    item: vendorResponse(200, { QueryResponse: { Item: [{ Id: '21' }] } }),
-    send: booked,
-    ...answers,
-  };
-  return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? vendorResponse(500);
-}
+import {
+  baseUrl,
+  booked,
+  company,
+  config,
+  day,
+  fault,
+  memory,
+  nothing,
+  numberOf,
+  payment,
+  preferences,
+  queryOf,
+  rate,
+  receipts,
+} from './quickbooks-company.ts';
 
 describe('a QuickBooks request', () => {
   test('books a day as one sales receipt if the company and the item are known', () => {
     const { outcome, requests, steps } = drive(quickbooks, config, [day], company(), { memory });
-    expect(steps).toEqual(['check', 'send']);
-    const url = new URL(requests[1]?.url ?? '');
-    expect(requests[1]).toMatchObject({
+    expect(steps).toEqual(['check', 'dated:1', 'send']);
+    const url = new URL(requests[2]?.url ?? '');
+    expect(requests[2]).toMatchObject({
       method: 'POST',
       headers: {
         authorization: 'Bearer eyJ.qbo.token',
@@ -72,10 +48,10 @@ describe('a QuickBooks request', () => {
       minorversion: '75',
       requestid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
     });
-    expect(JSON.parse(requests[1]?.body ?? '')).toEqual({
+    expect(JSON.parse(requests[2]?.body ?? '')).toEqual({
       TxnDate: '2026-01-02',
       DocNumber: numberOf(day),
-      PrivateNote: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+      PrivateNote: `${numberOf(day)} evt_01jc9x2v5qe3w8k4m6n7p9r0st`,
       Line: [
         {
           DetailType: 'SalesItemLineDetail',
@@ -90,9 +66,9 @@ describe('a QuickBooks request', () => {
 
   test('first looks up the currency and the item, and remembers both', () => {
     const { steps, requests, memory: remembered } = drive(quickbooks, config, [day], company());
-    expect(steps).toEqual(['check', 'preferences', 'item', 'send']);
-    expect(requests[1]?.url).toBe(`${baseUrl}/preferences?minorversion=75`);
-    expect(requests[2] && queryOf(requests[2])).toBe("select Id from Item where Name = 'x402 API revenue'");
+    expect(steps).toEqual(['check', 'dated:1', 'preferences', 'item', 'send']);
+    expect(requests[2]?.url).toBe(`${baseUrl}/preferences?minorversion=75`);
+    expect(requests[3] && queryOf(requests[3])).toBe("select Id from Item where Name = 'x402 API revenue'");
     expect(remembered).toEqual(memory);
   });
 
@@ -125,8 +101,8 @@ describe('a QuickBooks request', () => {
     expect(queryOf(requests[0]!)).toMatch(
       /^select \* from SalesReceipt where DocNumber in \('[0-9A-Z-]+', '[0-9A-Z]+'\) maxresults 5$/,
     );
-    const { DocNumber, Line, ...rest } = JSON.parse(requests[1]?.body ?? '');
-    expect(rest).toEqual({ TxnDate: '2026-01-02', PrivateNote: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st' });
+    const { DocNumber, Line, ...rest } = JSON.parse(requests[2]?.body ?? '');
+    expect(rest).toEqual({ TxnDate: '2026-01-02', PrivateNote: `${DocNumber} evt_01jc9x2v5qe3w8k4m6n7p9r0st` });
     expect(DocNumber).toMatch(/^[0-9A-Z-]{21}$/);
     expect(Line[0].Description).not.toMatch(/[\p{Cc}\p{Cs}\u202A-\u202E]/u);
   });
@@ -151,7 +127,10 @@ describe('QuickBooks duplicates', () => {
 
   test('are prevented if another document has the number, and that document stays unchanged', () => {
     const { outcome } = steps(day, { check: receipts({ ...dayReceipt, PrivateNote: 'manually' }) });
-    expect(outcome.kind).toBe('drop');
+    expect(outcome).toMatchObject({
+      kind: 'hold',
+      reason: expect.stringMatching(/^Renumber .*12\.34 USD for 2026-01-02/),
+    });
   });
 
   test("are prevented if a payment's day is already booked", () => {
@@ -171,43 +150,46 @@ describe('QuickBooks duplicates', () => {
     const duplicate = fault(400, 'ValidationFault', '6140', 'Duplicate Document Number Error');
     expect(steps(day, { send: duplicate }).outcome).toMatchObject({ kind: 'retry', afterSeconds: 60 });
     const third = drive(quickbooks, config, [day], company({ send: duplicate }), { memory, attemptNumber: 3 });
-    expect(third.outcome.kind).toBe('drop');
+    expect(third.outcome.kind).toBe('hold');
   });
 
-  test('are prevented by one request ID for each connector, event, and item', () => {
+  test('are prevented by one request ID for each company, event, and item, unless someone resends the event', () => {
     const requestId = (overrides: object) => {
       const { requests } = drive(quickbooks, config, [day], company(), { memory, ...overrides });
       return new URL(requests.at(-1)?.url ?? '').searchParams.get('requestid');
     };
     expect(requestId({ attemptNumber: 9 })).toBe(requestId({}));
     expect(requestId({ memory: { ...memory, 'item:9130355377388383': '22' } })).not.toBe(requestId({}));
-    expect(requestId({ connectorId: 'con_2' })).not.toBe(requestId({}));
+    expect(requestId({ connectorId: 'con_2' })).toBe(requestId({}));
+    expect(requestId({ resentAt: 2, attemptNumber: 2 })).not.toBe(requestId({}));
+    expect(requestId({ resentAt: 2, attemptNumber: 3 })).toBe(requestId({ resentAt: 2, attemptNumber: 2 }));
+    expect(requestId({ resentAt: 3, attemptNumber: 3 })).not.toBe(requestId({ resentAt: 2, attemptNumber: 3 }));
   });
 });
 
 describe('the QuickBooks company', () => {
   test('must have the item, because creating it would mean choosing an account', () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ item: nothing }));
-    expect(steps).toEqual(['check', 'preferences', 'item']);
+    expect(steps).toEqual(['check', 'dated:1', 'preferences', 'item']);
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('"x402 API revenue"') });
   });
 
   test("must have multicurrency turned on if its books aren't in dollars", () => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: preferences('CAD') }));
     expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringContaining('CAD') });
-    expect(steps).toEqual(['check', 'preferences']);
+    expect(steps).toEqual(['check', 'dated:1', 'preferences']);
   });
 
   test('gets entries in dollars at its own exchange rate for the day if its books are in another currency', () => {
     const british = company({ preferences: preferences('GBP', true), rate: rate('GBP', 0.7893) });
     const event = sampleEvent('revenue.daily_summary', { totalUsd: '1234.57' });
     const { outcome, requests, steps, memory: remembered } = drive(quickbooks, config, [event], british);
-    expect(steps).toEqual(['check', 'preferences', 'item', 'rate:GBP', 'send']);
-    expect(requests[3]).toMatchObject({
+    expect(steps).toEqual(['check', 'dated:1', 'preferences', 'item', 'rate:GBP', 'send']);
+    expect(requests[4]).toMatchObject({
       method: 'GET',
       url: `${baseUrl}/exchangerate?minorversion=75&sourcecurrencycode=USD&asofdate=2026-01-02`,
     });
-    expect(JSON.parse(requests[4]?.body ?? '')).toMatchObject({
+    expect(JSON.parse(requests[5]?.body ?? '')).toMatchObject({
       CurrencyRef: { value: 'USD' },
       ExchangeRate: 0.7893,
       Line: [{ Amount: 1234.57 }],
@@ -216,8 +198,8 @@ describe('the QuickBooks company', () => {
 
     // Rates change daily, so the next delivery requests the rate again.
     const next = drive(quickbooks, config, [event], british, { memory: remembered });
-    expect(next.steps).toEqual(['check', 'rate:GBP', 'send']);
-    expect(next.requests[2]?.body).toBe(requests[4]?.body);
+    expect(next.steps).toEqual(['check', 'dated:1', 'rate:GBP', 'send']);
+    expect(next.requests[3]?.body).toBe(requests[5]?.body);
   });
 
   test.each([
@@ -249,14 +231,14 @@ describe('the QuickBooks company', () => {
     ['returns an unrelated response', vendorResponse(200, {}), 'retry'],
   ])("isn't assumed to have books in dollars if it %s", (_case, response, kind) => {
     const { outcome, steps } = drive(quickbooks, config, [day], company({ preferences: response }));
-    expect(steps).toEqual(['check', 'preferences']);
+    expect(steps).toEqual(['check', 'dated:1', 'preferences']);
     expect(outcome.kind).toBe(kind);
   });
 
   test.each(['home', 'foreign'])('is asked for its currency if the remembered one is "%s"', (known) => {
     const older = { ...memory, 'currency:9130355377388383': known };
     const { steps } = drive(quickbooks, config, [day], company(), { memory: older });
-    expect(steps).toEqual(['check', 'preferences', 'send']);
+    expect(steps).toEqual(['check', 'dated:1', 'preferences', 'send']);
   });
 
   test.each(['2500', '610'])('has its item looked up again after code %s', (code) => {
@@ -270,6 +252,7 @@ describe('the QuickBooks company', () => {
     expect(outcome.kind).toBe('retry');
     expect(drive(quickbooks, config, [day], company(), { memory: remembered }).steps).toEqual([
       'check',
+      'dated:1',
       'item',
       'send',
     ]);
@@ -287,7 +270,7 @@ describe('the accounts and the tax of a QuickBooks receipt', () => {
 
   test('come from the config, and the item is not looked up by its name', () => {
     const { steps } = drive(quickbooks, settings, [day], company());
-    expect(steps).toEqual(['check', 'preferences', 'send']);
+    expect(steps).toEqual(['check', 'dated:1', 'preferences', 'send']);
     expect(sent(settings)).toMatchObject({
       DepositToAccountRef: { value: '35' },
       GlobalTaxCalculation: 'TaxInclusive',
@@ -352,7 +335,7 @@ describe('reading QuickBooks responses', () => {
     ['200 without a receipt', vendorResponse(200, {}), 'retry'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
     ['a rejected value', fault(400, 'ValidationFault', '2010'), 'drop'],
-    ['a closed period', fault(400, 'ValidationFault', '6210'), 'drop'],
+    ['a closed period', fault(400, 'ValidationFault', '6210'), 'hold'],
     ['a subscription that has ended', fault(400, 'ValidationFault', '6190'), 'pause'],
     ['an expired token', fault(401, 'AUTHENTICATION', '3200'), 'pause'],
     [
@@ -379,7 +362,7 @@ describe('reading QuickBooks responses', () => {
   });
 
   test('classifies the lookups before an entry the way it classifies the entry', () => {
-    for (const step of ['check', 'preferences', 'item', 'rate:GBP']) {
+    for (const step of ['check', 'dated:1', 'preferences', 'item', 'rate:GBP']) {
       expect(classify(vendorResponse(401), step).kind).toBe('pause');
       expect(classify(vendorResponse(503), step).kind).toBe('retry');
     }
@@ -400,7 +383,9 @@ describe('reading QuickBooks responses', () => {
     expect(classify(vendorResponse(429))).toMatchObject({ afterSeconds: 60 });
     const echo = fault(400, 'ValidationFault', '2010', `eyJ.qbo.token ${'x'.repeat(500)}`);
     expect(classify(echo)).toMatchObject({
-      reason: expect.stringMatching(/^QuickBooks rejected the receipt: •••• x{10}/),
+      reason: expect.stringMatching(
+        /^Fix this in QuickBooks, .*12\.34 USD for 2026-01-02.* QuickBooks returned: •••• x{10}/,
+      ),
     });
   });
 });

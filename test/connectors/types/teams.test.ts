@@ -136,7 +136,7 @@ describe('reading Teams responses', () => {
   test.each([
     [202, '', 'delivered'],
     [200, 'done', 'delivered'],
-    [400, error('TriggerInputSchemaMismatch'), 'drop'],
+    [400, error('TriggerInputSchemaMismatch'), 'pause'],
     [400, error('WorkflowTriggerIsNotEnabled'), 'pause'],
     [401, error('DirectApiAuthorizationRequired'), 'pause'],
     [403, '', 'pause'],

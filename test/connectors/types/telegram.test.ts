@@ -62,6 +62,18 @@ describe('a Telegram request', () => {
     expect(builtJson(telegram, config, sampleEvent(kind)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
   });
 
+  test.each([
+    ['42', 42],
+    ['1', undefined],
+    [undefined, undefined],
+  ])('sends to the topic %j with message_thread_id %j, even after the group has moved', (messageThreadId, sent) => {
+    const settings = { ...config, messageThreadId };
+    expect(builtJson(telegram, settings, settled).message_thread_id).toBe(sent);
+    const moved = telegram.classify(migration, classifyContext(settings, settled));
+    if (moved.kind !== 'next') throw new Error(`It was ${moved.kind}`);
+    expect(JSON.parse(moved.request.body ?? '').message_thread_id).toBe(sent);
+  });
+
   test('marks a test event', () => {
     expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
   });
@@ -80,26 +92,54 @@ describe('reading Telegram responses', () => {
 
   test.each([
     [200, { ok: true, result: {} }, 'delivered'],
-    [200, refusal(403, 'Forbidden: bot was blocked by the user'), 'disable'],
+    [200, refusal(403, 'Forbidden: bot was blocked by the user'), 'pause'],
     [200, { ok: false }, 'retry'],
     [200, '<html>', 'retry'],
-    [400, refusal(400, 'Bad Request: chat not found'), 'disable'],
-    [400, refusal(400, 'Bad Request: PEER_ID_INVALID'), 'disable'],
-    [400, refusal(400, 'Bad Request: not enough rights to send text messages to the chat'), 'disable'],
+    [400, refusal(400, 'Bad Request: chat not found'), 'pause'],
+    [400, refusal(400, 'Bad Request: PEER_ID_INVALID'), 'pause'],
+    [400, refusal(400, 'Bad Request: CHANNEL_PRIVATE'), 'pause'],
+    [400, refusal(400, 'Bad Request: not enough rights to send text messages to the chat'), 'pause'],
+    [400, refusal(400, 'Bad Request: have no rights to send a message'), 'pause'],
+    [400, refusal(400, 'Bad Request: need administrator rights in the channel chat'), 'pause'],
+    [400, refusal(400, 'Bad Request: CHAT_SEND_PLAIN_FORBIDDEN'), 'pause'],
+    [400, refusal(400, 'Bad Request: CHAT_WRITE_FORBIDDEN'), 'pause'],
+    [400, refusal(400, 'Bad Request: TOPIC_CLOSED'), 'pause'],
+    [400, refusal(400, 'Bad Request: TOPIC_DELETED'), 'pause'],
+    [400, refusal(400, 'Bad Request: message thread not found'), 'pause'],
     [400, refusal(400, "Bad Request: can't parse entities: Unsupported start tag"), 'drop'],
     [400, refusal(400, 'Bad Request: message is too long'), 'drop'],
     [400, refusal(400, 'Bad Request: something new'), 'drop'],
     [401, refusal(401, 'Unauthorized'), 'pause'],
-    [403, refusal(403, 'Forbidden: bot was kicked from the supergroup chat'), 'disable'],
-    [403, refusal(403, 'Forbidden: something new'), 'disable'],
+    [403, refusal(403, 'Forbidden: bot was kicked from the supergroup chat'), 'pause'],
+    [403, refusal(403, 'Forbidden: bot is not a member of the channel chat'), 'pause'],
+    [403, refusal(403, "Forbidden: bot can't initiate conversation with a user"), 'pause'],
+    [403, refusal(403, 'Forbidden: the group chat was deleted'), 'disable'],
+    [403, refusal(403, 'Forbidden: user is deactivated'), 'disable'],
+    [403, refusal(403, 'Forbidden: something new'), 'pause'],
     [403, '<html>', 'pause'],
     [404, refusal(404, 'Not Found'), 'pause'],
-    [404, '<html>', 'disable'],
+    [404, '<html>', 'pause'],
     [429, refusal(429, 'Too Many Requests: retry after 5'), 'retry'],
     [500, refusal(500, 'Internal Server Error'), 'retry'],
     [502, '<html>', 'retry'],
   ])('classifies %i %j as %s', (statusCode, body, kind) => {
     expect(telegram.classify(vendorResponse(statusCode, body), context).kind).toBe(kind);
+  });
+
+  test.each([
+    [400, 'Bad Request: TOPIC_CLOSED', /^The Telegram topic is closed\. Reopen it/],
+    [400, 'Bad Request: message thread not found', /^Telegram can't find the topic/],
+    [
+      400,
+      'Bad Request: not enough rights to send text messages to the chat',
+      /^The Telegram bot can't post in this chat/,
+    ],
+    [403, 'Forbidden: bot was kicked from the supergroup chat', /^The Telegram bot was removed from the chat/],
+    [403, 'Forbidden: the group chat was deleted', /^The Telegram chat or its user was deleted/],
+  ])('explains %i %s in its own words', (statusCode, description, reason) => {
+    expect(telegram.classify(vendorResponse(statusCode, refusal(statusCode, description)), context)).toMatchObject({
+      reason: expect.stringMatching(reason),
+    });
   });
 
   test('waits as long as the body or the header says', () => {
@@ -145,6 +185,11 @@ describe('the Telegram config', () => {
     [{ botToken, chatId: '42' }, true],
     [{ botToken, chatId: '@my_channel' }, true],
     [{ botToken, chatId: -1001234567890 }, true],
+    [{ botToken, chatId: '42', messageThreadId: '7' }, true],
+    [{ botToken, chatId: '42', messageThreadId: 7 }, true],
+    [{ botToken, chatId: '42', messageThreadId: '0' }, false],
+    [{ botToken, chatId: '42', messageThreadId: '-7' }, false],
+    [{ botToken, chatId: '42', messageThreadId: 'General' }, false],
     [{ botToken, chatId: 1.5 }, false],
     [{ botToken, chatId: 2 ** 53 }, false],
     [{ botToken, chatId: [42] }, false],

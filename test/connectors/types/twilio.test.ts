@@ -20,6 +20,10 @@ const settled = sampleEvent('payment.settled');
 const base = `https://api.twilio.com/2010-04-01/Accounts/${accountSid}`;
 const authorization = `Basic ${Buffer.from(`${accountSid}:t0ken`).toString('base64')}`;
 
+const apiKeySid = 'SK0123456789abcdef0123456789abcdef';
+const withKey = { accountSid, apiKeySid, apiKeySecret: 'k3ysecret', from: config.from, to: config.to };
+const keyAuthorization = `Basic ${Buffer.from(`${apiKeySid}:k3ysecret`).toString('base64')}`;
+
 const formOf = (event = settled, settings = config, context = sampleContext()) =>
   Object.fromEntries(new URLSearchParams(requestOf(twilio.build([event], settings, context)).body));
 
@@ -45,6 +49,13 @@ describe('a Twilio request', () => {
     const form = formOf(settled, { ...config, from: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).toMatchObject({ MessagingServiceSid: 'MG0123456789abcdef0123456789abcdef' });
     expect(form).not.toHaveProperty('From');
+  });
+
+  test('signs in with an API key, with the account only in the URL', () => {
+    const expected = { url: `${base}/Messages.json`, headers: { authorization: keyAuthorization } };
+    expect(requestOf(twilio.build([settled], withKey, sampleContext()))).toMatchObject(expected);
+    const withBoth = { ...withKey, authToken: 't0ken' };
+    expect(requestOf(twilio.build([settled], withBoth, sampleContext()))).toMatchObject(expected);
   });
 
   test("sends to the account's region", () => {
@@ -94,11 +105,11 @@ describe('reading Twilio responses', () => {
     [201, { sid: 'SM1', status: 'queued', error_code: null }, 'delivered'],
     [201, { sid: 'SM1', status: 'accepted' }, 'delivered'],
     [201, { sid: 'SM1', status: 'failed', error_code: 30007 }, 'drop'],
-    [201, { sid: 'SM1', status: 'failed', error_code: 21610 }, 'disable'],
-    [201, { sid: 'SM1', status: 'queued', error_code: 30034 }, 'drop'],
-    [400, refused(21211), 'disable'],
-    [400, refused(21610), 'disable'],
-    [400, refused(21614), 'disable'],
+    [201, { sid: 'SM1', status: 'failed', error_code: 21610 }, 'pause'],
+    [201, { sid: 'SM1', status: 'queued', error_code: 30005 }, 'drop'],
+    [400, refused(21211), 'pause'],
+    [400, refused(21610), 'pause'],
+    [400, refused(21614), 'pause'],
     [400, refused(21212), 'pause'],
     [400, refused(21408), 'pause'],
     [400, refused(21606), 'pause'],
@@ -107,7 +118,14 @@ describe('reading Twilio responses', () => {
     [400, refused(21617), 'drop'],
     [401, refused(20003), 'pause'],
     [403, refused(20008), 'pause'],
-    [404, refused(20404), 'disable'],
+    [403, refused(20003), 'pause'],
+    [403, refused(20005), 'pause'],
+    [403, refused(70051), 'pause'],
+    [404, refused(20404), 'pause'],
+    [400, refused(21611), 'retry'],
+    [400, refused(21612), 'pause'],
+    [400, refused(21703), 'pause'],
+    [201, { sid: 'SM1', status: 'failed', error_code: 30034 }, 'pause'],
     [429, refused(20429), 'retry'],
     [503, refused(20503), 'retry'],
     [200, '<html>', 'next'],
@@ -117,6 +135,22 @@ describe('reading Twilio responses', () => {
     const outcome = twilio.classify(vendorResponse(statusCode, body), context);
     expect(outcome.kind).toBe(kind);
     expect(JSON.stringify(outcome)).not.toContain(config.authToken);
+  });
+
+  test.each([
+    [config, 401, 20003, /rejected the account SID and auth token.*20003/],
+    [withKey, 401, 20003, /rejected the API key\. Check its SID and secret/],
+    [config, 403, 20003, /doesn't let this auth token create messages.*account is active/],
+    [withKey, 403, 20003, /API key can't create messages\. Allow it to create and read messages.*20003/],
+    [withKey, 403, 70051, /API key can't create messages\. Allow it.*70051/],
+    [withKey, 404, 20404, /can't find the account\. Check the account SID and the region/],
+    [config, 403, 20005, /account isn't active/],
+    [config, 403, 20008, /test credentials/],
+    [withKey, 429, 20429, /rate limiting requests.*20429/],
+  ])('explains %j %i %i in its own words', (settings, statusCode, code, reason) => {
+    const outcome = twilio.classify(vendorResponse(statusCode, refused(code)), classifyContext(settings, settled));
+    expect(outcome).toMatchObject({ reason: expect.stringMatching(reason) });
+    expect('reason' in outcome && outcome.reason!.length).toBeLessThanOrEqual(200);
   });
 
   test('waits as long as Twilio asks', () => {
@@ -185,6 +219,12 @@ describe('the Twilio config', () => {
     [{ to: ['+15558675310'] }, false],
     [{ accountSid: 'SK0123456789abcdef0123456789abcdef' }, false],
     [{ accountSid: `${accountSid}/../x` }, false],
+    [{ apiKeySid, apiKeySecret: 's' }, true],
+    [{ authToken: undefined, apiKeySid, apiKeySecret: 's' }, true],
+    [{ authToken: undefined }, false],
+    [{ apiKeySid }, false],
+    [{ apiKeySecret: 's' }, false],
+    [{ apiKeySid: accountSid, apiKeySecret: 's' }, false],
     [{ authToken: '' }, false],
     [{ authToken: 'a b' }, false],
     [{ region: 'mars' }, false],
@@ -195,6 +235,22 @@ describe('the Twilio config', () => {
 });
 
 describe('the Twilio probe', () => {
+  test("reads a message if there is an API key, because most keys can't read the account", () => {
+    const request = twilio.probe!.build(withKey);
+    expect(request).toMatchObject({ method: 'GET', headers: { authorization: keyAuthorization }, step: 'messages' });
+    expect(request.url).toBe(`${base}/Messages.json?To=%2B15558675310&PageSize=1`);
+    const probed = (statusCode: number, body: object) =>
+      twilio.probe!.classify(vendorResponse(statusCode, body), withKey, 'messages');
+    expect(probed(200, { messages: [] })).toMatchObject({ ok: true });
+    for (const code of [20003, 70051]) {
+      expect(probed(403, { code })).toEqual({
+        ok: false,
+        message: expect.stringMatching(/API key can't read messages\. Allow it to create and read messages/),
+      });
+    }
+    expect(probed(401, { code: 20003 })).toMatchObject({ ok: false });
+  });
+
   test('reads the account', () => {
     expect(twilio.probe!.build(config)).toMatchObject({
       method: 'GET',

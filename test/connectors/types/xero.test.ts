@@ -166,7 +166,7 @@ describe('Xero bank transactions', () => {
     ['the same transaction exists', day, `${numberOf(day)} ${day.id}`, 'AUTHORISED', 'delivered'],
     ['the day is booked', payment, `${numberOf(day)} evt_other`, 'AUTHORISED', 'delivered'],
     ['a payment of the day is booked', day, `${numberOf(payment)} evt_other`, 'AUTHORISED', 'drop'],
-    ['another transaction has the number', day, `${numberOf(day)} by hand`, 'AUTHORISED', 'drop'],
+    ['another transaction has the number', day, `${numberOf(day)} by hand`, 'AUTHORISED', 'hold'],
   ])("aren't created if %s", (_what, event, Reference, Status, kind) => {
     const check = list({ BankTransactionID: 'b1', Reference, Status });
     const { outcome, steps } = drive(xero, banked, [event], bank({ 'bank-check': check }), { memory: known });
@@ -265,8 +265,9 @@ describe('Xero duplicates', () => {
   test.each([
     ['another invoice has the number', invoices({ ...own(day), Reference: 'by hand' })],
     ['the invoice is hidden', nothing],
-  ])('make the delivery fail if %s', (_case, readBack) => {
-    expect(drive(xero, config, [day], vendor({ send: duplicate, 'read-back': readBack })).outcome.kind).toBe('drop');
+  ])('hold the delivery if %s', (_case, readBack) => {
+    const { outcome } = drive(xero, config, [day], vendor({ send: duplicate, 'read-back': readBack }));
+    expect(outcome).toMatchObject({ kind: 'hold', reason: expect.stringMatching(/^Renumber .*12\.34 USD/) });
   });
 
   test('cause a retry if the lookup fails', () => {
@@ -295,7 +296,8 @@ describe('reading Xero responses', () => {
     ],
     ['200 without an invoice', nothing, 'retry'],
     ['200 without JSON', vendorResponse(200, '<html>'), 'retry'],
-    ['a rejected value', refused('The document date cannot be before the lock date.'), 'drop'],
+    ['a rejected value', refused('The description is too long.'), 'drop'],
+    ['a locked date', refused('The document date cannot be before the lock date.'), 'hold'],
     [
       "a currency that the organization doesn't have",
       refused('Organisation is not subscribed to currency USD'),

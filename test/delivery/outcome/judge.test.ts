@@ -52,6 +52,15 @@ describe('a 429', () => {
   });
 });
 
+test('a block delays the delivery and uses up no retry, no matter how often or how long', () => {
+  const state = { ...delivery, attemptCount: 1_000, ageSeconds: 90 * DAY_SECONDS };
+  const verdict = { kind: 'blocked', reason: 'Blocked.', afterSeconds: 300 } as const;
+  expect(judge(state, { attempts: [attempt(429)], verdict }, undefined, 0.5)).toMatchObject({
+    ...{ status: 'PENDING', reason: 'Blocked.', retryStep: 2, dueInSeconds: 330, rejection: null },
+    health: { kind: 'blocked', afterSeconds: 300 },
+  });
+});
+
 test('a 503 with Retry-After uses up a retry and counts as a failure', () => {
   expect(judged(503, 10)).toMatchObject({ status: 'PENDING', retryStep: 3, health: { kind: 'failing' } });
 });

@@ -3,6 +3,7 @@ import { openQueuePool } from '../../../src/database/client.ts';
 import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
 import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delivery/queue/held.ts';
+import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { openStage, type Row, type Stage } from '../support.ts';
 
 let stage: Stage;
@@ -92,6 +93,42 @@ describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => 
     const id = await stage.addDelivery(destination);
     await changeWaiting(stage.pool, kind, destination, 'hold');
     expect(await claimedIds()).toEqual([id]);
+  });
+});
+
+describe('a delivery that is held until someone resends it', () => {
+  const reason = 'Reopen the books for 2026-01-02, then resend this delivery.';
+  const hold = (connectorId: string) => stage.addDelivery(connectorId, { nextAttemptAt: null, reason });
+
+  test('keeps its reason and is never claimed, no matter whether its connector is paused or resumed', async () => {
+    const connectorId = await stage.addConnector('xero', {}, { pausedAt: new Date() });
+    const id = await hold(connectorId);
+    const other = await stage.addDelivery(connectorId);
+    await changeWaiting(stage.pool, 'connector', connectorId, 'hold');
+    expect(await stage.delivery(other)).toMatchObject(HELD);
+    await stage.pool.query('UPDATE "Connector" SET "pausedAt" = NULL');
+    expect(await releaseHeld(stage.pool, connectorId)).toBe(1);
+    expect(await releaseStranded(stage.pool)).toBe(0);
+    expect(await recheckWaiting(stage.pool)).toBe(0);
+    expect(await claimedIds()).toEqual([other]);
+    expect(await stage.delivery(id)).toMatchObject({ status: 'PENDING', reason, nextAttemptAt: null });
+  });
+
+  test('is due once someone resends it', async () => {
+    const id = await hold(await stage.addConnector('xero', {}));
+    expect(await requeue(stage.pool, id)).toBe('queued');
+    expect(await claimedIds()).toEqual([id]);
+  });
+
+  test('is skipped if its connector is disabled, even if it was held just after that', async () => {
+    const connectorId = await stage.addConnector('xero', {}, { isActive: false });
+    const id = await hold(connectorId);
+    expect(await changeWaiting(stage.pool, 'connector', connectorId, 'skip')).toBe(false);
+    expect(await stage.delivery(id)).toMatchObject({ status: 'SKIPPED', reason: 'disabled' });
+    const later = await hold(connectorId);
+    await hold(await stage.addConnector('xero', {}));
+    expect(await releaseStranded(stage.pool)).toBe(1);
+    expect(await claimedIds()).toEqual([later]);
   });
 });
 

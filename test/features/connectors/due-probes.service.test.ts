@@ -146,6 +146,22 @@ describe('a connector that the service paused', () => {
     expect(await stage.connector(id)).toMatchObject({ probeCount: 0 });
   });
 
+  test("is not probed while the vendor is blocking this service's address", async () => {
+    const { id } = await addPaused();
+    receiver.handle(() => ({}));
+    await makeProbeDue(id);
+    await stage.pool.query(
+      `INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ('delivery-block:slack', now() + interval '5 minutes')`,
+    );
+    await dueProbes()(stage.pool);
+    expect(probes()).toBe(0);
+    expect(await stage.connector(id)).toMatchObject({ pausedReason: 'Replace the key.', probeCount: 0 });
+    await stage.pool.query(`DELETE FROM "RateLimit" WHERE "key" = 'delivery-block:slack'`);
+    await dueProbes()(stage.pool);
+    expect(await stage.connector(id)).toMatchObject({ pausedReason: null });
+    expect(probes()).toBe(1);
+  });
+
   test('is not probed sooner if its deliveries are rejected even though the probe succeeds', async () => {
     const { id } = await addPaused();
     receiver.handle(({ method }) => ({ statusCode: method === 'GET' ? 200 : 401 }));

@@ -171,7 +171,7 @@ function columns(
     {
       title: 'Status',
       width: 130,
-      render: ({ status, attemptCount }) => <DeliveryStatusBadge status={status} isRetrying={attemptCount > 0} />,
+      render: (row) => <DeliveryStatusBadge delivery={row} />,
     },
     {
       title: 'Event',

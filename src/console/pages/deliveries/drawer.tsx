@@ -107,7 +107,7 @@ function Details(props: {
       <Group justify="space-between">
         <Group gap="xs">
           <Code fz="sm">{formatEventType(delivery.eventType)}</Code>
-          <DeliveryStatusBadge status={delivery.status} isRetrying={delivery.attemptCount > 0} />
+          <DeliveryStatusBadge delivery={delivery} />
           {delivery.event.test && <Badge color="gray">Test</Badge>}
         </Group>
         <ActionForRole lowest="DEVELOPER">

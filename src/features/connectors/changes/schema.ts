@@ -1,7 +1,9 @@
 import { builder } from '../../../schema/builder.ts';
+import { checkedBy } from '../../../schema/input-rules.ts';
 import { ConnectorTypeEnum } from '../../../schema/scalars.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
 import { ConnectorConfigInput } from '../config-schema.ts';
+import { connectorChanges, connectorInput } from '../input.ts';
 import { Connector } from '../schema.ts';
 import { withConfig } from '../typed-config.ts';
 
@@ -9,6 +11,7 @@ builder.relayMutationField(
   'createConnector',
   {
     description: 'Properties of the new connector.',
+    extensions: checkedBy(connectorInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add the connector to.' }),
       type: t.field({ type: ConnectorTypeEnum, required: true, description: 'The service.' }),
@@ -47,6 +50,7 @@ builder.relayMutationField(
   'updateConnector',
   {
     description: 'Changes to a connector. Omitted fields stay unchanged.',
+    extensions: checkedBy(connectorChanges),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The connector to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

@@ -51,6 +51,10 @@ export const ERROR_CLASS_SENTENCES: Record<string, Sentences> = {
     summary: 'Our proxy for outgoing requests did not open a connection.',
     advice: 'You do not need to do anything. The operator’s log has the details.',
   },
+  blocked: {
+    summary: "The service is blocking requests from Tollgate's IP address.",
+    advice: 'You do not need to do anything. Tollgate checks every few minutes whether the block has ended.',
+  },
   no_access_token: {
     summary: 'No access token was available for the request.',
     advice: 'Check the credential that is used to get access tokens. The reason says what was rejected.',
@@ -105,7 +109,7 @@ const CONNECTOR_ADVICE: Record<string, (title: string) => string> = {
 };
 
 /** The error classes whose usual advice also fits connectors. */
-const SHARED_ADVICE: ReadonlySet<string> = new Set(['no_access_token', 'proxy_error', 'internal']);
+const SHARED_ADVICE: ReadonlySet<string> = new Set(['blocked', 'no_access_token', 'proxy_error', 'internal']);
 
 /**
  * What to do about a failed attempt to reach a connector's service. The reason already says what the service rejected.
@@ -115,7 +119,8 @@ export function adviceForConnector(
   { title, advice = {} }: { title: string; advice?: Readonly<Partial<Record<string, string>>> | undefined },
   { statusCode, errorClass }: { statusCode: number | null; errorClass: string | null },
 ): string | null {
-  const key = errorClass === 'rejected' || statusCode === null ? (errorClass ?? '') : String(statusCode);
+  const isTelling = errorClass === 'rejected' || errorClass === 'blocked' || statusCode === null;
+  const key = isTelling ? (errorClass ?? '') : String(statusCode);
   const known = advice[key] ?? CONNECTOR_ADVICE[key]?.(title);
   if (known) return known;
   if (SHARED_ADVICE.has(key)) return ERROR_CLASS_SENTENCES[key]!.advice;

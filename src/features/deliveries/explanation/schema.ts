@@ -1,7 +1,7 @@
 import { builder } from '../../../schema/builder.ts';
 import { DeliveryStatusEnum, enumName } from '../../../schema/scalars.ts';
 import { Attempt, Delivery } from '../schema.ts';
-import { DELIVERY_PHASES, type DeliveryPhase } from './words.ts';
+import { DELIVERY_PHASES, type DeliveryPhase, type DestinationState as DestinationStateShape } from './words.ts';
 
 const PHASE_DESCRIPTIONS: Record<DeliveryPhase, string> = {
   dns: 'Resolving the host name.',
@@ -33,26 +33,37 @@ const RemainingTry = builder.simpleObject('RemainingTry', {
   }),
 });
 
-const DestinationState = builder.simpleObject('DestinationState', {
+const DestinationState = builder.objectRef<DestinationStateShape>('DestinationState').implement({
   description: 'The current status of a delivery’s webhook or connector.',
   fields: (t) => ({
-    id: t.id({ description: 'The webhook (`wh_…`) or connector (`con_…`).' }),
-    title: t.string({ description: '`webhook`, or the name of the connector’s service.' }),
-    isActive: t.boolean({ description: 'Whether the destination receives events.' }),
-    disabledReason: t.string({ nullable: true, description: 'Why Tollgate disabled the destination, if it did.' }),
-    disabledAt: t.field({ type: 'DateTime', nullable: true, description: 'When the destination was disabled.' }),
-    pausedReason: t.string({
+    destinationId: t.exposeID('id', { description: 'The webhook (`wh_…`) or connector (`con_…`).' }),
+    title: t.exposeString('title', { description: '`webhook`, or the name of the connector’s service.' }),
+    isActive: t.exposeBoolean('isActive', { description: 'Whether the destination receives events.' }),
+    disabledReason: t.exposeString('disabledReason', {
+      nullable: true,
+      description: 'Why Tollgate disabled the destination, if it did.',
+    }),
+    disabledAt: t.expose('disabledAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the destination was disabled.',
+    }),
+    pausedReason: t.exposeString('pausedReason', {
       nullable: true,
       description:
         'Why Tollgate paused deliveries: something that you must fix, such as the credentials, or five deliveries in a row that were rejected for the same reason. Null if you paused them.',
     }),
-    pausedAt: t.field({ type: 'DateTime', nullable: true, description: 'When the destination was paused.' }),
-    failingSince: t.field({
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the destination was paused.',
+    }),
+    failingSince: t.expose('failingSince', {
       type: 'DateTime',
       nullable: true,
       description: 'When the current run of failures began.',
     }),
-    isSlowedDown: t.boolean({
+    isSlowedDown: t.exposeBoolean('isSlowedDown', {
       description: 'Whether attempts are spaced up to a minute apart because several deliveries in a row have failed.',
     }),
   }),

@@ -161,8 +161,12 @@ function ifAllFail(
   definition: ConnectorDefinition | undefined,
   lastAttempt: Attempt | null,
 ): readonly number[] {
-  const { maxFailedRuns } = definition ?? {};
-  return lastAttempt?.statusCode === 500 && maxFailedRuns ? schedule.slice(0, maxFailedRuns - 1) : schedule;
+  const { failedRuns } = definition ?? {};
+  const { statusCode = null, responseBody = null } = lastAttempt ?? {};
+  if (!failedRuns || statusCode === null) return schedule;
+  return failedRuns.includes({ statusCode, body: responseBody ?? '' })
+    ? schedule.slice(0, failedRuns.maxAttempts - 1)
+    : schedule;
 }
 
 function toState(destination: Webhook | Connector, title: string, now: Date): DestinationState {

@@ -1,3 +1,4 @@
+import { isUntilResent } from '../../../delivery/queue/held.ts';
 import { isUnsent } from '../../../egress/egress-error.ts';
 import type { Attempt, Delivery } from '../../../generated/prisma/client.ts';
 import {
@@ -47,6 +48,7 @@ export type RemainingTry = {
 const WAITS: Record<string, string> = {
   rate_limited: ', because the destination has reached its rate limit',
   circuit_open: ', because the destination has been failing',
+  address_blocked: ", because its service is blocking requests from Tollgate's IP address",
 };
 
 type Row = {
@@ -114,6 +116,14 @@ const ROWS: readonly Row[] = [
       summary: `The delivery is waiting, but its ${destination.title} is disabled${because(destination.disabledReason)}.`,
       next: 'It will be skipped, with the reason `disabled`.',
       advice: `Enable the ${destination.title}. ${RESEND}`,
+    }),
+  },
+  {
+    when: ({ delivery }) => isUntilResent(delivery),
+    say: ({ destination, delivery }) => ({
+      summary: `${destination.title} doesn’t accept this event as it is: ${sentence(delivery.reason!)}`,
+      next: 'The delivery is held until you resend it. Other deliveries are still sent.',
+      advice: `Fix the cause in ${destination.title}. ${RESEND}`,
     }),
   },
   {
@@ -196,10 +206,10 @@ export function explainInWords(facts: DeliveryFacts): Sentences & { next: string
   return (ROWS.find(({ when }) => when(facts))?.say ?? OTHERWISE)(facts);
 }
 
-/** The remaining attempts, assuming they all fail. A finished delivery has none. */
+/** The remaining attempts, assuming they all fail. A delivery that is finished or held until it is resent has none. */
 export function remainingTries({ delivery, now, retryScheduleSeconds }: DeliveryFacts): RemainingTry[] {
   const { status, nextAttemptAt, retryStep } = delivery;
-  if (status !== 'PENDING' && status !== 'RUNNING') return [];
+  if ((status !== 'PENDING' && status !== 'RUNNING') || isUntilResent(delivery)) return [];
   const isHeld = status === 'PENDING' && nextAttemptAt === null;
   const first = status === 'RUNNING' || !nextAttemptAt || nextAttemptAt < now ? now : nextAttemptAt;
   let milliseconds = first.getTime();
@@ -259,7 +269,7 @@ function slowness({ isSlowedDown }: DestinationState): string {
 
 const isDue = (time: Date, now: Date) => time.getTime() <= now.getTime() + 1_000;
 const because = (reason: string | null) => (reason ? `: ${reason.replace(/\.$/, '')}` : '');
-const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 const UNITS = [
   ['day', 86_400],

@@ -1,4 +1,5 @@
 import { N8N_HOST } from '../configs.ts';
+import { N8N_RESPONSES, unpublished } from './n8n-responses.ts';
 import { bodyOf, json, text, type Vendor } from './vendor.ts';
 
 const pathCredential: Vendor['credentialIn'] = ({ url }) => url.pathname;
@@ -17,15 +18,10 @@ export const zapier = (): Vendor => ({
 export const n8n = (): Vendor => ({
   hosts: [N8N_HOST],
   credentialIn: pathCredential,
-  refuse: ({ method, url }) =>
-    json(404, {
-      code: 404,
-      message: `The requested webhook "${method} ${url.pathname.split('/').at(-1)}" is not registered.`,
-      hint: 'The workflow must be active for a production URL to run successfully.',
-    }),
+  refuse: ({ url }) => unpublished(url.pathname.replace(/^\/webhook\//, '')),
   vendorResponse(call) {
     bodyOf(call);
-    return json(200, { message: 'Workflow was started' });
+    return N8N_RESPONSES.started;
   },
 });
 

@@ -25,8 +25,15 @@ export const discord = (): Vendor => ({
     if (!/^\/api\/v10\/webhooks\/\d+\/[\w-]+$/.test(call.url.pathname))
       return json(404, { message: '404: Not Found', code: 0 });
     if (call.method === 'GET') return json(200, { type: 1, id: '1234567890123456789', name: 'Payments' });
-    const { embeds } = bodyOf(call);
+    const { embeds, thread_name, applied_tags } = bodyOf(call);
     if (!embeds?.[0]?.title) return json(400, { message: 'Cannot send an empty message', code: 50006 });
+    if (thread_name && call.url.searchParams.has('thread_id'))
+      return json(400, {
+        message: 'Webhooks posted to forum channels cannot have both a thread_name and thread_id',
+        code: 220002,
+      });
+    if (applied_tags && !thread_name)
+      return json(400, { message: 'Webhooks can only create threads in forum channels', code: 220003 });
     return call.url.searchParams.get('wait') === 'true' ? json(200, { id: '42', embeds }) : { statusCode: 204 };
   },
 });
@@ -75,9 +82,12 @@ export const telegram = (): Vendor => ({
   vendorResponse(call) {
     const method = call.url.pathname.split('/').at(-1);
     if (method !== 'sendMessage') return json(200, { ok: true, result: { id: 1 } });
-    const { chat_id, text: html } = bodyOf(call);
+    const { chat_id, text: html, message_thread_id: topic } = bodyOf(call);
     if (!chat_id || !html)
       return json(400, { ok: false, error_code: 400, description: 'Bad Request: message text is empty' });
+    // The General topic has no ID of its own.
+    if (topic !== undefined && (!Number.isInteger(topic) || topic <= 1))
+      return json(400, { ok: false, error_code: 400, description: 'Bad Request: message thread not found' });
     return json(200, { ok: true, result: { message_id: 7 } });
   },
 });
@@ -100,7 +110,14 @@ export const twilio = (): Vendor => {
     credentialIn: basicOf,
     refuse: () => json(401, { code: 20003, message: 'Authenticate', status: 401 }),
     vendorResponse(call) {
-      if (!call.url.pathname.endsWith('/Messages.json')) return json(200, { status: 'active' });
+      if (!/\/Accounts\/AC[0-9a-f]{32}(\/Messages)?\.json$/.test(call.url.pathname))
+        return json(404, { code: 20404, message: 'The requested resource was not found', status: 404 });
+      if (!call.url.pathname.endsWith('/Messages.json')) {
+        // Only main keys can read the account.
+        return basicOf(call).startsWith('SK')
+          ? json(403, { code: 20003, message: 'Permission Denied', status: 403 })
+          : json(200, { status: 'active' });
+      }
       if (call.method === 'GET') return json(200, { messages });
       const form = new URLSearchParams(call.body);
       if (!form.get('To')?.startsWith('+')) return json(400, { code: 21211, message: 'Invalid To', status: 400 });

@@ -1,7 +1,8 @@
 import type { ConnectorType } from '../../../../src/connectors/definition.ts';
+import { quickbooks, xero } from './accounting.ts';
 import { amplitude, ga4, mixpanel, segment } from './analytics.ts';
 import { make, n8n, zapier } from './automation.ts';
-import { hubspot, linear, quickbooks, salesforce, xero } from './business.ts';
+import { hubspot, linear, salesforce } from './business.ts';
 import { discord, resend, sendgrid, slack, teams, telegram, twilio } from './communication.ts';
 import { bigquery, dune, googleSheets, supabase } from './data.ts';
 import { datadog, opsgenie, pagerduty } from './monitoring.ts';
