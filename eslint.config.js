@@ -31,14 +31,9 @@ export default [
             ],
             types: [
               ...['DnsRecord', 'GatewayHostStatus', 'HttpChallenge'],
-              ...[
-                'Viewer',
-                'ConnectorTypeField',
-                'Revenue',
-                'RevenueEndpoint',
-                'RevenueCustomer',
-                'RevenueDailySummaryEndpoint',
-              ],
+              // What belongs to an object with an ID.
+              ...['Contacts', 'DestinationState', 'LiveCursors', 'OperatorUser'],
+              ...['ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer', 'RevenueDailySummaryEndpoint'],
               ...[
                 'ConnectorTypeLimit',
                 'PaymentNetwork',
@@ -62,10 +57,10 @@ export default [
           },
         },
       ],
-      // `nodes` beside `edges` is a shortcut that clients like.
+      // `nodes` beside `edges` is a shortcut that clients like. An `OperatorUser` is an operator's view of a `User`, not a node.
       '@graphql-eslint/relay-edge-types': [
         'error',
-        { withEdgeSuffix: true, shouldImplementNode: true, listTypeCanWrapOnlyEdgeType: false },
+        { withEdgeSuffix: true, shouldImplementNode: false, listTypeCanWrapOnlyEdgeType: false },
       ],
     },
   },

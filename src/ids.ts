@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { sharedNow } from './clock.ts';
 
-/** The ID prefix of each GraphQL type. */
+/** The ID prefix of each GraphQL type. A prefix belongs to one type, so that no two objects have the same ID. */
 export const ID_PREFIXES = {
   User: 'usr',
+  Viewer: 'vwr',
   Project: 'proj',
   Endpoint: 'ep',
   ApiKey: 'key',
@@ -45,6 +46,15 @@ let randomOffset = 0;
  */
 export function newId(type: IdType, milliseconds: number = sharedNow()): string {
   return `${ID_PREFIXES[type]}_${encode(uuidV7(milliseconds))}`;
+}
+
+/**
+ * The ID of an object that exists once for each object of another type, for example, the viewer of an account.
+ *
+ * @param id a well-formed ID of that other type.
+ */
+export function idAlongside(type: IdType, id: string): string {
+  return `${ID_PREFIXES[type]}${id.slice(id.indexOf('_'))}`;
 }
 
 /** An ID's type, or undefined if the ID isn't one of ours. */

@@ -262,6 +262,12 @@ export function visibleUsers(viewer: Viewer): { AND: Prisma.UserWhereInput[] } &
   return marked({ AND: [isOperator(viewer) ? { NOT: { issuer: '' } } : { id: { in: [] } }] });
 }
 
+/** The filter for the accounts that the viewer sees: their own, owners of visible projects, for operators all. */
+export function visibleAccounts(viewer: Viewer): { AND: Prisma.UserWhereInput[] } & TenantFilter {
+  if (isOperator(viewer)) return visibleUsers(viewer);
+  return marked({ AND: [{ OR: [{ id: viewer.userId }, { projects: { some: visibleTo(viewer) } }] }] });
+}
+
 /** The filter for the account that a visible project belongs to. Throws AppError `NOT_FOUND` for invalid IDs. */
 export function ownerOf(viewer: Viewer, projectId: string) {
   return marked({ projects: { some: visibleProject(viewer, projectId) } });

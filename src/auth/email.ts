@@ -13,3 +13,10 @@ export function normalEmail(text: string): string | undefined {
   const isAscii = /^[\x21-\x7e]+$/.test(text);
   return isAscii && text.length <= MAX_LENGTH && ADDRESS.safeParse(text).success ? text.toLowerCase() : undefined;
 }
+
+/** Checks and converts an email address that a caller sends. */
+export const emailInput = z
+  .string()
+  .meta({ maxLength: MAX_LENGTH, format: 'email' })
+  .transform(normalEmail)
+  .refine((email) => email !== undefined, 'Must be an email address, in ASCII.');

@@ -22,6 +22,12 @@ import type { GraphQLServer } from './yoga.ts';
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
+/**
+ * How long a client may take to send its credential, because many get a token only once their socket is open. Other
+ * servers wait between 3 seconds (graphql-ws) and a minute (Spring, Strawberry). What strangers can hold until then is
+ * limited by `createStrangers`. HTTP requests may also take this long.
+ */
+const INIT_MILLISECONDS = 30_000;
 /** Sockets that don't complete the closing handshake within this time are terminated. */
 const CLOSING_MILLISECONDS = 1_000;
 
@@ -54,6 +60,8 @@ export type WebSocketOptions = {
   contextOf(viewer: Viewer, requestId: string): GraphQLContext;
   /** How often a client must prove that it is reading from its socket. */
   pingMilliseconds?: number;
+  /** How long a client may take to send `connection_init`. */
+  initMilliseconds?: number;
 };
 
 /** Serves subscriptions, and any other operation, over WebSocket (graphql-transport-ws) at `/graphql`. */
@@ -153,6 +161,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   }
 
   const protocol = makeServer<Record<string, unknown>, SocketState>({
+    connectionInitWaitTimeout: options.initMilliseconds ?? INIT_MILLISECONDS,
     onConnect: ({ extra, connectionParams }) => connect(extra, connectionParams),
     onSubscribe: ({ extra, subscriptions }, _id, payload) =>
       runInRequest({ requestId: extra.requestId! }, () =>

@@ -3,7 +3,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { TenantDatabase } from '../database/tenant-client.ts';
 import type { VisibleProjectId } from '../database/tenant-filter.ts';
-import type { IdType } from '../ids.ts';
+import { firstIdAt, type IdType } from '../ids.ts';
 import type { Backlog } from '../limits/backlog.ts';
 import { createAccountTurns } from '../limits/turns.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -83,7 +83,7 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
      *
      * @throws AppError `NOT_FOUND` if the viewer can't see the project, or `VALIDATION_FAILED` for an invalid cursor.
      */
-    return async function open(
+    async function open(
       viewer: Viewer,
       { projectId: id, after }: { projectId: string; after?: string | null },
       filter: Filter,
@@ -102,7 +102,23 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
           subscriptionCount -= 1;
         },
       });
-    };
+    }
+
+    /**
+     * The cursor of the present moment: a subscription that starts after it shows what happens from now on.
+     *
+     * @throws AppError `NOT_FOUND` if the viewer can't see the project.
+     */
+    async function now(viewer: Viewer, id: string): Promise<string> {
+      const projectId = await turns.take(viewer.userId, () => requireVisible(db.prisma, viewer, id));
+      const progress = await readAs(viewer, projectId, everything).present();
+      // If there are no rows, the position has no ID.
+      const { milliseconds } = progress.position;
+      const position = { milliseconds, id: progress.position.id || firstIdAt(idType, milliseconds) };
+      return encodeCursor({ ...progress, position });
+    }
+
+    return { open, now };
   }
 
   return { feed, subscriptionCount: () => subscriptionCount };

@@ -35,13 +35,13 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   const opener = createFeedOpener({ db, bus });
   const { pool, prisma } = db;
 
-  const openEvents = opener.feed<Event, 'event', readonly string[] | null>({
+  const events = opener.feed<Event, 'event', readonly string[] | null>({
     ...{ name: 'event', idType: 'Event', topicOf: topics.events, everything: null },
     ...{ lookAt: (projectId, types) => lookAtEvents(pool, projectId, types), matches: eventMatches },
     load: async (where) => byId(await prisma.event.findMany({ where })),
   });
 
-  const openDeliveries = opener.feed<Delivery, 'delivery', DeliveryColumns>({
+  const deliveries = opener.feed<Delivery, 'delivery', DeliveryColumns>({
     ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: toDeliveryColumns({}) },
     ...{ lookAt: (projectId, filter) => lookAtDeliveries(pool, projectId, filter), matches: deliveryMatches },
     load: async (where, found) => unchanged(found, await prisma.delivery.findMany({ where })),
@@ -49,19 +49,19 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
     isQuiet: ({ status }) => status === 'RUNNING',
   });
 
-  const openPayments = opener.feed<Payment, 'payment', ReturnType<typeof toColumns>>({
+  const payments = opener.feed<Payment, 'payment', ReturnType<typeof toColumns>>({
     ...{ name: 'payment', idType: 'Payment', topicOf: topics.payments, everything: toColumns({}) },
     ...{ lookAt: (projectId, filter) => lookAtPayments(pool, projectId, filter), matches: paymentMatches },
     load: async (where, found) => unchanged(found, await prisma.payment.findMany({ where })),
   });
 
-  const openReplays = opener.feed<Replay, 'replay', null>({
+  const replays = opener.feed<Replay, 'replay', null>({
     ...{ name: 'replay', idType: 'Replay', topicOf: topics.replays, everything: null },
     ...{ lookAt: (projectId) => lookAtReplays(pool, projectId), matches: () => () => true },
     load: async (where, found) => unchanged(found, await prisma.replay.findMany({ where })),
   });
 
-  const openNotices = opener.feed<Notice, 'notice', null>({
+  const notices = opener.feed<Notice, 'notice', null>({
     ...{ name: 'notice', idType: 'Notice', topicOf: topics.notices, everything: null },
     ...{ lookAt: (projectId) => lookAtNotices(pool, projectId), matches: () => () => true },
     load: async (where, found) => unchanged(found, await prisma.notice.findMany({ where })),
@@ -70,23 +70,31 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   return {
     subscriptionCount: opener.subscriptionCount,
 
+    /** For each subscription, the function that returns the cursor of the present moment. */
+    now: {
+      ...{ events: events.now, deliveries: deliveries.now, payments: payments.now },
+      ...{ replays: replays.now, notices: notices.now },
+    },
+
     /** @throws AppError `NOT_FOUND` if the viewer can't see the project, or `VALIDATION_FAILED` for a bad cursor. */
     events: (viewer: Viewer, args: EventFeedArguments, backlog?: Backlog) =>
-      openEvents(viewer, args, args.types ?? null, backlog),
+      events.open(viewer, args, args.types ?? null, backlog),
 
     /** @throws AppError as `events` does. */
     deliveries: async (viewer: Viewer, args: DeliveryFeedArguments, backlog?: Backlog) =>
-      openDeliveries(viewer, args, toDeliveryColumns(args.filter ?? {}), backlog),
+      deliveries.open(viewer, args, toDeliveryColumns(args.filter ?? {}), backlog),
 
     /** @throws AppError as `events` does. */
     payments: async (viewer: Viewer, args: PaymentFeedArguments, backlog?: Backlog) =>
-      openPayments(viewer, args, toColumns(args.filter ?? {}), backlog),
+      payments.open(viewer, args, toColumns(args.filter ?? {}), backlog),
 
     /** @throws AppError as `events` does. */
-    replays: (viewer: Viewer, args: ReplayFeedArguments, backlog?: Backlog) => openReplays(viewer, args, null, backlog),
+    replays: (viewer: Viewer, args: ReplayFeedArguments, backlog?: Backlog) =>
+      replays.open(viewer, args, null, backlog),
 
     /** @throws AppError as `events` does. */
-    notices: (viewer: Viewer, args: NoticeFeedArguments, backlog?: Backlog) => openNotices(viewer, args, null, backlog),
+    notices: (viewer: Viewer, args: NoticeFeedArguments, backlog?: Backlog) =>
+      notices.open(viewer, args, null, backlog),
   };
 }
 

@@ -51,7 +51,7 @@ export const builder = new SchemaBuilder<{
     relayMutationFieldOptions: { nullable: true },
     // An ID's prefix names its type, so GraphQL, REST, webhooks, and logs use the same IDs.
     encodeGlobalID: (_typename, id) => String(id),
-    decodeGlobalID: (id) => ({ typename: nodeTypeOf(id), id }),
+    decodeGlobalID: (id) => ({ typename: typeOfId(id) ?? 'Unknown', id }),
     nodeQueryOptions: {
       description: 'Any object by its ID. Null if the object doesn’t exist or you can’t see it.',
       nullable: true,
@@ -63,7 +63,7 @@ export const builder = new SchemaBuilder<{
         'can’t see it.',
       nullable: { list: true, items: true },
       args: { ids: { description: 'The IDs.' } },
-      resolve: (_root, { ids }, context, info) => loadNodes(ids, context, info),
+      resolve: (_root, { ids }, context, info, resolveNodes) => loadNodes(ids, context, info, resolveNodes),
     },
   },
   prisma: {
@@ -78,12 +78,6 @@ export const builder = new SchemaBuilder<{
     fieldComplexity: (args, _context, field) => costOfField(args, field),
   },
 });
-
-/** The type of the node that an ID belongs to. Only operators can see users other than themselves. */
-function nodeTypeOf(id: string): string {
-  const type = typeOfId(id);
-  return type === 'User' ? 'OperatorUser' : (type ?? 'Unknown');
-}
 
 builder.queryType({ description: 'All queries.' });
 builder.mutationType({ description: 'All mutations.' });

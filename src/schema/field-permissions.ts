@@ -9,6 +9,8 @@ const EVERYONE = any();
 const READ = any('READ');
 const DELIVERIES = any('READ', 'DELIVERIES');
 
+/** The types that describe the caller rather than a project. */
+const OWN_TYPES = new Set(['User', 'Viewer']);
 /** The types that keys with `DELIVERIES` can read. Everything else in a project requires `READ`. */
 const DELIVERY_TYPES = new Set(['Event', 'Delivery', 'Webhook', 'Connector', 'Replay']);
 
@@ -16,6 +18,7 @@ const DELIVERY_TYPES = new Set(['Event', 'Delivery', 'Webhook', 'Connector', 'Re
  * The permission needed to read an object with an ID, wherever it appears. A project's own values also require `READ`.
  */
 export function requirementOfType(name: string): Requirement {
+  if (OWN_TYPES.has(name)) return EVERYONE;
   if (name === 'Project') return DELIVERIES;
   return DELIVERY_TYPES.has(name) ? DELIVERIES : READ;
 }
@@ -24,6 +27,9 @@ export function requirementOfType(name: string): Requirement {
 export const PROJECT_FIELDS: Readonly<Record<string, Requirement>> = {
   id: EVERYONE,
   deliveryStats: DELIVERIES,
+  // The cursors for payments and notices require `READ`.
+  liveCursors: DELIVERIES,
+  owner: READ,
   unreadNoticeCount: READ,
 };
 

@@ -22,6 +22,7 @@ export function isNodeId({ schema }: GraphQLResolveInfo, { typename }: TypedId):
 /**
  * Loads nodes with one statement per type, and one for each relation that the document selects.
  *
+ * @param resolveNodes loads nodes that aren't rows of a table.
  * @returns the nodes in the order of the IDs, with null for those that don't exist or that the caller can't see.
  * @throws AppError `VALIDATION_FAILED` for more than 100 IDs.
  */
@@ -29,6 +30,7 @@ export async function loadNodes(
   ids: readonly TypedId[],
   context: GraphQLContext,
   info: GraphQLResolveInfo,
+  resolveNodes: (ids: TypedId[]) => Promise<unknown[]>,
 ): Promise<(Row | null)[]> {
   if (ids.length > MAX_PAGE_SIZE) throw invalidField('/ids', `Must have at most ${MAX_PAGE_SIZE} IDs.`);
   const byType = Map.groupBy(
@@ -37,9 +39,14 @@ export async function loadNodes(
   );
   const found = await Promise.all(
     [...byType].map(async ([typename, sameType]) => {
+      const model = modelOf(info, typename);
+      if (model === undefined) {
+        const nodes = await Promise.all(await resolveNodes(sameType));
+        return nodes.filter((node) => node !== null) as Row[];
+      }
       const relations = queryFromInfo({ context, info, typeName: typename });
       const where = await loaderOf(info, typename, context).findUnique(sameType[0]!, context);
-      const delegate = delegateOf(context.prisma, modelOf(info, typename));
+      const delegate = delegateOf(context.prisma, model);
       const wanted = { id: { in: [...new Set(sameType.map(({ id }) => id))] } };
       const rows = await delegate.findMany({ ...relations, where: { ...where, ...wanted } });
       for (const row of rows) brandWithType(row, typename as never);
@@ -54,9 +61,9 @@ function loaderOf({ schema }: GraphQLResolveInfo, typename: string, context: Gra
   return (schema.getType(typename)!.extensions.pothosPrismaLoader as (context: GraphQLContext) => Loader)(context);
 }
 
-/** A type's name can differ from its model's. */
-function modelOf({ schema }: GraphQLResolveInfo, typename: string): string {
-  return schema.getType(typename)!.extensions.pothosPrismaModel as string;
+/** The model of a type, whose name can differ from the type's, or undefined if the type has no table. */
+function modelOf({ schema }: GraphQLResolveInfo, typename: string): string | undefined {
+  return schema.getType(typename)!.extensions.pothosPrismaModel as string | undefined;
 }
 
 function delegateOf(prisma: PrismaClient, model: string): Delegate {

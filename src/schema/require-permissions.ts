@@ -71,7 +71,8 @@ const NODE_FIELDS: Readonly<Record<string, (args: { id?: string; ids?: readonly 
 /** The permission needed to read all of these objects: the strictest of their requirements. */
 function requirementOfNodes(ids: readonly string[]): Requirement {
   const requirements = ids.map((id) => requirementOfType(typeOfId(id) ?? 'Unknown'));
-  return requirements.find(({ anyOf }) => anyOf.length === 1) ?? requirementOfType('Event');
+  const byCount = (count: number) => requirements.find(({ anyOf }) => anyOf.length === count);
+  return byCount(1) ?? byCount(2) ?? byCount(0) ?? requirementOfType('Event');
 }
 
 /**

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ID_PREFIXES, newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { join, person } from '../support/members.ts';
 import { createNotice } from '../support/notices.ts';
+import { userIdOf } from '../support/operator.ts';
 import { createPayment } from '../support/payments.ts';
+import { createProject } from '../support/resources.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }';
@@ -47,7 +50,7 @@ beforeAll(async () => {
     endpointId: endpoint.id,
     mark: 'weather',
   });
-  const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
+  const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true });
   ids = {
     Project: project.id,
     Endpoint: endpoint.id,
@@ -73,8 +76,8 @@ describe('node(id:)', () => {
     const { data } = await alice.graphql<{ __type: { possibleTypes: { name: string }[] } }>(
       '{ __type(name: "Node") { possibleTypes { name } } }',
     );
-    // Alice has no nodes of the last four types; test/features/operator and test/features/members test those.
-    const names = [...Object.keys(ids), 'OperatorUser', 'ProjectMember', 'Invitation', 'ProjectTransfer'];
+    // Alice has no nodes of the last three types, which test/features/members tests.
+    const names = [...Object.keys(ids), 'User', 'Viewer', 'ProjectMember', 'Invitation', 'ProjectTransfer'];
     expect(data!.__type.possibleTypes.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
@@ -83,6 +86,55 @@ describe('node(id:)', () => {
       expect((await alice.graphql(NODE, { id })).data, type).toEqual({ node: { __typename: type, id } });
       expect((await keyOfProject.graphql(NODE, { id })).data, type).toEqual({ node: { __typename: type, id } });
     }
+  });
+
+  test('finds the caller themselves, and nobody else', async () => {
+    const selves = async (caller: TestUser) => {
+      const { data } = await caller.graphql<{ viewer: { id: string; user: { id: string } } }>(
+        '{ viewer { id user { id } } }',
+      );
+      return { Viewer: data!.viewer.id, User: data!.viewer.user.id };
+    };
+    const own = await selves(alice);
+    const ofKey = await selves(keyOfProject);
+    // An API key acts for its project's owner, but is a viewer of its own.
+    expect(ofKey.User).toBe(own.User);
+    expect(ofKey.Viewer).not.toBe(own.Viewer);
+    for (const [caller, found] of [[alice, own] as const, [keyOfProject, ofKey] as const]) {
+      for (const [type, id] of Object.entries(found)) {
+        expect((await caller.graphql(NODE, { id })).data, type).toEqual({ node: { __typename: type, id } });
+      }
+      const { data } = await caller.graphql('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }', {
+        ids: [found.Viewer, ids.Project, found.User],
+      });
+      expect(data).toEqual({
+        nodes: [
+          ...[
+            { __typename: 'Viewer', id: found.Viewer },
+            { __typename: 'Project', id: ids.Project },
+          ],
+          { __typename: 'User', id: found.User },
+        ],
+      });
+    }
+    const hidden = [own.Viewer, own.User, ofKey.Viewer];
+    for (const id of hidden) expect((await mallory.graphql(NODE, { id })).data).toEqual({ node: null });
+    const { data } = await mallory.graphql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: hidden });
+    expect(data).toEqual({ nodes: [null, null, null] });
+    expect((await alice.graphql(NODE, { id: ofKey.Viewer })).data).toEqual({ node: null });
+  });
+
+  test('finds the owner of a project that the caller is a member of', async () => {
+    const owner = await person(app, 'olaf');
+    const member = await person(app, 'mia');
+    const { id, base } = await createProject(owner);
+    const ownerId = await userIdOf(owner);
+    expect((await member.graphql(NODE, { id: ownerId })).data).toEqual({ node: null });
+    await join(owner, base, member, 'VIEWER');
+    const shown = await member.graphql('query ($id: ID!) { project(id: $id) { owner { id } } }', { id });
+    expect(shown.data).toEqual({ project: { owner: { id: ownerId } } });
+    expect((await member.graphql(NODE, { id: ownerId })).data).toEqual({ node: { __typename: 'User', id: ownerId } });
+    expect((await owner.graphql(NODE, { id: await userIdOf(member) })).data).toEqual({ node: null });
   });
 
   test('does not reveal to others that a node exists', async () => {
@@ -104,7 +156,7 @@ describe('node(id:)', () => {
     [`proj_${'0'.repeat(26)}\u0000`, 'an ID followed by a NUL byte'],
     [`xxx_${'0'.repeat(26)}`, 'an unknown prefix'],
     ['UHJvamVjdDox', 'an ID of another scheme'],
-    [newId('User'), 'an ID of a type that is not a node'],
+    [newId('User'), 'an ID of a user who does not exist'],
     [newId('Attempt'), 'an ID of a nested object'],
     ['x'.repeat(10_000), 'a very long string'],
   ])('returns null for %j, %s', async (id) => {

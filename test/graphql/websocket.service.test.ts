@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { promisify } from 'node:util';
+import { createClient } from 'graphql-ws';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
@@ -36,7 +37,7 @@ afterEach(async () => {
 });
 
 /** Serves the real protocol and schema with the test's feed. */
-async function serve(feed: Feed, options: { admission?: Partial<Admission> } = {}) {
+async function serve(feed: Feed, options: { admission?: Partial<Admission>; initMilliseconds?: number } = {}) {
   const logged: { msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
   const admission: Admission = {
@@ -61,6 +62,7 @@ async function serve(feed: Feed, options: { admission?: Partial<Admission> } = {
     contextOf: (who, requestId) =>
       ({ viewer: who, requestId, services: { feed: { events: feed } } }) as unknown as GraphQLContext,
     pingMilliseconds: PING_MILLISECONDS,
+    ...(options.initMilliseconds !== undefined && { initMilliseconds: options.initMilliseconds }),
   });
   closers.push(async () => {
     await sockets.close();
@@ -224,6 +226,51 @@ describe('with pings that the test decides on', () => {
   });
 });
 
+describe('with time that the test decides on', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('graphql-ws connects even if it takes almost 30 seconds to get a token', async () => {
+    const { url, streams } = await serve(() => silentFeed().feed);
+    const asked = Promise.withResolvers<void>();
+    const parameters = Promise.withResolvers<Record<string, unknown>>();
+    const connected = Promise.withResolvers<void>();
+    const client = createClient({
+      ...{ url: `${url.replace('http', 'ws')}/graphql`, lazy: false, retryAttempts: 0 },
+      connectionParams() {
+        asked.resolve();
+        return parameters.promise;
+      },
+      on: { connected: () => connected.resolve(), closed: (event) => connected.reject(event) },
+    });
+    await asked.promise;
+    vi.advanceTimersByTime(29_999);
+    parameters.resolve({ Authorization: 'Bearer token' });
+    await connected.promise;
+    expect(streams.count()).toBe(1);
+    await client.dispose();
+  });
+
+  test('a socket without connection_init is closed with 4408 after 30 seconds', async () => {
+    const { url } = await serve(() => silentFeed().feed);
+    const client = await openSocket(url);
+    vi.advanceTimersByTime(29_999);
+    client.send({ type: 'ping' });
+    await client.next(({ type }) => type === 'pong');
+    vi.advanceTimersByTime(1);
+    expect(await client.closed).toMatchObject({ code: 4408 });
+  });
+
+  test('a connected socket stays open after that', async () => {
+    const { url } = await serve(() => silentFeed().feed);
+    const client = await connectSocket(url, 'token');
+    vi.advanceTimersByTime(60_000);
+    client.send({ type: 'ping' });
+    await client.next(({ type }) => type === 'pong');
+    await client.close();
+  });
+});
+
 test('messages count toward the backlog until their operations end', async () => {
   const { url, dropped } = await serve(() => silentFeed().feed);
   const client = await connectSocket(url, 'token');
@@ -329,7 +376,7 @@ describe('a rejected upgrade request', () => {
 });
 
 test('unauthenticated sockets that ignore the close frame are terminated long before authenticated ones', async () => {
-  const { url } = await serve(() => silentFeed().feed);
+  const { url } = await serve(() => silentFeed().feed, { initMilliseconds: 3_000 });
   const authenticated = await connectSocket(url, 'token');
   authenticated.socket.pause();
   authenticated.send('not a message');

@@ -1,12 +1,15 @@
 import { inVisibleProject } from '../../auth/access.ts';
+import { requirePermission } from '../../auth/require-permission.ts';
 import type { EventKind } from '../../events/kinds.ts';
 import type { Event as EventRow } from '../../generated/prisma/client.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import { EventPayload } from './payload/schema.ts';
 import type { EventService } from './service.ts';
+import { testFilterInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -106,6 +109,7 @@ builder.relayMutationField(
   'testEventFilter',
   {
     description: 'A filter, and the events to test the filter with.',
+    extensions: checkedBy(testFilterInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       filter: t.field({
@@ -188,5 +192,54 @@ builder.subscriptionField('eventRecorded', (t) =>
     },
     subscribe: (_root, args, { services, viewer, backlog }) => services.feed.events(viewer, args, backlog),
     resolve: (item) => item,
+  }),
+);
+
+/** A cursor takes two statements. */
+const CURSOR = { complexity: { field: 5, multiplier: 1 } } as const;
+
+const LiveCursors = builder.objectRef<{ projectId: string }>('LiveCursors').implement({
+  description:
+    'Cursors of the present moment, one for each subscription. Pass one as `after` to miss nothing that happens from now on.',
+  fields: (t) => ({
+    events: t.string({
+      ...CURSOR,
+      description: 'For `eventRecorded`.',
+      resolve: ({ projectId }, _args, { services, viewer }) => services.feed.now.events(viewer, projectId),
+    }),
+    deliveries: t.string({
+      ...CURSOR,
+      description: 'For `deliveryUpdated`.',
+      resolve: ({ projectId }, _args, { services, viewer }) => services.feed.now.deliveries(viewer, projectId),
+    }),
+    payments: t.string({
+      ...CURSOR,
+      description: 'For `paymentUpdated`.',
+      resolve: ({ projectId }, _args, { services, viewer }) => {
+        requirePermission(viewer, projectId, 'READ');
+        return services.feed.now.payments(viewer, projectId);
+      },
+    }),
+    replays: t.string({
+      ...CURSOR,
+      description: 'For `replayUpdated`.',
+      resolve: ({ projectId }, _args, { services, viewer }) => services.feed.now.replays(viewer, projectId),
+    }),
+    notices: t.string({
+      ...CURSOR,
+      description: 'For `noticeUpdated`.',
+      resolve: ({ projectId }, _args, { services, viewer }) => {
+        requirePermission(viewer, projectId, 'READ');
+        return services.feed.now.notices(viewer, projectId);
+      },
+    }),
+  }),
+});
+
+builder.objectField(Project, 'liveCursors', (t) =>
+  t.field({
+    type: LiveCursors,
+    description: 'Where subscriptions to the project start now.',
+    resolve: ({ id }) => ({ projectId: id }),
   }),
 );

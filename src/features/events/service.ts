@@ -31,7 +31,8 @@ const recordTestInput = z.strictObject({ eventType: z.enum(EVENT_KINDS) });
 /** How many events a filter can be tested with in one request. */
 const MAX_LATEST = 50;
 
-const testFilterInput = z.strictObject({
+/** Checks the input for testing a filter. */
+export const testFilterInput = z.strictObject({
   filter: eventFilterInput.refine((filter) => filter !== undefined && filter !== Prisma.DbNull, 'Must not be null.'),
   eventId: z.string().nullish(),
   latest: z.int().min(1, 'Must be at least 1.').max(MAX_LATEST, `Must be at most ${MAX_LATEST}.`).nullish(),

@@ -1,9 +1,11 @@
-import { isOperator, visibleUsers } from '../../auth/access.ts';
+import { isOperator } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { TierEnum } from '../../schema/scalars.ts';
 import { Viewer } from '../users/schema.ts';
-import { MAX_COUNTED_DELIVERIES, type OperatorService } from './service.ts';
+import { userChanges } from './input.ts';
+import { blockInput, MAX_COUNTED_DELIVERIES, type OperatorService } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -33,13 +35,12 @@ const UserTotals = builder.simpleObject('UserTotals', {
   }),
 });
 
-const OperatorUser = builder.prismaNode('User', {
+const OperatorUser = builder.prismaObject('User', {
   variant: 'OperatorUser',
   description: 'A user’s account, as operators see it.',
-  id: { field: 'id', description: 'Identifier, `usr_…`.' },
-  nullable: true,
-  findUnique: (id, { viewer }) => ({ id, ...visibleUsers(viewer) }),
   fields: (t) => ({
+    // Not called `id`, because the `User` has the same one, and caches would merge the two.
+    userId: t.exposeID('id', { description: 'Identifier, `usr_…`.' }),
     issuer: t.exposeString('issuer', { description: 'Issuer of the user’s tokens.' }),
     subject: t.exposeString('subject', { description: 'Subject of the user’s tokens.' }),
     tier: t.expose('tier', { type: TierEnum, description: 'The account’s tier.' }),
@@ -123,6 +124,7 @@ builder.relayMutationField(
   'updateUser',
   {
     description: 'The new values. Omitted fields stay unchanged.',
+    extensions: checkedBy(userChanges),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The user to change.' }),
       tier: t.field({ type: TierEnum, description: 'The new tier.' }),
@@ -154,6 +156,7 @@ builder.relayMutationField(
   'blockUser',
   {
     description: 'The user to block, and why.',
+    extensions: checkedBy(blockInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The user to block.' }),
       reason: t.string({

@@ -12,14 +12,10 @@ import { type TenantDatabase, type TenantTransaction, unfiltered } from '../../d
 import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import type { Prisma, Tier, TierSetter, User } from '../../generated/prisma/client.ts';
-import { MAX_REQUESTS_PER_MINUTE, TIERS } from '../../limits/tiers.ts';
+import { TIERS } from '../../limits/tiers.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
+import { userChanges } from './input.ts';
 
-const updateInput = z.strictObject({
-  tier: z.enum(Object.keys(TIERS) as Tier[]).optional(),
-  requestsPerMinute: z.int().min(1).max(MAX_REQUESTS_PER_MINUTE).nullish(),
-  tierSetBy: z.enum(['ISSUER', 'OPERATOR']).optional(),
-});
 const filterInput = z.strictObject({
   issuer: z.string().nullish(),
   subject: z.string().nullish(),
@@ -28,7 +24,8 @@ const filterInput = z.strictObject({
   from: z.date().nullish(),
   to: z.date().nullish(),
 });
-const blockInput = z.strictObject({ reason: lineOfText(500) });
+/** Checks the input for blocking a user. */
+export const blockInput = z.strictObject({ reason: lineOfText(500) });
 
 export type UserFilter = z.input<typeof filterInput>;
 export type UpdateUserInput = {
@@ -139,7 +136,7 @@ export function createOperatorService(options: {
      */
     async update(viewer: Viewer, id: string, input: UpdateUserInput): Promise<User> {
       requireOperator(viewer);
-      const { tier: newTier, requestsPerMinute: rate, tierSetBy = 'OPERATOR' } = parseInput(updateInput, input);
+      const { tier: newTier, requestsPerMinute: rate, tierSetBy = 'OPERATOR' } = parseInput(userChanges, input);
       return change(viewer, id, 'user.updated', (before) => {
         const tier = newTier ?? before.tier;
         const isCustom = tier === 'ENTERPRISE';

@@ -1,12 +1,12 @@
 import { getAddress, isAddress, isHash } from 'viem';
+import { z } from 'zod';
 import { searchableProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { connectorTitle } from '../../connectors/types/registry.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
-import { invalidField } from '../../errors.ts';
 import { typeOfId } from '../../ids.ts';
-import { textFault } from '../../validation.ts';
+import { parseInput } from '../../validation.ts';
 import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
 import { SEARCHED_TYPES, type SearchResult } from './results.ts';
 
@@ -20,6 +20,20 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
  * logged.
  */
 const SECRET = /^(tg_(live|test)|whsec)_.{8}/;
+
+/** Checks the text to search for. */
+export const searchInput = z.object({
+  query: z
+    .string()
+    .trim()
+    .min(MIN_LENGTH, { error: `Must be at least ${MIN_LENGTH} characters.`, abort: true })
+    .max(MAX_LENGTH, { error: `Must be at most ${MAX_LENGTH} characters.`, abort: true })
+    .regex(LETTER_OR_DIGIT, { error: 'Must contain a letter or a digit.', abort: true })
+    .refine(
+      (text) => !SECRET.test(text),
+      'This looks like a secret. Search by its name or last four characters instead.',
+    ),
+});
 
 /**
  * Finds items by text that people paste: IDs, transaction hashes, wallets, payment identifiers, and parts of paths,
@@ -61,14 +75,5 @@ function lookupOf(text: string, inAllProjects: boolean): { sql: string; value: s
 }
 
 function checkText(query: string): string {
-  const fault = textFault(query);
-  if (fault) throw invalidField('/query', fault);
-  const text = query.trim();
-  if (text.length < MIN_LENGTH) throw invalidField('/query', `Must be at least ${MIN_LENGTH} characters.`);
-  if (text.length > MAX_LENGTH) throw invalidField('/query', `Must be at most ${MAX_LENGTH} characters.`);
-  if (!LETTER_OR_DIGIT.test(text)) throw invalidField('/query', 'Must contain a letter or a digit.');
-  if (SECRET.test(text)) {
-    throw invalidField('/query', 'This looks like a secret. Search by its name or last four characters instead.');
-  }
-  return text;
+  return parseInput(searchInput, { query }).query;
 }

@@ -1,3 +1,6 @@
+import { visibleAccounts } from '../../auth/access.ts';
+import type { Viewer as Caller } from '../../auth/viewer.ts';
+import { idAlongside } from '../../ids.ts';
 import { limitsOf, MB, STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import { builder } from '../../schema/builder.ts';
 import { ApiKeyScopeEnum, TierEnum } from '../../schema/scalars.ts';
@@ -9,10 +12,12 @@ declare module '../../schema/context.ts' {
   }
 }
 
-builder.prismaObject('User', {
+builder.prismaNode('User', {
   description: 'A person with an account, identified by the issuer and subject of their token.',
+  id: { field: 'id', description: 'Identifier, `usr_…`.' },
+  nullable: true,
+  findUnique: (id, { viewer }) => ({ id, ...visibleAccounts(viewer) }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Identifier, `usr_…`.' }),
     issuer: t.exposeString('issuer', { description: 'Issuer of the token.' }),
     subject: t.exposeString('subject', { description: 'Subject of the token.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
@@ -49,27 +54,44 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
   }),
 });
 
-export const Viewer = builder.simpleObject(
-  'Viewer',
-  {
-    description: 'Who you are signed in as.',
-    fields: (t) => ({
-      tier: t.field({ type: TierEnum, description: 'The account’s tier.' }),
-      apiKeyId: t.id({ nullable: true, description: 'The API key, `key_…`; null for users.' }),
-      projectId: t.id({ nullable: true, description: 'The project that the API key is scoped to; null for users.' }),
-      scopes: t.field({
-        type: [ApiKeyScopeEnum],
-        nullable: true,
-        description: 'What the API key can do; null for users.',
-      }),
-      expiresAt: t.field({
-        type: 'DateTime',
-        nullable: true,
-        description: 'When the credential expires; null for API keys that don’t expire.',
-      }),
-    }),
+/** What a `Viewer` shows of the caller. */
+function describe(viewer: Caller) {
+  const key = viewer.kind === 'apiKey' ? viewer : null;
+  return {
+    id: idAlongside('Viewer', key?.apiKeyId ?? viewer.userId),
+    tier: viewer.tier,
+    apiKeyId: key?.apiKeyId ?? null,
+    projectId: key?.projectId ?? null,
+    scopes: key ? [...key.scopes] : null,
+    expiresAt: viewer.expiresAt,
+  };
+}
+
+export const Viewer = builder.node(builder.objectRef<ReturnType<typeof describe>>('Viewer'), {
+  description: 'Who you are signed in as.',
+  // A viewer shares its account's projects with other viewers, such as API keys, but caches must not mix them up.
+  id: { resolve: ({ id }) => id, description: 'Identifier, `vwr_…`. Each user and each API key has its own.' },
+  loadOne: (id, { viewer }) => {
+    const own = describe(viewer);
+    return own.id === id ? own : null;
   },
-  (t) => ({
+  fields: (t) => ({
+    tier: t.expose('tier', { type: TierEnum, description: 'The account’s tier.' }),
+    apiKeyId: t.exposeID('apiKeyId', { nullable: true, description: 'The API key, `key_…`; null for users.' }),
+    projectId: t.exposeID('projectId', {
+      nullable: true,
+      description: 'The project that the API key is scoped to; null for users.',
+    }),
+    scopes: t.expose('scopes', {
+      type: [ApiKeyScopeEnum],
+      nullable: true,
+      description: 'What the API key can do; null for users.',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the credential expires; null for API keys that don’t expire.',
+    }),
     user: t.prismaField({
       type: 'User',
       description: 'The account: the signed-in user, or the owner of the key’s project.',
@@ -94,19 +116,13 @@ export const Viewer = builder.simpleObject(
       },
     }),
   }),
-);
+});
 
 builder.queryField('viewer', (t) =>
   t.field({
     type: Viewer,
     nullable: true,
     description: 'Who you are signed in as, and your limits.',
-    resolve: (_root, _args, { viewer }) => ({
-      tier: viewer.tier,
-      apiKeyId: viewer.kind === 'apiKey' ? viewer.apiKeyId : null,
-      projectId: viewer.kind === 'apiKey' ? viewer.projectId : null,
-      scopes: viewer.kind === 'apiKey' ? [...viewer.scopes] : null,
-      expiresAt: viewer.expiresAt,
-    }),
+    resolve: (_root, _args, { viewer }) => describe(viewer),
   }),
 );
