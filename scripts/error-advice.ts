@@ -79,7 +79,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     '`PAYMENT-RESPONSE` header contains the transaction.',
   PAYLOAD_TOO_LARGE:
     'Request bodies can be up to 256 KiB, not counting an imported OpenAPI document. On paid routes, they can be up to 10 MB.',
-  UNSUPPORTED_MEDIA_TYPE: 'Only uncompressed `application/json` is accepted.',
+  UNSUPPORTED_MEDIA_TYPE:
+    'Only uncompressed `application/json` is accepted. If the body is empty, its type doesn’t matter.',
   VALIDATION_FAILED:
     '`errors` lists up to 100 invalid fields, each with its JSON pointer (such as `/priceUsd`) and what is wrong with it. ' +
     '`detail` names the first one. Missing fields, unknown fields, and wrong types are reported before invalid values. Nothing ' +

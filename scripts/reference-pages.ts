@@ -127,13 +127,35 @@ A connector pauses if its service rejects the credentials, can't find the table 
 else that you must fix, or rejects five deliveries in a row for the same reason. \`pausedReason\` says why. Its deliveries are held until it is resumed. To resume it, save a new \`config\` or set
 \`isPaused: false\`. You can also [pause](../webhooks.md#pausing) a connector yourself.
 
+If an accounting service rejects a single entry for a reason that doesn't affect others, such as a closed period, the connector doesn't pause. Only that
+delivery is [held until you resend it](../webhooks.md#held-until-you-resend-them).
+
 Types with \`canProbe\` check their credentials with a read-only request: ${listProbes()}.
 
 While such a connector is paused because of a rejected delivery, Tollgate checks it after 5 minutes, after another 15 minutes, an hour, and six
 hours, and then daily, for about 30 days. \`nextProbeAt\` shows when the next check is due. If the check succeeds, Tollgate resumes the connector
 and sends the held deliveries. If they are rejected again, the connector pauses again, and the schedule continues where it left off. A successful
 delivery restarts the schedule. Tollgate doesn't check connectors that you paused, or that paused after five rejections in a row.
+
+If what a connector sends to was deleted for good, such as a webhook or a workflow, the connector is [disabled](../webhooks.md#disabling) instead.
+
+## Blocked addresses
+
+A service, or Cloudflare in front of it (errors 1006 to 1010, 1012, 1015, and 1020), can block all requests from Tollgate's IP address, no matter which
+connector they come from. Tollgate then sends nothing to any connector of that type for as long as the service asks, but at least five minutes, because
+each request could prolong the block. After that, a single delivery is sent as a test, and the others follow if it gets through. All processes together send one test
+at a time.
+
+Waiting deliveries are \`PENDING\`, with the reason \`address_blocked\`, or with a sentence if they were sent as a test. They use up no retries, and the
+connectors don't count as failing. Test events and deliveries that you [resend](../webhooks.md#resend) wait too.
+
+This doesn't apply to types whose responses sellers control: ${listSellersResponses()}.
 `;
+}
+
+function listSellersResponses(): string {
+  const controlled = listConnectors().filter(({ sellersRespond }) => sellersRespond);
+  return controlled.map(({ type }) => `\`${type}\``).join(', ');
 }
 
 function listProbes(): string {

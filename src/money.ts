@@ -1,4 +1,5 @@
-const USD_PATTERN = /^(0|[1-9]\d{0,11})(?:\.(\d{1,6}))?$/;
+/** A decimal USD string with at most 12 digits before the decimal point and 6 after it. */
+export const USD_PATTERN = /^(0|[1-9][0-9]{0,11})(?:\.([0-9]{1,6}))?$/;
 
 /** The number of decimals in an amount. The atomic unit of USDC and of all prices is a millionth of a dollar. */
 export const USD_DECIMALS = 6;

@@ -48,7 +48,7 @@ function unstorableText(input: unknown, pointerPrefix: string): FieldError[] {
 }
 
 /** Why the database can't store a string, or undefined if it can. */
-export function textFault(text: string): string | undefined {
+function textFault(text: string): string | undefined {
   if (text.includes('\0')) return 'Must not contain NUL characters.';
   return text.isWellFormed() ? undefined : 'Must be valid Unicode.';
 }

@@ -6,12 +6,13 @@ import { ERROR_MESSAGES } from './egress-error.ts';
 /** `isClosed` means that an allow-list could permit the target. */
 export type TargetCheck = { ok: true; url: URL } | { ok: false; message: string; isClosed?: true };
 
-const MAX_URL_BYTES = 2_048;
+export const MAX_URL_BYTES = 2_048;
 
 // Control, format, space, and unassigned characters, and the backslash. URL parsers drop or convert them, so the URL
 // that a person reads would differ from the one that is requested.
 const DECEPTIVE_CHARACTERS = /[\p{C}\p{Z}\\]/u;
-const ABSOLUTE_HTTP_URL = /^https?:\/\/[^/?#]/i;
+/** The start of an absolute URL. Without a flag, because the OpenAPI document contains it. */
+export const ABSOLUTE_HTTP_URL = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^/?#]/;
 
 // Names for this machine or the local network: RFC 6761 §6.3 (localhost), RFC 6762 §3 (local), RFC 8375 (home.arpa),
 // ICANN's reservation of .internal, and what home and office routers commonly use.

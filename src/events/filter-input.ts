@@ -10,13 +10,15 @@ export const FILTER_LIMITS = { bytes: 4096, depth: 8, conditions: 50 } as const;
 type Path = readonly (string | number)[];
 type Report = (path: Path, message: string) => void;
 
-const DECIMAL = /^(0|[1-9]\d{0,29})(\.\d{1,18})?$/;
+/** A decimal string, as operands for amounts. */
+export const DECIMAL = /^(0|[1-9][0-9]{0,29})(\.[0-9]{1,18})?$/;
 const ORDERED: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte']);
 const OF_TEXT: ReadonlySet<Operator> = new Set(['startsWith', 'contains']);
 
 /** The filter to store, or `null` for none. Issues point to the invalid condition. */
 export const eventFilterInput = z
   .unknown()
+  .meta({ component: 'EventContentFilter' })
   .transform((value, context) => {
     if (value === undefined) return undefined;
     if (value === null) return Prisma.DbNull;

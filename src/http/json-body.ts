@@ -12,11 +12,11 @@ const MAX_JSON_DEPTH = 64;
  *   is nested too deeply, or `UNSUPPORTED_MEDIA_TYPE` if it is compressed.
  */
 export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Buffer): unknown {
+  if (body.length === 0) return undefined;
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', { detail: 'Send the body without `Content-Encoding`.' });
   }
-  if (body.length === 0) return undefined;
   if (body.length > BODY_LIMIT_BYTES && bytesBesidesLongestString(body, BODY_LIMIT_BYTES) > BODY_LIMIT_BYTES) {
     throw new AppError('PAYLOAD_TOO_LARGE');
   }

@@ -3,6 +3,9 @@ import { idempotencyScope, type Viewer } from '../auth/viewer.ts';
 import { AppError, invalidField } from '../errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 
+/** What an Idempotency-Key looks like. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
 /** Whether a request changed anything. */
 export type Outcome = 'changed' | 'unchanged' | 'unknown';
 
@@ -63,6 +66,6 @@ export async function runOnce(
 /** The draft requires a quoted string, but most clients send it without quotes. Both are accepted. */
 function parseKey(header: string): string {
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
-  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (IDEMPOTENCY_KEY.test(key)) return key;
   throw invalidField('/Idempotency-Key', 'Must be 1 to 255 visible ASCII characters.');
 }

@@ -8,6 +8,7 @@ import { requestLogOf } from '../log.ts';
 import { clientOf, requestIdOf, runInRequest } from '../request-context.ts';
 import type { TrustsProxy } from './client-address.ts';
 import { type AllowedOrigins, corsOptions } from './cors.ts';
+import { ignoreTypeOfEmptyBody } from './empty-body.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
@@ -95,6 +96,7 @@ export function createHttpServer(options: {
   });
   app.addHook('preParsing', createFileBodyHook());
   app.removeAllContentTypeParsers();
+  ignoreTypeOfEmptyBody(app);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       done(null, parseJsonBody(request, body as Buffer));

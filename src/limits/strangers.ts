@@ -19,7 +19,7 @@ const STRANGER_LIMITS = {
 
 /**
  * Keeps the number of unauthenticated connections small, per address and in total. If the total is reached, new
- * connections replace the oldest ones, because clients that want to authenticate do so immediately.
+ * connections replace the oldest ones, because most clients authenticate soon, and the others can connect again.
  */
 export function createStrangers(limits: { perAddress: number; total: number } = STRANGER_LIMITS): Strangers {
   /** In order of arrival. */

@@ -1,12 +1,17 @@
 import {
+  type ArgumentNode,
   type DocumentNode,
+  type GraphQLArgument,
   type GraphQLInputType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
   isObjectType,
   Kind,
+  TypeInfo,
   typeFromAST,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 
 /** The type of a variable in the document or, for an input object, of a field inside it. */
@@ -24,6 +29,21 @@ export function typeAt(
   }
   if (!type) throw new Error(`The route's document has no variable ${[name, ...rest].join('.')}`);
   return type;
+}
+
+/** The argument that a variable is passed to. Undefined if it is used in another way. */
+export function argumentOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  variable: string,
+): GraphQLArgument | undefined {
+  const types = new TypeInfo(schema);
+  let found: GraphQLArgument | undefined;
+  const enter = ({ value }: ArgumentNode) => {
+    if (value.kind === Kind.VARIABLE && value.name.value === variable) found = types.getArgument() ?? undefined;
+  };
+  visit(document, visitWithTypeInfo(types, { Argument: { enter } }));
+  return found;
 }
 
 export function operationOf(document: DocumentNode) {

@@ -12,10 +12,17 @@ import {
 import { deprecatedField } from './deprecation.ts';
 import { operationOf, rootType } from './document-types.ts';
 import { EVENT_DATA } from './openapi-events.ts';
-import { addComponent, type Json, typeSchema, wrapLike } from './openapi-schemas.ts';
+import { addComponent, type Json, typeSchema, valueSchema, wrapLike } from './openapi-schemas.ts';
 import type { RestRoute } from './routes/route.ts';
 
-type SelectedField = Pick<FieldNode, 'name' | 'selectionSet' | 'directives'>;
+/** The components for fields that are any JSON in GraphQL. */
+const VALUES: Readonly<Record<string, string>> = {
+  'Webhook.filter': 'EventContentFilter',
+  'Connector.filter': 'EventContentFilter',
+  'Endpoint.inputSchema': 'EndpointInputSchema',
+};
+
+type SelectedField = Pick<FieldNode, 'name' | 'alias' | 'selectionSet' | 'directives'>;
 
 /**
  * The schema for the route's part of the result (for exports, a single row), with the fields that its document selects.
@@ -116,20 +123,29 @@ function objectSchema(route: RestRoute, type: GraphQLObjectType, selection: Sele
     nodes.map((node) => {
       const { name, selectionSet } = node;
       const field = fields[name.value]!;
+      const component = VALUES[`${type.name}.${name.value}`];
       const value =
         type.name === 'Event' && name.value === 'data'
           ? EVENT_DATA
-          : selectionSet
-            ? wrapLike(field.type, selected(route, getNamedType(field.type), selectionSet, schemas))
-            : typeSchema(field.type, schemas);
+          : component
+            ? valueSchema(component, field.type)
+            : selectionSet
+              ? wrapLike(field.type, selected(route, getNamedType(field.type), selectionSet, schemas))
+              : typeSchema(field.type, schemas);
       const suffix = isOptional(node) ? ` Returned only with \`expand=${name.value}\`.` : '';
       const { description, deprecationReason } = field;
-      return [name.value, { ...described(value, `${description}${suffix}`), ...deprecatedField(deprecationReason) }];
+      return [
+        shownName(node),
+        { ...described(value, `${description}${suffix}`), ...deprecatedField(deprecationReason) },
+      ];
     }),
   );
-  const required = nodes.filter((node) => !isOptional(node)).map(({ name }) => name.value);
+  const required = nodes.filter((node) => !isOptional(node)).map(shownName);
   return { type: 'object', description: type.description, required, properties };
 }
+
+/** A field's name in responses. */
+const shownName = ({ alias, name }: SelectedField) => (alias ?? name).value;
 
 /** Whether a field is returned only if the request expands it. */
 const isOptional = ({ directives }: SelectedField) => directives?.some(({ name }) => name.value === 'include') === true;

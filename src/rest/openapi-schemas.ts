@@ -10,9 +10,13 @@ import {
   isNonNullType,
 } from 'graphql';
 
+import { rulesOf } from '../schema/input-rules.ts';
 import { deprecatedField } from './deprecation.ts';
+import type { Json } from './json.ts';
+import { nullability } from './nullability.ts';
+import { componentOf, fieldRules, withLimits } from './openapi-limits.ts';
 
-export type Json = { [key: string]: unknown };
+export type { Json };
 
 const SCALARS: Record<string, Json> = {
   ID: { type: 'string' },
@@ -56,12 +60,19 @@ export function bareSchema(type: GraphQLInputType | GraphQLOutputType, schemas: 
   });
 }
 
-/** The schema of an input object without its `hidden` fields. The fields in `required` become required. */
+/**
+ * The schema of an input object without its `hidden` fields. The fields in `required` become required. Its limits are
+ * those of the rules that check it.
+ *
+ * @param options `isChange`: whether omitted fields keep their value, so that they have no default.
+ */
 export function inputObjectSchema(
   type: GraphQLInputObjectType,
   schemas: Json,
-  { hidden, required: also }: { hidden?: ReadonlySet<string>; required?: ReadonlySet<string> } = {},
+  options: { hidden?: ReadonlySet<string>; required?: ReadonlySet<string>; isChange?: boolean } = {},
 ): Json {
+  const { hidden, required: also, isChange } = options;
+  const rules = fieldRules(rulesOf(type));
   const fields = Object.values(type.getFields()).filter(({ name }) => !hidden?.has(name));
   const required = fields.filter(({ name, type }) => isNonNullType(type) || also?.has(name)).map(({ name }) => name);
   return {
@@ -72,10 +83,22 @@ export function inputObjectSchema(
     properties: Object.fromEntries(
       fields.map((field) => {
         const { description, deprecationReason } = field;
-        return [field.name, { ...typeSchema(field.type, schemas), description, ...deprecatedField(deprecationReason) }];
+        const rule = rules[field.name];
+        const component = componentOf(rule);
+        const value = component
+          ? valueSchema(component, field.type)
+          : withLimits(typeSchema(field.type, schemas), rule, isChange);
+        const schema = nullability(type, field, value, required.includes(field.name));
+        return [field.name, { ...schema, description, ...deprecatedField(deprecationReason) }];
       }),
     ),
   };
+}
+
+/** A JSON value that a component describes. */
+export function valueSchema(component: string, type: GraphQLInputType | GraphQLOutputType): Json {
+  const value = { $ref: `#/components/schemas/${component}` };
+  return isNonNullType(type) ? value : nullable(value);
 }
 
 function nullable(value: Json): Json {

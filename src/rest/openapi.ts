@@ -1,16 +1,22 @@
 import { type GraphQLSchema, getNamedType, getNullableType, isInputObjectType } from 'graphql';
+import { IDEMPOTENCY_KEY } from '../http/run-once.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../schema/cost.ts';
+import { rulesOf } from '../schema/input-rules.ts';
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
 import { deprecatedOperation } from './deprecation.ts';
-import { typeAt } from './document-types.ts';
+import { argumentOf, typeAt } from './document-types.ts';
 import { EXPORT_FORMATS, type Row } from './export/formats.ts';
+import { changedConnectorBody, newConnectorBody } from './openapi-connectors.ts';
 import { EVENT_SCHEMAS, eventWebhooks } from './openapi-events.ts';
 import { exampleOf } from './openapi-examples.ts';
+import { fieldRules, withLimits } from './openapi-limits.ts';
 import { FIELD_ERROR, PROBLEM, PROBLEM_RESPONSES, problemsOf } from './openapi-problems.ts';
 import { responseSchema } from './openapi-resources.ts';
 import { addComponent, bareSchema, header, inputObjectSchema, type Json } from './openapi-schemas.ts';
-import { expansions, queryParameters } from './query-parameters.ts';
-import type { RestRoute } from './routes/route.ts';
+import { VALUE_SCHEMAS } from './openapi-values.ts';
+import { expansions, type QueryParameter, queryParameters } from './query-parameters.ts';
+import { mayOmitBody, type RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
 
@@ -19,9 +25,26 @@ const EXPORT_SCHEMAS: Json = {
   ExportedFile: { type: 'string', description: 'A file with a row for each item, oldest first.' },
 };
 
-/** The REST API's OpenAPI 3.1 document, generated from the route table and its GraphQL types. */
-export function createOpenApi(schema: GraphQLSchema, routes: readonly RestRoute[] = ROUTES): Json {
-  const schemas: Json = { Problem: PROBLEM, FieldError: FIELD_ERROR, ...EVENT_SCHEMAS, ...EXPORT_SCHEMAS };
+/** The address of a server in development. */
+const DEVELOPMENT_URL = 'http://127.0.0.1:4000';
+
+/**
+ * The REST API's OpenAPI 3.1 document, generated from the route table and its GraphQL types.
+ *
+ * @param serverUrl the server's absolute URL, without a path. Many generators of clients can't resolve a relative one.
+ */
+export function createOpenApi(
+  schema: GraphQLSchema,
+  routes: readonly RestRoute[] = ROUTES,
+  serverUrl: string = DEVELOPMENT_URL,
+): Json {
+  const schemas: Json = {
+    Problem: PROBLEM,
+    FieldError: FIELD_ERROR,
+    ...EVENT_SCHEMAS,
+    ...EXPORT_SCHEMAS,
+    ...VALUE_SCHEMAS,
+  };
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
@@ -37,7 +60,7 @@ export function createOpenApi(schema: GraphQLSchema, routes: readonly RestRoute[
         'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks, and connectors.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: serverUrl }],
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: TAG_DESCRIPTIONS[name] })),
     paths,
@@ -137,7 +160,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
       name: 'limit',
       in: 'query',
       description: 'Page size. Default: 20.',
-      schema: { type: 'integer', minimum: 1, maximum: 100 },
+      schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE },
     },
     { name: 'after', in: 'query', description: '`nextCursor` of the previous page.', schema: { type: 'string' } },
   ];
@@ -145,14 +168,17 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     name: 'format',
     in: 'query',
     description: 'The format of the file: CSV or JSON Lines. Default: csv.',
-    schema: { $ref: '#/components/schemas/ExportFormat' },
+    schema: { $ref: '#/components/schemas/ExportFormat', default: 'csv' },
   };
-  const filters = queryParameters(schema, route).map(({ name, type, description, isRequired }) => ({
-    name,
+  const filters = queryParameters(schema, route).map((parameter) => ({
+    name: parameter.name,
     in: 'query',
-    ...(isRequired && { required: true }),
-    description,
-    schema: bareSchema(getNullableType(type), schemas),
+    ...(parameter.isRequired && { required: true }),
+    description: parameter.description,
+    schema: {
+      ...withLimits(bareSchema(getNullableType(parameter.type), schemas), ruleOf(schema, route, parameter)),
+      ...(parameter.defaultValue !== undefined && { default: parameter.defaultValue }),
+    },
     explode: true,
   }));
   const expandable = [...expansions(route).keys()];
@@ -167,7 +193,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     name: 'Idempotency-Key',
     in: 'header',
     description: 'Makes retries safe: the response is stored for 24 hours, and a retry with the same key returns it.',
-    schema: { type: 'string', maxLength: 255 },
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: IDEMPOTENCY_KEY.source },
   };
   return [
     ...inPath,
@@ -179,14 +205,29 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
   ];
 }
 
+/** The rule that checks a query parameter: a field of a filter, or an argument. */
+function ruleOf(schema: GraphQLSchema, { document }: RestRoute, { to }: QueryParameter): Json | undefined {
+  const name = to.at(-1)!;
+  if (to.length > 1) {
+    const filter = getNamedType(typeAt(schema, document, to.slice(0, -1)));
+    return isInputObjectType(filter) ? fieldRules(rulesOf(filter))[name] : undefined;
+  }
+  const argument = argumentOf(schema, document, name);
+  return argument && fieldRules(rulesOf(argument))[argument.name];
+}
+
 function requestBody(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const type = getNamedType(typeAt(schema, route.document, ['input']));
   const hidden = new Set([...Object.values(route.fromPath ?? {}), ...(route.graphqlOnly ?? [])]);
   if (!isInputObjectType(type)) throw new Error(`${route.operationId}: the input is not an object`);
-  const body = inputObjectSchema(type, schemas, { hidden, required: new Set(route.requires) });
+  const isChange = route.kind === 'update';
+  const object = inputObjectSchema(type, schemas, { hidden, required: new Set(route.requires), isChange });
+  const body = route.hasConnectorConfig
+    ? (isChange ? changedConnectorBody : newConnectorBody)(object, type, schemas)
+    : object;
   const name = route.operationId.charAt(0).toUpperCase() + route.operationId.slice(1);
   return {
-    required: 'required' in body,
+    required: 'required' in object || route.needsOneOf === true || !mayOmitBody(route),
     content: {
       'application/json': {
         schema: addComponent(schemas, `${name}Request`, body),

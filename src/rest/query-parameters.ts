@@ -7,6 +7,8 @@ import {
   isListType,
   isNonNullType,
   Kind,
+  type VariableDefinitionNode,
+  valueFromAST,
 } from 'graphql';
 import { operationOf, typeAt } from './document-types.ts';
 import type { RestRoute } from './routes/route.ts';
@@ -19,6 +21,8 @@ export type QueryParameter = {
   type: GraphQLInputType;
   isList: boolean;
   isRequired: boolean;
+  /** The value if the parameter is missing, as REST spells it. */
+  defaultValue: unknown;
   description: string;
 };
 
@@ -37,7 +41,7 @@ export const PAGE_PARAMETERS = ['limit', 'after'] as const;
 export function queryParameters(schema: GraphQLSchema, route: RestRoute): QueryParameter[] {
   if (route.method !== 'GET') return [];
   const own = Object.entries(route.query ?? {}).map(([name, { to, description }]) =>
-    parameter(name, to, typeAt(schema, route.document, to), description, isRequired(route.document, to[0]!)),
+    parameter(name, to, typeAt(schema, route.document, to), description, definitionOf(route.document, to)),
   );
   if (!variablesOf(route.document).includes('filter')) return own;
   const filter = getNamedType(typeAt(schema, route.document, ['filter']));
@@ -53,16 +57,22 @@ function parameter(
   to: readonly string[],
   type: GraphQLInputType,
   description: string,
-  required = false,
+  definition?: VariableDefinitionNode,
 ): QueryParameter {
   const isList = isListType(isNonNullType(type) ? type.ofType : type);
   const text = isList ? `${description} Repeatable.` : description;
-  return { name, to, type, isList, isRequired: required, description: text };
+  const isRequired = definition?.type.kind === Kind.NON_NULL_TYPE && definition.defaultValue === undefined;
+  return { name, to, type, isList, isRequired, defaultValue: defaultOf(type, definition), description: text };
 }
 
-function isRequired(document: DocumentNode, name: string): boolean {
-  const definition = operationOf(document).variableDefinitions?.find(({ variable }) => variable.name.value === name);
-  return definition?.type.kind === Kind.NON_NULL_TYPE && definition.defaultValue === undefined;
+/** The definition of a variable; undefined for fields inside a variable. */
+function definitionOf(document: DocumentNode, [name, ...rest]: readonly string[]): VariableDefinitionNode | undefined {
+  if (rest.length > 0) return undefined;
+  return operationOf(document).variableDefinitions?.find(({ variable }) => variable.name.value === name);
+}
+
+function defaultOf(type: GraphQLInputType, definition: VariableDefinitionNode | undefined): unknown {
+  return definition?.defaultValue && valueFromAST(definition.defaultValue, type);
 }
 
 const EXPAND = /^expand([A-Z]\w*)$/;

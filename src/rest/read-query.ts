@@ -8,6 +8,7 @@ import { ofText, toVariable } from './values.ts';
 const MAX_PAGE_SIZE = 100;
 /** How much of an unknown parameter's name to quote in an error message. */
 const SHOWN_LENGTH = 64;
+const ONLY_ONCE = 'Send this parameter only once.';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 type Variables = Record<string, unknown>;
@@ -15,7 +16,10 @@ type Variables = Record<string, unknown>;
 /** Turns a request's query into variables of the route's document. Throws AppError `VALIDATION_FAILED`. */
 export type ReadQuery = (query: Query) => Variables;
 
-/** Creates the function that reads a route's query parameters. It rejects parameters that the route doesn't have. */
+/**
+ * Creates the function that reads a route's query parameters. It rejects parameters that the route doesn't have.
+ * Parameters with several values can also be spelled `status[]` or `status[0]`, as axios, qs, and PHP write lists.
+ */
 export function queryReader(schema: GraphQLSchema, route: RestRoute): ReadQuery {
   const parameters = queryParameters(schema, route);
   const expandable = expansions(route);
@@ -24,10 +28,13 @@ export function queryReader(schema: GraphQLSchema, route: RestRoute): ReadQuery 
     ...parameters.map(({ name }) => name),
     ...(expandable.size > 0 ? ['expand'] : []),
   ];
-  return (query) => {
+  const lists = new Set(parameters.filter(({ isList }) => isList).map(({ name }) => name));
+  if (expandable.size > 0) lists.add('expand');
+  return (asked) => {
+    const query = withoutBrackets(asked, lists);
     const errors: FieldError[] = Object.keys(query)
       .filter((name) => !known.includes(name))
-      .map((name) => ({ pointer: toPointer([shorten(name)]), message: unknownParameter(name, known) }));
+      .map((name) => ({ pointer: toPointer([shorten(name)]), message: unknownParameter(name, known, lists) }));
     const variables: Variables = {};
     if (route.kind === 'list') readPage(query, variables, errors);
     for (const parameter of parameters) readParameter(parameter, query[parameter.name], variables, errors);
@@ -37,10 +44,32 @@ export function queryReader(schema: GraphQLSchema, route: RestRoute): ReadQuery 
   };
 }
 
-function unknownParameter(name: string, known: readonly string[]): string {
+/** A name with an empty pair of brackets, or an index in them. */
+const LIST_ITEM = /^([^[\]]+)\[\d*\]$/;
+
+/** Joins all spellings of each list: `status`, `status[]`, and `status[0]`. All other names stay as they are. */
+function withoutBrackets(query: Query, lists: ReadonlySet<string>): Query {
+  // Without a prototype, so that no name has a special meaning.
+  const joined: Record<string, string | string[]> = Object.create(null);
+  for (const [name, value = []] of Object.entries(query)) {
+    const [, list] = LIST_ITEM.exec(name) ?? [];
+    const key = list !== undefined && lists.has(list) ? list : name;
+    joined[key] = key in joined ? [joined[key]!, value].flat() : value;
+  }
+  return joined;
+}
+
+function unknownParameter(name: string, known: readonly string[], lists: ReadonlySet<string>): string {
+  const unknown = `Unknown parameter \`${shorten(name)}\`.`;
+  const base = name.split('[', 1)[0]!;
+  if (base !== name && known.includes(base)) {
+    return lists.has(base)
+      ? `${unknown} Send \`${base}\`, and repeat it for several values.`
+      : `${unknown} Send \`${base}\`, without brackets, because it has only one value.`;
+  }
   const nearest = didYouMean(name, known);
   const all = known.length > 0 ? ` The parameters are ${known.join(', ')}.` : ' This route takes no query parameters.';
-  return `Unknown parameter \`${shorten(name)}\`.${nearest || all}`;
+  return `${unknown}${nearest || all}`;
 }
 
 function shorten(name: string): string {
@@ -54,7 +83,8 @@ function readPage({ limit, after }: Query, variables: Variables, errors: FieldEr
     }
     variables.first = Number(limit);
   }
-  if (after !== undefined) variables.after = typeof after === 'string' ? after : '';
+  if (typeof after === 'string') variables.after = after;
+  else if (after !== undefined) errors.push({ pointer: '/after', message: ONLY_ONCE });
 }
 
 function readParameter(
@@ -67,8 +97,13 @@ function readParameter(
     if (isRequired) errors.push({ pointer: toPointer([name]), message: 'Required.' });
     return;
   }
-  const value = isList ? itemsOf(given).map((item) => ofText(type, item)) : ofText(type, [given].flat().at(-1));
-  assign(variables, to, toVariable(type, value, errors, [name]));
+  const values = isList ? itemsOf(given) : [given].flat();
+  if (!isList && values.length > 1) {
+    errors.push({ pointer: toPointer([name]), message: ONLY_ONCE });
+    return;
+  }
+  const items = values.map((value) => ofText(type, value));
+  assign(variables, to, toVariable(type, isList ? items : items[0], errors, [name]));
 }
 
 function readExpand(

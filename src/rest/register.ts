@@ -7,13 +7,14 @@ import type { IdempotencyStore, StoredResponse } from '../features/idempotency/s
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Admission } from '../http/admission.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
+import { requestedUrl } from '../http/requested-url.ts';
 import { runOnce } from '../http/run-once.ts';
 import { sendJson } from '../http/send-json.ts';
 import type { Backlogs } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { deprecationHeaders } from './deprecation.ts';
 import { createExportHandlers, type ExportOptions } from './export/serve.ts';
-import { createOpenApi } from './openapi.ts';
+import { createOpenApiText } from './openapi-text.ts';
 import type { Query } from './read-query.ts';
 import { requireAccessToStored } from './require-access.ts';
 import type { RestRoute } from './routes/route.ts';
@@ -31,13 +32,15 @@ export function registerRest(
     admission: Admission;
     idempotency: IdempotencyStore;
     routes: readonly RestRoute[];
+    /** The service's public URL, if it is known. */
+    publicUrl: string | undefined;
     /** The data that is waiting for clients to read it. */
     backlogs: Backlogs;
     exports?: ExportOptions | undefined;
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, schema, admission, idempotency, routes, backlogs, contextOf } = options;
+  const { server, schema, admission, idempotency, routes, publicUrl, backlogs, contextOf } = options;
   const createExportHandler = createExportHandlers(app, options);
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
@@ -103,8 +106,11 @@ export function registerRest(
     return sendJson(request, reply.type('application/json; charset=utf-8'), JSON.stringify(body), backlogs);
   }
 
-  const openapi = JSON.stringify(createOpenApi(schema, routes));
-  app.get(OPENAPI_PATH, (_request, reply) => reply.type('application/json; charset=utf-8').send(openapi));
+  const openapi = createOpenApiText(schema, routes);
+  app.get(OPENAPI_PATH, (request, reply) => {
+    const serverUrl = publicUrl ?? requestedUrl(request, request.host).origin;
+    return reply.type('application/json; charset=utf-8').send(openapi(serverUrl));
+  });
 
   for (const [path, methods] of methodsByPath(routes)) {
     const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].sort().join(', ');

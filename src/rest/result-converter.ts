@@ -17,7 +17,7 @@ export type Convert = (value: unknown) => unknown;
 
 /**
  * Prepares the conversion of a document's results from GraphQL to REST, which differ only in the names of enum values.
- * Doesn't touch values without enums. Requires a document without aliases.
+ * Doesn't touch values without enums.
  */
 export function resultConverter(schema: GraphQLSchema, document: DocumentNode): Convert {
   const fragments = new Map(
@@ -51,7 +51,7 @@ export function resultConverter(schema: GraphQLSchema, document: DocumentNode): 
         return fieldsOf(type, fragments.get(selection.name.value)!.selectionSet);
       const field = type.getFields()[selection.name.value];
       const convert = field && converterOf(field.type, selection.selectionSet);
-      return convert ? [[selection.name.value, convert] as [string, Convert]] : [];
+      return convert ? [[(selection.alias ?? selection.name).value, convert] as [string, Convert]] : [];
     });
   }
 

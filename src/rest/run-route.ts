@@ -6,7 +6,7 @@ import type { GraphQLContext } from '../schema/context.ts';
 import { typeAt } from './document-types.ts';
 import { type Query, queryReader, type ReadQuery } from './read-query.ts';
 import { type Convert, resultConverter } from './result-converter.ts';
-import type { RestRoute } from './routes/route.ts';
+import { mayOmitBody, type RestRoute } from './routes/route.ts';
 import { toVariable } from './values.ts';
 
 export type RouteRequest = {
@@ -95,7 +95,7 @@ function writeVariables(
   const fromPath = Object.fromEntries(
     Object.entries(route.fromPath ?? {}).map(([parameter, field]) => [field, params[parameter]]),
   );
-  const given = body ?? (route.kind === 'action' || route.kind === 'delete' ? {} : undefined);
+  const given = body ?? (mayOmitBody(route) ? {} : undefined);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new AppError('VALIDATION_FAILED', { fields: [{ pointer: '', message: 'Must be a JSON object.' }] });
   }

@@ -97,6 +97,7 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
   registerRest(http, {
     ...{ server, schema, admission, idempotency, backlogs, contextOf },
     routes: ground.overrides.routes ?? ROUTES,
+    publicUrl: config.publicUrl,
     exports: ground.overrides.exports,
   });
   const consoleReads = await openConsoleReads(join(DIST, 'console'));

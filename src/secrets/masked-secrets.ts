@@ -24,3 +24,8 @@ export function neededAgain(pointer: string, addressTitles: string): FieldError 
 export function isMasked(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith(MASK);
 }
+
+/** A pattern for text that matches another pattern or is a mask that is sent back, as in JSON Schema. */
+export function orMasked({ source }: RegExp): string {
+  return `^${MASK}|${source}`;
+}

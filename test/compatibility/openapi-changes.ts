@@ -121,18 +121,36 @@ function typeChanges(old: Json, now: Json, direction: Direction): string[] {
   return changes;
 }
 
-/** Resolves references and merges `allOf` or a nullable `anyOf` into one object. */
+/** Resolves references and merges `allOf` or alternatives into one object. */
 function resolved(schema: Json, document: Json): Json {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.split('/').at(-1)!;
     return resolved((document.components as { schemas: Record<string, Json> }).schemas[name]!, document);
   }
-  const parts = ((schema.allOf ?? schema.anyOf) as Json[] | undefined)?.map((part) => resolved(part, document));
+  const choices = (schema.allOf ?? schema.anyOf ?? schema.oneOf) as Json[] | undefined;
+  const parts = choices?.map((part) => resolved(part, document));
   if (!parts) return schema;
   return {
     type: schema.allOf ? 'object' : parts.flatMap(({ type }) => type ?? []),
     enum: parts.flatMap((part) => (part.enum as unknown[]) ?? []),
-    required: parts.flatMap(({ required }) => (required as string[]) ?? []),
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: requiredIn(parts, schema.allOf !== undefined),
+    properties: mergedProperties(parts),
   };
+}
+
+/** The fields that are required in all parts of an `allOf`, or in every alternative. */
+function requiredIn(parts: readonly Json[], isAllOf: boolean): string[] {
+  const lists = parts.filter(({ type }) => type !== 'null').map(({ required = [] }) => required as string[]);
+  return isAllOf ? lists.flat() : (lists[0]?.filter((name) => lists.every((list) => list.includes(name))) ?? []);
+}
+
+/** A property that several parts have can have the values of each. */
+function mergedProperties(parts: readonly Json[]): Record<string, Json> {
+  const merged: Record<string, Json[]> = {};
+  for (const { properties = {} } of parts)
+    for (const [name, property] of Object.entries(properties as Record<string, Json>))
+      merged[name] = [...(merged[name] ?? []), property];
+  return Object.fromEntries(
+    Object.entries(merged).map(([name, found]) => [name, found.length === 1 ? found[0]! : { anyOf: found }]),
+  );
 }

@@ -15,6 +15,8 @@ const released = {
   graphql: await read('test/compatibility/released/schema.graphql'),
   openapi: await read('test/compatibility/released/openapi.json'),
   events: await read('test/compatibility/released/event-schemas.json'),
+  /** Where the released OpenAPI document promised something that the released server already refused. */
+  corrections: JSON.parse(await read('test/compatibility/released/corrections.json')) as string[],
 };
 
 const TODAY = new Date().toISOString().slice(0, 10);
@@ -28,7 +30,7 @@ describe('clients of the last release', () => {
 
   test('keep working over REST', async () => {
     const current = withResponses(JSON.parse(await read('docs/openapi.json')));
-    expect(breakingChanges(withResponses(JSON.parse(released.openapi)), current)).toEqual([]);
+    expect(breakingChanges(withResponses(JSON.parse(released.openapi)), current)).toEqual(released.corrections);
   });
 
   test('keep working with the events that they receive', async () => {

@@ -14,15 +14,15 @@ export const QUIET_CONNECTOR = {
  * Starts a service that sends nothing and has one of every resource. Alice is an operator, and `userId` is someone
  * else. The IDs are named as in REST paths.
  */
-export async function openFuzzTarget() {
+export async function openFuzzTarget(env: Record<string, string> = {}) {
   // Without a worker, the service never sends anything that it accepts.
-  const app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api', ...operatorsEnv('alice') } });
+  const app = await startTestApp({ env: { EGRESS_ALLOW: '', ROLES: 'api', ...operatorsEnv('alice'), ...env } });
   const alice = await app.user('alice', 'ENTERPRISE');
   const { base, id: projectId } = await createProject(alice);
   const { id: webhookId } = await createWebhook(alice, base);
   const { id: endpointId } = await createEndpoint(alice, base);
   const { body } = await alice.rest<{ data: { id: string; eventId: string }[] }>('GET', `${base}/deliveries`);
-  const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
+  const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true });
   const ids: Record<string, string> = {
     ...{ projectId, webhookId, endpointId, keyId: (await createKey(alice, base)).id },
     connectorId: (await createConnector(alice, base, QUIET_CONNECTOR)).id,

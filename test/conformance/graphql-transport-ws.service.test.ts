@@ -156,11 +156,6 @@ describe('protocol violations', () => {
     expect(await client.closed).toMatchObject({ code: 4401 });
   });
 
-  test('a silent socket is closed with 4408', async () => {
-    const client = await raw();
-    expect(await client.closed).toMatchObject({ code: 4408 });
-  });
-
   test('a second connection_init closes the socket with 4429', async () => {
     const client = await connected();
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });

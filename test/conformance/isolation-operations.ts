@@ -100,6 +100,7 @@ const BODIES: Record<string, object> = {
   updateEndpoint: { path: '/moved', priceUsd: '2', isActive: false },
   createApiKey: { name: 'Taken' },
   createConnector: { type: 'n8n', config: { webhookUrl: 'https://n8n.example.com/webhook/taken' }, eventTypes: ['*'] },
+  createReplay: { all: true },
   updateConnector: { config: { from: 'taken@example.com' }, isActive: false },
   startConnectorAuthorization: { type: 'xero', config: {}, eventTypes: ['*'] },
   finishConnectorAuthorization: { state: 'unknown', code: 'unknown' },
@@ -203,9 +204,8 @@ function queryOperations(): Operation[] {
   const ofRoot = Object.values(schema.getQueryType()!.getFields()).flatMap((field) => {
     const slots = argumentSlots('Query', field);
     if (!NODE_FIELDS[field.name]) return [graphql(`query ${field.name}`, slots, 'query', () => call(field, slots))];
-    // Only operators see users. Attempts also have identifiers, although they aren't nodes.
-    const typeOf = ({ name }: { name: string }) => (name === 'OperatorUser' ? 'User' : name);
-    const nodes = NODE_TYPES.map((node) => [typeOf(node), `... on ${node.name} ${selectionOf(node)}`]);
+    // Attempts also have identifiers, although they aren't nodes.
+    const nodes = NODE_TYPES.map((node) => [node.name, `... on ${node.name} ${selectionOf(node)}`]);
     return [...nodes, ['Attempt', '']].map(([type, fragment]) => {
       const slot: Slot = { name: 'id', type: type as OwnedType, takesAnyNode: true };
       return graphql(`query ${field.name} of ${type}`, [slot], 'query', () => {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ID_PREFIXES, newId } from '../../src/ids.ts';
+import { ID_PREFIXES, idAlongside, newId } from '../../src/ids.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
 import { join } from '../support/members.ts';
 import { userIdOf } from '../support/operator.ts';
@@ -18,7 +18,7 @@ import {
 const OWNED_TYPES = [
   ...(['Project', 'Endpoint', 'ApiKey', 'Webhook', 'Connector', 'Event', 'Delivery', 'Attempt', 'User'] as const),
   ...(['Payment', 'Customer', 'Replay', 'AuditEntry', 'Notice', 'ProjectMember', 'Invitation'] as const),
-  'ProjectTransfer' as const,
+  ...(['ProjectTransfer', 'Viewer'] as const),
 ];
 export type OwnedType = (typeof OWNED_TYPES)[number];
 export type Ids = Record<OwnedType, string>;
@@ -62,7 +62,8 @@ export async function createTenants(app: TestApp) {
       home,
       ids: {
         own: home.ids,
-        foreign: secret.ids,
+        // An API key can see the account of its project's owner.
+        foreign: owner === bob ? { ...secret.ids, User: aliceHome.ids.User } : secret.ids,
         missing: mapIds((type) => newId(type)),
         deleted: deleted.ids,
         malformed: mapIds((type) => `${ID_PREFIXES[type]}-none`),
@@ -162,6 +163,7 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       Delivery: delivery.id,
       Attempt: attemptId,
       User: delivery.userId,
+      Viewer: idAlongside('Viewer', delivery.userId),
       Payment: paymentId,
       Customer: customerId,
       Replay: replayId,
@@ -233,6 +235,7 @@ async function demolish(sql: pg.Pool, user: TestUser, ids: Ids, projectId: strin
   await sql.query('DELETE FROM "RevenueDay" WHERE "endpointId" = $1', [ids.Endpoint]);
   ids.Project = another.id;
   ids.User = newId('User');
+  ids.Viewer = newId('Viewer');
 }
 
 /** Returns every row of every table as text, except for values that read requests change. */

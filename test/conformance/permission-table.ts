@@ -137,9 +137,11 @@ export const EXPECTED: Readonly<Record<string, Expected>> = {
   'query node of ProjectTransfer': READ,
   'query node of Replay': DELIVERIES,
   'query node of Webhook': DELIVERIES,
-  // Attempts aren't nodes, and only operators find users.
+  // Attempts aren't nodes.
   'query node of Attempt': READ,
-  'query node of User': READ,
+  // Everyone finds themselves.
+  'query node of User': 'everyone',
+  'query node of Viewer': 'everyone',
   'query nodes of ApiKey': READ,
   'query nodes of AuditEntry': READ,
   'query nodes of Connector': DELIVERIES,
@@ -156,7 +158,8 @@ export const EXPECTED: Readonly<Record<string, Expected>> = {
   'query nodes of Replay': DELIVERIES,
   'query nodes of Webhook': DELIVERIES,
   'query nodes of Attempt': READ,
-  'query nodes of User': READ,
+  'query nodes of User': 'everyone',
+  'query nodes of Viewer': 'everyone',
   'query operatorUser': 'everyone',
   'query operatorUsers': 'everyone',
   'query search': READ,
@@ -246,5 +249,5 @@ export const EXPECTED: Readonly<Record<string, Expected>> = {
 /** The fields of `Project` that keys with `DELIVERIES` can read. All others require `READ`. */
 export const PROJECT_FIELDS_FOR_DELIVERIES = new Set([
   ...['connector', 'connectors', 'deliveries', 'delivery', 'deliveryStats', 'event', 'events', 'replay', 'replays'],
-  ...['webhook', 'webhooks'],
+  ...['webhook', 'webhooks', 'liveCursors'],
 ]);

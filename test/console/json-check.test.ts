@@ -35,11 +35,11 @@ function variantsOf(value: unknown): unknown[] {
 function collectKeywords(schema: JsonSchema | boolean, found: Set<string>, seen = new Set<string>()): void {
   if (typeof schema === 'boolean') return;
   for (const keyword of Object.keys(schema)) found.add(keyword);
-  const { $ref = '', properties = {}, items = true, anyOf = [], additionalProperties = true } = schema;
+  const { $ref = '', properties = {}, items = true, anyOf = [], oneOf = [], additionalProperties = true } = schema;
   const name = $ref.slice($ref.lastIndexOf('/') + 1);
   const referred = name && !seen.has(name) ? [schemas[name]!] : [];
   seen.add(name);
-  for (const inner of [...referred, ...Object.values(properties), items, ...anyOf, additionalProperties]) {
+  for (const inner of [...referred, ...Object.values(properties), items, ...anyOf, ...oneOf, additionalProperties]) {
     collectKeywords(inner, found, seen);
   }
 }
@@ -58,8 +58,11 @@ describe('the check of request bodies', () => {
   });
 
   test('supports every keyword in the schemas of request bodies', () => {
-    const checked = ['$ref', 'type', 'enum', 'properties', 'required', 'additionalProperties', 'items', 'anyOf'];
-    const others = ['description', 'format', 'deprecated', 'x-sunset'];
+    const checked = [
+      ...['$ref', 'type', 'enum', 'properties', 'required', 'additionalProperties', 'items', 'anyOf', 'oneOf'],
+      ...['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minProperties', 'minimum', 'maximum'],
+    ];
+    const others = ['description', 'format', 'default', 'discriminator', 'deprecated', 'x-sunset'];
     const found = new Set<string>();
     for (const operation of WITH_BODY) collectKeywords(bodyOf(operation).schema, found);
     expect([...found].filter((keyword) => ![...checked, ...others].includes(keyword))).toEqual([]);
@@ -75,5 +78,31 @@ describe('the check of request bodies', () => {
       { pointer: '/timeoutSeconds', message: 'Must be an integer or null.' },
       { pointer: '/surprise', message: 'There is no field “surprise”.' },
     ]);
+  });
+
+  test('says which limit a value exceeds', () => {
+    const { schema } = bodyOf(operations.find(({ operationId }) => operationId === 'createWebhook')!);
+    const body = { name: 'x'.repeat(61), url: 'books.example', eventTypes: [], timeoutSeconds: 31 };
+    expect(checkJson(schema, body, schemas)).toEqual([
+      { pointer: '/name', message: 'Must be at most 60 characters.' },
+      { pointer: '/url', message: expect.stringMatching(/^Must match /) },
+      { pointer: '/eventTypes', message: 'Must be at least 1 entry.' },
+      { pointer: '/timeoutSeconds', message: 'Must be at most 30.' },
+    ]);
+  });
+
+  test('checks a config by its connector type', () => {
+    const { schema } = bodyOf(operations.find(({ operationId }) => operationId === 'createConnector')!);
+    const faultsOf = (body: object) => checkJson(schema, { eventTypes: ['*'], ...body }, schemas);
+    expect(faultsOf({ type: 'telegram', config: { botToken: 5 } })).toEqual([
+      { pointer: '/config', message: '“chatId” is required.' },
+      { pointer: '/config/botToken', message: 'Must be a string.' },
+    ]);
+    expect(faultsOf({ config: {} })).toEqual([{ pointer: '', message: '“type” is required.' }]);
+    const [unknown] = faultsOf({ type: 'fax', config: {} });
+    expect(unknown).toEqual({
+      pointer: '/type',
+      message: expect.stringMatching(/^Must be "amplitude", .+ or "zapier".$/),
+    });
   });
 });

@@ -117,7 +117,8 @@ test('the TypeScript program for buyers pays for a request', async () => {
 /** The code that a page's programs leave to the reader. */
 const LEFT_OPEN: Readonly<Record<string, string>> = {
   'docs/live.md':
-    'declare function freshToken(): Promise<string>;\ndeclare const project: string;\nlet after: string | undefined;',
+    'declare function freshToken(): Promise<string>;\ndeclare function handle(event: object): Promise<void>;\n' +
+    'declare const project: string;\nlet after: string | undefined;',
   'docs/payment-identifiers.md':
     "import { x402Client } from '@x402/core/client';\nconst client = new x402Client();\ndeclare const orderId: string;",
   'docs/sdk.md': 'declare const apiKey: string;\ndeclare const projectId: string;',

@@ -64,7 +64,7 @@ test('a subscription from a live cursor shows everything since then, and nothing
     const { id: endpointId } = await createEndpoint(alice, base);
     const [events, deliveries] = [await inRest('events'), await inRest('deliveries')];
     const { paymentId } = await createPayment(app, { projectId, endpointId, mark });
-    const { body } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {});
+    const { body } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true });
     await alice.rest('POST', `${base}/replays/${body.replay.id}/cancel`);
     return {
       ...{ events, deliveries, payments: paymentId, replays: body.replay.id },

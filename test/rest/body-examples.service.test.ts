@@ -39,7 +39,7 @@ test.each(takingBodies.filter(({ operationId }) => operationId !== 'testConnecto
         return body.id;
       },
       replayId: async () =>
-        (await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, {})).body.replay.id,
+        (await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true })).body.replay.id,
       memberId: async () => (await join(alice, base, bob, 'VIEWER')).id,
       invitationId: async () => (await invite(alice, base, bob, 'VIEWER')).id,
       transferId: async () =>

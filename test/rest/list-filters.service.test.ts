@@ -66,7 +66,7 @@ beforeAll(async () => {
       ...[id, project.id, type, JSON.stringify({ ...SAMPLE_PAYLOADS[type], ...data })],
     ]);
   }
-  ids.replay = ((await alice.rest('POST', `${base}/replays`, {})).body as { replay: Resource }).replay.id;
+  ids.replay = ((await alice.rest('POST', `${base}/replays`, { all: true })).body as { replay: Resource }).replay.id;
   ids.notice = await createNotice(app, { projectId: project.id, subjectId: ids.active });
 });
 
@@ -103,6 +103,10 @@ describe('a filter', () => {
     ['payments?minAmountUsd=0.01&status=settled', () => [ids.dear!, ids.cheap!]],
     ['payments?minAmountUsd=0.01&status=failed', () => []],
     ['payments?identifier=order-1', () => [ids.dear!]],
+    ['payments?minAmountUsd=0.01&status[]=FAILED', () => []],
+    ['payments?minAmountUsd=0.01&status%5B%5D=FAILED', () => []],
+    ['payments?minAmountUsd=0.01&status[]=failed&status[]=settled', () => [ids.dear!, ids.cheap!]],
+    ['payments?minAmountUsd=0.01&status%5B0%5D=failed&status%5B1%5D=settled', () => [ids.dear!, ids.cheap!]],
     [`payments?from=${PAST}&to=${FUTURE}`, () => [ids.dear!, ids.cheap!]],
     [`payments?to=${PAST}`, () => []],
     ['customers?minTotalUsd=0.5', () => [ids.big!]],
@@ -248,6 +252,13 @@ describe('a query with', () => {
       '/actorId',
       'Must be the ID of a user (usr_) or an API key (key_).',
     ],
+    [
+      'brackets after a parameter with one value',
+      'payments?minAmountUsd[]=1',
+      '/minAmountUsd[]',
+      'Unknown parameter `minAmountUsd[]`. Send `minAmountUsd`, without brackets, because it has only one value.',
+    ],
+    ['a repeated parameter', 'payments?payer=0x1&payer=0x2', '/payer', 'Send this parameter only once.'],
     ['a path that can’t exist', 'endpoints?pathPrefix=%2F%00', '/pathPrefix', 'Must not contain NUL characters.'],
     [
       'a prototype’s name',

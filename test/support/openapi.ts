@@ -9,7 +9,10 @@ type Response = {
   headers?: Record<string, { required?: boolean }>;
   content?: Record<string, { schema: Json }>;
 };
-type Operation = { responses: Record<string, Response> };
+type Operation = {
+  requestBody?: { required: boolean; content: Record<string, { schema: Json }> };
+  responses: Record<string, Response>;
+};
 type Document = Json & {
   paths: Record<string, Record<string, Operation>>;
   components: { responses: Record<string, Response> };

@@ -381,6 +381,148 @@ export type ExportFormat = 'csv' | 'jsonl';
 /** A file with a row for each item, oldest first. */
 export type ExportedFile = string;
 
+/** Operators for `type`. All must match. */
+export type TypeCondition = {
+  eq?:
+    | 'payment.verified'
+    | 'payment.settled'
+    | 'payment.failed'
+    | 'customer.first_payment'
+    | 'customer.milestone'
+    | 'endpoint.created'
+    | 'endpoint.pricing_changed'
+    | 'revenue.daily_summary';
+  ne?:
+    | 'payment.verified'
+    | 'payment.settled'
+    | 'payment.failed'
+    | 'customer.first_payment'
+    | 'customer.milestone'
+    | 'endpoint.created'
+    | 'endpoint.pricing_changed'
+    | 'revenue.daily_summary';
+  in?: Array<
+    | 'payment.verified'
+    | 'payment.settled'
+    | 'payment.failed'
+    | 'customer.first_payment'
+    | 'customer.milestone'
+    | 'endpoint.created'
+    | 'endpoint.pricing_changed'
+    | 'revenue.daily_summary'
+  >;
+  /** Whether the field must have a value. */
+  exists?: boolean;
+};
+
+/** Operators for text. All must match. */
+export type TextCondition = {
+  eq?: string;
+  ne?: string;
+  in?: Array<string>;
+  gt?: string;
+  gte?: string;
+  lt?: string;
+  lte?: string;
+  startsWith?: string;
+  contains?: string;
+  /** Whether the field must have a value. */
+  exists?: boolean;
+};
+
+/** Operators for decimal strings. All must match. */
+export type DecimalCondition = {
+  eq?: string;
+  ne?: string;
+  in?: Array<string>;
+  gt?: string;
+  gte?: string;
+  lt?: string;
+  lte?: string;
+  /** Whether the field must have a value. */
+  exists?: boolean;
+};
+
+/** Operators for `data.stage`. All must match. */
+export type StageCondition = {
+  eq?: 'verify' | 'upstream' | 'settle';
+  ne?: 'verify' | 'upstream' | 'settle';
+  in?: Array<'verify' | 'upstream' | 'settle'>;
+  /** Whether the field must have a value. */
+  exists?: boolean;
+};
+
+/** Operators for whole numbers. All must match. */
+export type IntegerCondition = {
+  eq?: number;
+  ne?: number;
+  in?: Array<number>;
+  gt?: number;
+  gte?: number;
+  lt?: number;
+  lte?: number;
+  /** Whether the field must have a value. */
+  exists?: boolean;
+};
+
+/** A filter on the contents of events. All conditions must match. A value without an operator means `eq`. */
+export type EventContentFilter = {
+  /** All of these must match. */
+  and?: Array<EventContentFilter>;
+  /** At least one must match. */
+  or?: Array<EventContentFilter>;
+  /** This must not match. */
+  not?: EventContentFilter;
+  type?:
+    | 'payment.verified'
+    | 'payment.settled'
+    | 'payment.failed'
+    | 'customer.first_payment'
+    | 'customer.milestone'
+    | 'endpoint.created'
+    | 'endpoint.pricing_changed'
+    | 'revenue.daily_summary'
+    | TypeCondition;
+  'data.paymentId'?: string | TextCondition;
+  'data.endpointId'?: string | TextCondition;
+  'data.endpointPath'?: string | TextCondition;
+  'data.method'?: string | TextCondition;
+  'data.customerId'?: string | TextCondition;
+  'data.payer'?: string | TextCondition;
+  'data.payTo'?: string | TextCondition;
+  'data.amountUsd'?: string | DecimalCondition;
+  'data.amountAtomic'?: string | DecimalCondition;
+  'data.asset'?: string | TextCondition;
+  'data.assetAddress'?: string | TextCondition;
+  'data.network'?: string | TextCondition;
+  'data.transactionHash'?: string | TextCondition;
+  'data.stage'?: 'verify' | 'upstream' | 'settle' | StageCondition;
+  'data.reason'?: string | TextCondition;
+  'data.message'?: string | TextCondition;
+  'data.milestoneUsd'?: string | DecimalCondition;
+  'data.totalUsd'?: string | DecimalCondition;
+  'data.paymentCount'?: number | IntegerCondition;
+  'data.path'?: string | TextCondition;
+  'data.upstreamUrl'?: string | TextCondition;
+  'data.priceUsd'?: string | DecimalCondition;
+  'data.description'?: string | TextCondition;
+  'data.previousPriceUsd'?: string | DecimalCondition;
+  'data.date'?: string | TextCondition;
+  'data.customerCount'?: number | IntegerCondition;
+  'data.failedCount'?: number | IntegerCondition;
+};
+
+/** The JSON Schemas of an endpoint’s input (draft 2020-12, without `$ref`). */
+export type EndpointInputSchema = {
+  /** The schema of the query: an object. */
+  query?: Record<string, unknown>;
+  /** The schema of the body. */
+  body?: Record<string, unknown>;
+};
+
+/** The arguments of a tool call, up to 2,000 characters of JSON. */
+export type ToolCallArguments = Record<string, unknown>;
+
 /** A person with an account, identified by the issuer and subject of their token. */
 export type User = {
   /** Identifier, `usr_…`. */
@@ -521,13 +663,13 @@ export type CreateProjectRequest = {
   /** HTTPS URL of an icon. Shown to buyers. */
   iconUrl?: string | null;
   /** Milestones for a customer’s total spend, in USD (up to 50). Default: 1, 10, 100, 1,000, and 10,000. */
-  milestonesUsd?: Array<string> | null;
+  milestonesUsd?: Array<string>;
   /** Whether the project accepts real money. You can’t change this later. Default: `LIVE`, or `TEST` on a server with only test networks. */
   mode?: ProjectMode | null;
   /** Display name, 1 to 200 characters. */
   name: string;
   /** The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode. */
-  networks?: Array<string> | null;
+  networks?: Array<string>;
   /** Headers for the gateway to add to requests to the project’s upstreams. Up to 20 headers, totaling up to 8,192 bytes. */
   upstreamHeaders?: Array<ProjectUpstreamHeaderInput> | null;
   /** EVM wallet that receives payments. */
@@ -543,17 +685,17 @@ export type UpdateProjectRequest = {
   /** HTTPS URL of an icon. Shown to buyers. Set to null to remove it. */
   iconUrl?: string | null;
   /** Milestones for a customer’s total spend, in USD (up to 50). An empty list means no milestones. */
-  milestonesUsd?: Array<string> | null;
+  milestonesUsd?: Array<string>;
   /** Display name, 1 to 200 characters. */
-  name?: string | null;
+  name?: string;
   /** The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode. API keys can’t change this. */
-  networks?: Array<string> | null;
+  networks?: Array<string>;
   /** The project’s name in `defaultHost`: 3 to 40 lowercase letters, digits, and single hyphens. The old name stays reserved for your account for 30 days. API keys can’t change this. */
-  slug?: string | null;
+  slug?: string;
   /** Headers for the gateway to add to requests to the project’s upstreams. Replaces the list. Set to null or an empty list to remove all headers. API keys can’t change this. */
   upstreamHeaders?: Array<ProjectUpstreamHeaderInput> | null;
   /** EVM wallet that receives payments. API keys can’t change this. */
-  walletAddress?: string | null;
+  walletAddress?: string;
 };
 
 /** Which project to copy, and how the copy differs. */
@@ -665,7 +807,7 @@ export type Endpoint = {
   /** The media type of the endpoint’s responses. Shown to buyers. */
   mimeType: string | null;
   /** JSON Schemas for the query and the body: `{ "query": …, "body": … }`. Shown to buyers. */
-  inputSchema: unknown;
+  inputSchema: EndpointInputSchema | null;
   /** An example response. Shown to buyers. */
   exampleResponse: unknown;
   /** Topics that help buyers find the endpoint. */
@@ -704,11 +846,11 @@ export type CreateEndpointRequest = {
   /** An example response: any JSON value, up to 32 KB and 2,000 values. Shown to buyers. */
   exampleResponse?: unknown;
   /** Names of up to 32 request headers to forward to the API in addition to the default ones, for example, "x-api-version". */
-  forwardedHeaders?: Array<string> | null;
+  forwardedHeaders?: Array<string>;
   /** JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Shown to buyers. */
-  inputSchema?: unknown;
+  inputSchema?: EndpointInputSchema | null;
   /** The HTTP methods that the endpoint serves: any of GET, HEAD, POST, PUT, PATCH, and DELETE. Default: GET, HEAD, and POST. To serve all methods, list all six. */
-  methods?: Array<string> | null;
+  methods?: Array<string>;
   /** The media type of the endpoint’s responses, for example, "application/json". */
   mimeType?: string | null;
   /** Public path, starting with a slash. `:name` matches one segment; a trailing `*` matches the rest. */
@@ -716,7 +858,7 @@ export type CreateEndpointRequest = {
   /** Price per request in USD, for example, "0.01". "0" makes the endpoint free. */
   priceUsd: string;
   /** When the endpoint’s payments are settled. Defaults to `AFTER_RESPONSE`. */
-  settlement?: SettlementOrder | null;
+  settlement?: SettlementOrder;
   /** Topics that help buyers find the endpoint: up to 10, each up to 32 ASCII characters. */
   tags?: Array<string> | null;
   /** Time limit for the API, in seconds. It covers the whole response and can be up to 60. With `BEFORE_REQUEST`, it covers the wait for the response headers and for each chunk, and can be up to 600. Defaults to 60. */
@@ -734,21 +876,21 @@ export type UpdateEndpointRequest = {
   /** An example response: any JSON value, up to 32 KB and 2,000 values. Set to null to remove it. */
   exampleResponse?: unknown;
   /** Names of up to 32 request headers to forward to the API in addition to the default ones. Replaces the list. Send an empty list to remove all names. */
-  forwardedHeaders?: Array<string> | null;
+  forwardedHeaders?: Array<string>;
   /** JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Set to null to remove them. */
-  inputSchema?: unknown;
+  inputSchema?: EndpointInputSchema | null;
   /** Whether the gateway serves this endpoint. */
-  isActive?: boolean | null;
+  isActive?: boolean;
   /** The HTTP methods that the endpoint serves: any of GET, HEAD, POST, PUT, PATCH, and DELETE. Replaces the list. To serve all methods, list all six. */
-  methods?: Array<string> | null;
+  methods?: Array<string>;
   /** The media type of the endpoint’s responses, for example, "application/json". Set to null to remove it. */
   mimeType?: string | null;
   /** Public path, starting with a slash. */
-  path?: string | null;
+  path?: string;
   /** Price per request in USD, for example, "0.01". "0" makes the endpoint free. */
-  priceUsd?: string | null;
+  priceUsd?: string;
   /** When the endpoint’s payments are settled. */
-  settlement?: SettlementOrder | null;
+  settlement?: SettlementOrder;
   /** Topics that help buyers find the endpoint: up to 10, each up to 32 ASCII characters. Replaces the list. Set to null to remove all tags. */
   tags?: Array<string> | null;
   /** Time limit for the API, in seconds. It covers the whole response and can be up to 60. With `BEFORE_REQUEST`, it covers the wait for the response headers and for each chunk, and can be up to 600. Set to null to restore the default, 60. */
@@ -756,7 +898,7 @@ export type UpdateEndpointRequest = {
   /** Headers for the gateway to add to requests to the API. Replaces the list. Set to null or an empty list to remove all headers. If you change `upstreamUrl`, or the part of `path` that starts with its first placeholder, send the values again. */
   upstreamHeaders?: Array<UpstreamHeaderInput> | null;
   /** HTTPS URL of the API behind the endpoint. */
-  upstreamUrl?: string | null;
+  upstreamUrl?: string;
 };
 
 /** An OpenAPI document to compare with the project’s endpoints. */
@@ -1019,7 +1161,7 @@ export type Connector = {
   /** The subscribed event types. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events; null sends all events. No delivery is created for events that don’t match. Those events list this destination in `filteredOut`, and `deliveryStats` counts them. */
-  filter: unknown;
+  filter: EventContentFilter | null;
   /** Whether events are sent. While this is false, events are skipped. */
   isActive: boolean;
   /** Why Tollgate disabled the destination: `gone` (it responded with 410) or `failing` (five days without a success). Null if the destination is active or you disabled it. */
@@ -1055,34 +1197,1100 @@ export type ConnectorList = {
   nextCursor: string | null;
 };
 
-/** Properties of the new connector. */
-export type CreateConnectorRequest = {
+/** Configuration for Amplitude connectors. */
+export type AmplitudeConnectorConfig = {
+  /** In Amplitude: Settings > Organization settings > Projects > your project. Use the API key, not the secret key. */
+  apiKey: string;
+  /** The data region of your Amplitude project: us (default) or eu. Can be "us" or "eu". */
+  region?: 'us' | 'eu';
+};
+
+/** Properties of a new connector of the type `amplitude`. */
+export type CreateAmplitudeConnectorRequest = {
   /** The configuration. See `connectorTypes` for the fields of each type. */
-  config: unknown;
+  config: AmplitudeConnectorConfig;
   /** The event types to subscribe to. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
-  filter?: unknown;
+  filter?: EventContentFilter | null;
   /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
   maxPerSecond?: number | null;
   /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
   name?: string | null;
   /** The service. */
-  type: ConnectorType;
+  type: 'amplitude';
+};
+
+/** Configuration for BigQuery connectors. */
+export type BigqueryConnectorConfig = {
+  /** An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so we recommend using a service account key instead. */
+  accessToken?: string;
+  /** The dataset, without the project ID. */
+  datasetId: string;
+  /** Set when you connect an account in the console. */
+  grant?: string;
+  /** The Google Cloud project that contains the dataset. */
+  projectId: string;
+  /** The JSON key file of a service account that can insert rows into the table. Unlike an access token, the key doesn't expire. */
+  serviceAccountKey?: string;
+  /** The table that receives one row per event. Create it first with the SQL statement in the documentation. */
+  tableId: string;
+};
+
+/** Properties of a new connector of the type `bigquery`. */
+export type CreateBigqueryConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: BigqueryConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'bigquery';
+};
+
+/** Configuration for Datadog connectors. */
+export type DatadogConnectorConfig = {
+  /** In Datadog: Organization Settings > API Keys. Use an API key, not an application key. */
+  apiKey: string;
+  /** Your Datadog site, as in the address of the Datadog app. Default: datadoghq.com. Can be "datadoghq.com", "us3.datadoghq.com", "us5.datadoghq.com", "ap1.datadoghq.com", "ap2.datadoghq.com", "uk1.datadoghq.com", "datadoghq.eu", "ddog-gov.com", or "us2.ddog-gov.com". */
+  site?:
+    | 'datadoghq.com'
+    | 'us3.datadoghq.com'
+    | 'us5.datadoghq.com'
+    | 'ap1.datadoghq.com'
+    | 'ap2.datadoghq.com'
+    | 'uk1.datadoghq.com'
+    | 'datadoghq.eu'
+    | 'ddog-gov.com'
+    | 'us2.ddog-gov.com';
+};
+
+/** Properties of a new connector of the type `datadog`. */
+export type CreateDatadogConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: DatadogConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'datadog';
+};
+
+/** Configuration for Discord connectors. */
+export type DiscordConnectorConfig = {
+  /** The IDs of the tags for the posts that the connector creates. Some forum channels require a tag. */
+  appliedTags?: Array<string>;
+  /** The ID of a thread, or of a forum channel's post, to post to. Replaces thread_id in the URL. */
+  threadId?: string;
+  /** For a forum or media channel: creates a post with this name for every event, unless there is a thread ID. */
+  threadName?: string;
+  /** The URL of a channel webhook. Append `?thread_id=<id>` to post to a thread. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `discord`. */
+export type CreateDiscordConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: DiscordConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'discord';
+};
+
+/** Configuration for Dune connectors. */
+export type DuneConnectorConfig = {
+  /** A Dune API key with the Read/Write scope. */
+  apiKey: string;
+  /** Your Dune user or team handle. Detected automatically if your account has already uploaded a table. */
+  namespace?: string;
+  /** The table that receives one row per event. The table is created if it doesn't exist. Default: x402_events. */
+  table?: string;
+  /** Who can query the table. Takes effect when the table is created. Default: private, which some Dune plans don't offer. Can be "private" or "public". */
+  visibility?: 'private' | 'public';
+};
+
+/** Properties of a new connector of the type `dune`. */
+export type CreateDuneConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: DuneConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'dune';
+};
+
+/** Configuration for Email (SendGrid) connectors. */
+export type EmailConnectorConfig = {
+  /** A SendGrid API key with the "Mail Send" permission. */
+  apiKey: string;
+  /** The sender. The address or its domain must be verified in SendGrid. */
+  from: string;
+  /** Choose eu for subusers in the EU region. Default: global. Can be "global" or "eu". */
+  region?: 'global' | 'eu';
+  /** Each recipient gets a separate email. */
+  to: Array<string>;
+};
+
+/** Properties of a new connector of the type `email`. */
+export type CreateEmailConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: EmailConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'email';
+};
+
+/** Configuration for Google Analytics 4 connectors. */
+export type Ga4ConnectorConfig = {
+  /** In Google Analytics: Admin > Data streams > your web stream > Measurement Protocol API secrets > Create. */
+  apiSecret: string;
+  /** In Google Analytics: Admin > Data streams > your web stream. Use the measurement ID, not the stream ID. */
+  measurementId: string;
+  /** Choose eu to collect the data in the European Union. Default: global. Can be "global" or "eu". */
+  region?: 'global' | 'eu';
+};
+
+/** Properties of a new connector of the type `ga4`. */
+export type CreateGa4ConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: Ga4ConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'ga4';
+};
+
+/** Configuration for Google Sheets connectors. */
+export type GoogleSheetsConnectorConfig = {
+  /** An OAuth access token with the spreadsheets scope. It expires after about an hour, so we recommend using a service account key instead. */
+  accessToken?: string;
+  /** Set when you connect an account in the console. */
+  grant?: string;
+  /** The JSON key file of a service account that can edit the spreadsheet. Unlike an access token, the key doesn't expire. */
+  serviceAccountKey?: string;
+  /** The sheet (tab) that receives one row per event. Default: the first visible sheet. */
+  sheetName?: string;
+  /** The part of the spreadsheet's URL between /d/ and /edit. */
+  spreadsheetId: string;
+};
+
+/** Properties of a new connector of the type `google-sheets`. */
+export type CreateGoogleSheetsConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: GoogleSheetsConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'google-sheets';
+};
+
+/** Configuration for HubSpot connectors. */
+export type HubspotConnectorConfig = {
+  /** A service key or private app token with the crm.objects.contacts.write, crm.schemas.contacts.read, and crm.schemas.contacts.write scopes. */
+  accessToken: string;
+};
+
+/** Properties of a new connector of the type `hubspot`. */
+export type CreateHubspotConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: HubspotConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'hubspot';
+};
+
+/** Configuration for Linear connectors. */
+export type LinearConnectorConfig = {
+  /** A personal API key (lin_api_…) or an OAuth access token that can create issues. */
+  apiKey: string;
+  /** The UUID of the team to create issues in. To get it, use "Copy model UUID" in Linear's command menu. */
+  teamId: string;
+  /** An issue opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string;
+  /** An issue opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string;
+};
+
+/** Properties of a new connector of the type `linear`. */
+export type CreateLinearConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: LinearConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'linear';
+};
+
+/** Configuration for Make connectors. */
+export type MakeConnectorConfig = {
+  /** The URL of a custom webhook that starts a Make scenario. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `make`. */
+export type CreateMakeConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: MakeConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'make';
+};
+
+/** Configuration for Mixpanel connectors. */
+export type MixpanelConnectorConfig = {
+  /** In Mixpanel: Settings > Project Settings > Overview > Access Keys. */
+  projectToken: string;
+  /** The data residency of your Mixpanel project: us (default), eu, or in (India). Can be "us", "eu", or "in". */
+  region?: 'us' | 'eu' | 'in';
+};
+
+/** Properties of a new connector of the type `mixpanel`. */
+export type CreateMixpanelConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: MixpanelConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'mixpanel';
+};
+
+/** Configuration for n8n connectors. */
+export type N8nConnectorConfig = {
+  /** The header that the Webhook node checks (Header Auth). Default: Authorization. */
+  authHeaderName?: string;
+  /** The value of the authentication header. For Basic Auth: Basic, a space, and user:password in base64. */
+  authHeaderValue?: string;
+  /** A secret of your choice. If it is set, requests have an X-Event-Signature header with the HMAC-SHA256 of the body. */
+  signingSecret?: string;
+  /** The Production URL of a Webhook node in a published workflow. The node must accept POST. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `n8n`. */
+export type CreateN8nConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: N8nConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'n8n';
+};
+
+/** Configuration for Opsgenie connectors. */
+export type OpsgenieConnectorConfig = {
+  /** In Opsgenie: your team > Integrations > API. In Jira Service Management: Operations > your team > Integrations > API. */
+  apiKey: string;
+  /** us or eu for Opsgenie, jsm for Jira Service Management. If empty, all three are tried. Can be "us", "eu", or "jsm". */
+  region?: 'us' | 'eu' | 'jsm';
+  /** An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string;
+  /** An alert opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string;
+};
+
+/** Properties of a new connector of the type `opsgenie`. */
+export type CreateOpsgenieConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: OpsgenieConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'opsgenie';
+};
+
+/** Configuration for PagerDuty connectors. */
+export type PagerdutyConnectorConfig = {
+  /** us (default), or eu if your PagerDuty account's address ends in eu.pagerduty.com. Can be "us" or "eu". */
+  region?: 'us' | 'eu';
+  /** In PagerDuty: your service > Integrations > Events API V2 > Integration Key. */
+  routingKey: string;
+  /** An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string;
+  /** An alert opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string;
+};
+
+/** Properties of a new connector of the type `pagerduty`. */
+export type CreatePagerdutyConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: PagerdutyConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'pagerduty';
+};
+
+/** Configuration for QuickBooks Online connectors. */
+export type QuickbooksConnectorConfig = {
+  /** An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so we recommend using a client ID, a client secret, and a refresh token instead. */
+  accessToken?: string;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string;
+  /** The ID of the US dollar account that represents the wallet. Default: QuickBooks' Undeposited Funds. */
+  depositAccountId?: string;
+  /** Choose sandbox for a test company in an Intuit developer account. Default: production. Can be "production" or "sandbox". */
+  environment?: 'production' | 'sandbox';
+  /** Set when you connect an account in the console. */
+  grant?: string;
+  /** The ID of the service item to book revenue to. Default: the item named "x402 API revenue". */
+  itemId?: string;
+  /** Your company's realm ID, shown with the token and under Account and Settings > Billing. */
+  realmId: string;
+  /** The refresh token from your app's OAuth 2.0 playground. Intuit replaces it regularly, and it expires after five years. */
+  refreshToken?: string;
+  /** The tax code for the receipts: an ID, or TAX or NON in the US. Companies with VAT or GST require one. */
+  taxCodeId?: string;
+};
+
+/** Properties of a new connector of the type `quickbooks`. */
+export type CreateQuickbooksConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: QuickbooksConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'quickbooks';
+};
+
+/** Configuration for Resend connectors. */
+export type ResendConnectorConfig = {
+  /** A Resend API key with at least "Sending access". */
+  apiKey: string;
+  /** The sender. The address’s domain must be verified in Resend. */
+  from: string;
+  /** One or more recipients, as a list or separated by commas. They can see each other's addresses. */
+  to: Array<string> | string;
+};
+
+/** Properties of a new connector of the type `resend`. */
+export type CreateResendConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: ResendConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'resend';
+};
+
+/** Configuration for Salesforce connectors. */
+export type SalesforceConnectorConfig = {
+  /** An OAuth access token for a user who can create X402 events. It expires after 2 hours by default, so we recommend using a client ID and a client secret instead. */
+  accessToken?: string;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string;
+  /** Set when you connect an account in the console. */
+  grant?: string;
+  /** Your org's My Domain URL. */
+  instanceUrl: string;
+  /** Required only if the client credentials flow isn't enabled for your app. */
+  refreshToken?: string;
+};
+
+/** Properties of a new connector of the type `salesforce`. */
+export type CreateSalesforceConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: SalesforceConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'salesforce';
+};
+
+/** Configuration for Segment connectors. */
+export type SegmentConnectorConfig = {
+  /** The region of your workspace: us (default) or eu. If the region is wrong, Segment returns 200 but discards the event. Can be "us" or "eu". */
+  region?: 'us' | 'eu';
+  /** In Segment: Connections > Sources > your HTTP API source > Settings > API Keys. */
+  writeKey: string;
+};
+
+/** Properties of a new connector of the type `segment`. */
+export type CreateSegmentConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: SegmentConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'segment';
+};
+
+/** Configuration for Slack connectors. */
+export type SlackConnectorConfig = {
+  /** The URL of an incoming webhook in your Slack app. Anyone with this URL can post to the channel. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `slack`. */
+export type CreateSlackConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: SlackConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'slack';
+};
+
+/** Configuration for Supabase connectors. */
+export type SupabaseConnectorConfig = {
+  /** A secret key (sb_secret_…) or the legacy service_role key, from Project Settings > API Keys. */
+  apiKey: string;
+  /** The table in the public schema that receives one row per event. Default: payment_events. */
+  table?: string;
+  /** Your project's API URL, from Project Settings > Data API, or the URL of your own Supabase server. */
+  url: string;
+};
+
+/** Properties of a new connector of the type `supabase`. */
+export type CreateSupabaseConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: SupabaseConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'supabase';
+};
+
+/** Configuration for Microsoft Teams connectors. */
+export type TeamsConnectorConfig = {
+  /** Use message (default) with the workflow templates in Teams. Use card if you built the workflow yourself and it passes the body to "Post card". Can be "message" or "card". */
+  envelope?: 'message' | 'card';
+  /** The URL of a Teams workflow with the "When a Teams webhook request is received" trigger. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `teams`. */
+export type CreateTeamsConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: TeamsConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'teams';
+};
+
+/** Configuration for Telegram connectors. */
+export type TelegramConnectorConfig = {
+  /** The bot token from BotFather. The bot must be a member of the chat. */
+  botToken: string;
+  /** The chat's numeric ID (which starts with -100 for groups and channels), or a public chat's @name. */
+  chatId: string | number;
+  /** For a group with topics: the ID of the topic (message_thread_id). Default: the General topic. */
+  messageThreadId?: string | number;
+};
+
+/** Properties of a new connector of the type `telegram`. */
+export type CreateTelegramConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: TelegramConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'telegram';
+};
+
+/** Configuration for Twilio SMS connectors. */
+export type TwilioConnectorConfig = {
+  /** Your Twilio account's SID, even if you use an API key. */
+  accountSid: string;
+  /** The API key's secret. Twilio shows it only once. */
+  apiKeySecret?: string;
+  /** An API key's SID, to use the key instead of the auth token. */
+  apiKeySid?: string;
+  /** Your Twilio account's auth token. Required unless you enter an API key. */
+  authToken?: string;
+  /** A Twilio number, a short code, a sender name, or the SID of a messaging service. */
+  from: string;
+  /** The Twilio region of the account and its credentials: us1 (default) or ie1. Can be "us1" or "ie1". */
+  region?: 'us1' | 'ie1';
+  /** The mobile number that receives the SMS, with its country code. */
+  to: string;
+};
+
+/** Properties of a new connector of the type `twilio`. */
+export type CreateTwilioConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: TwilioConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'twilio';
+};
+
+/** Configuration for Xero connectors. */
+export type XeroConnectorConfig = {
+  /** An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so we recommend using a client ID and a client secret instead. */
+  accessToken?: string;
+  /** The code of a bank account in US dollars that represents the wallet. If set, revenue is booked to this account as money received, without invoices. */
+  bankAccountCode?: string;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string;
+  /** Set when you connect an account in the console. */
+  grant?: string;
+  /** Required only if your app isn’t a custom connection. Xero replaces the token every time it is used. */
+  refreshToken?: string;
+  /** The code of the revenue account. Required together with a bank account code. */
+  revenueAccountCode?: string;
+  /** The organization's tenant ID, as listed by GET https://api.xero.com/connections. */
+  tenantId: string;
+};
+
+/** Properties of a new connector of the type `xero`. */
+export type CreateXeroConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: XeroConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'xero';
+};
+
+/** Configuration for Zapier connectors. */
+export type ZapierConnectorConfig = {
+  /** The webhook URL of a Zap with the Webhooks by Zapier > Catch Hook trigger. */
+  webhookUrl: string;
+};
+
+/** Properties of a new connector of the type `zapier`. */
+export type CreateZapierConnectorRequest = {
+  /** The configuration. See `connectorTypes` for the fields of each type. */
+  config: ZapierConnectorConfig;
+  /** The event types to subscribe to. */
+  eventTypes: Array<EventTypeFilter>;
+  /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
+  filter?: EventContentFilter | null;
+  /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
+  maxPerSecond?: number | null;
+  /** A name of your choice, 1 to 60 characters, to help you recognize the destination. Names don’t have to be unique. */
+  name?: string | null;
+  /** The service. */
+  type: 'zapier';
+};
+
+/** Properties of the new connector. */
+export type CreateConnectorRequest =
+  | CreateAmplitudeConnectorRequest
+  | CreateBigqueryConnectorRequest
+  | CreateDatadogConnectorRequest
+  | CreateDiscordConnectorRequest
+  | CreateDuneConnectorRequest
+  | CreateEmailConnectorRequest
+  | CreateGa4ConnectorRequest
+  | CreateGoogleSheetsConnectorRequest
+  | CreateHubspotConnectorRequest
+  | CreateLinearConnectorRequest
+  | CreateMakeConnectorRequest
+  | CreateMixpanelConnectorRequest
+  | CreateN8nConnectorRequest
+  | CreateOpsgenieConnectorRequest
+  | CreatePagerdutyConnectorRequest
+  | CreateQuickbooksConnectorRequest
+  | CreateResendConnectorRequest
+  | CreateSalesforceConnectorRequest
+  | CreateSegmentConnectorRequest
+  | CreateSlackConnectorRequest
+  | CreateSupabaseConnectorRequest
+  | CreateTeamsConnectorRequest
+  | CreateTelegramConnectorRequest
+  | CreateTwilioConnectorRequest
+  | CreateXeroConnectorRequest
+  | CreateZapierConnectorRequest;
+
+/** Configuration for Amplitude connectors. Only the fields that change. */
+export type AmplitudeConnectorConfigChanges = {
+  /** In Amplitude: Settings > Organization settings > Projects > your project. Use the API key, not the secret key. */
+  apiKey?: string;
+  /** The data region of your Amplitude project: us (default) or eu. Can be "us" or "eu". */
+  region?: 'us' | 'eu' | null;
+};
+
+/** Configuration for BigQuery connectors. Only the fields that change. */
+export type BigqueryConnectorConfigChanges = {
+  /** An OAuth access token with the bigquery.insertdata scope. It expires after about an hour, so we recommend using a service account key instead. */
+  accessToken?: string | null;
+  /** The dataset, without the project ID. */
+  datasetId?: string;
+  /** Set when you connect an account in the console. */
+  grant?: string | null;
+  /** The Google Cloud project that contains the dataset. */
+  projectId?: string;
+  /** The JSON key file of a service account that can insert rows into the table. Unlike an access token, the key doesn't expire. */
+  serviceAccountKey?: string | null;
+  /** The table that receives one row per event. Create it first with the SQL statement in the documentation. */
+  tableId?: string;
+};
+
+/** Configuration for Datadog connectors. Only the fields that change. */
+export type DatadogConnectorConfigChanges = {
+  /** In Datadog: Organization Settings > API Keys. Use an API key, not an application key. */
+  apiKey?: string;
+  /** Your Datadog site, as in the address of the Datadog app. Default: datadoghq.com. Can be "datadoghq.com", "us3.datadoghq.com", "us5.datadoghq.com", "ap1.datadoghq.com", "ap2.datadoghq.com", "uk1.datadoghq.com", "datadoghq.eu", "ddog-gov.com", or "us2.ddog-gov.com". */
+  site?:
+    | 'datadoghq.com'
+    | 'us3.datadoghq.com'
+    | 'us5.datadoghq.com'
+    | 'ap1.datadoghq.com'
+    | 'ap2.datadoghq.com'
+    | 'uk1.datadoghq.com'
+    | 'datadoghq.eu'
+    | 'ddog-gov.com'
+    | 'us2.ddog-gov.com'
+    | null;
+};
+
+/** Configuration for Discord connectors. Only the fields that change. */
+export type DiscordConnectorConfigChanges = {
+  /** The IDs of the tags for the posts that the connector creates. Some forum channels require a tag. */
+  appliedTags?: Array<string> | null;
+  /** The ID of a thread, or of a forum channel's post, to post to. Replaces thread_id in the URL. */
+  threadId?: string | null;
+  /** For a forum or media channel: creates a post with this name for every event, unless there is a thread ID. */
+  threadName?: string | null;
+  /** The URL of a channel webhook. Append `?thread_id=<id>` to post to a thread. */
+  webhookUrl?: string;
+};
+
+/** Configuration for Dune connectors. Only the fields that change. */
+export type DuneConnectorConfigChanges = {
+  /** A Dune API key with the Read/Write scope. */
+  apiKey?: string;
+  /** Your Dune user or team handle. Detected automatically if your account has already uploaded a table. */
+  namespace?: string | null;
+  /** The table that receives one row per event. The table is created if it doesn't exist. Default: x402_events. */
+  table?: string | null;
+  /** Who can query the table. Takes effect when the table is created. Default: private, which some Dune plans don't offer. Can be "private" or "public". */
+  visibility?: 'private' | 'public' | null;
+};
+
+/** Configuration for Email (SendGrid) connectors. Only the fields that change. */
+export type EmailConnectorConfigChanges = {
+  /** A SendGrid API key with the "Mail Send" permission. */
+  apiKey?: string;
+  /** The sender. The address or its domain must be verified in SendGrid. */
+  from?: string;
+  /** Choose eu for subusers in the EU region. Default: global. Can be "global" or "eu". */
+  region?: 'global' | 'eu' | null;
+  /** Each recipient gets a separate email. */
+  to?: Array<string>;
+};
+
+/** Configuration for Google Analytics 4 connectors. Only the fields that change. */
+export type Ga4ConnectorConfigChanges = {
+  /** In Google Analytics: Admin > Data streams > your web stream > Measurement Protocol API secrets > Create. */
+  apiSecret?: string;
+  /** In Google Analytics: Admin > Data streams > your web stream. Use the measurement ID, not the stream ID. */
+  measurementId?: string;
+  /** Choose eu to collect the data in the European Union. Default: global. Can be "global" or "eu". */
+  region?: 'global' | 'eu' | null;
+};
+
+/** Configuration for Google Sheets connectors. Only the fields that change. */
+export type GoogleSheetsConnectorConfigChanges = {
+  /** An OAuth access token with the spreadsheets scope. It expires after about an hour, so we recommend using a service account key instead. */
+  accessToken?: string | null;
+  /** Set when you connect an account in the console. */
+  grant?: string | null;
+  /** The JSON key file of a service account that can edit the spreadsheet. Unlike an access token, the key doesn't expire. */
+  serviceAccountKey?: string | null;
+  /** The sheet (tab) that receives one row per event. Default: the first visible sheet. */
+  sheetName?: string | null;
+  /** The part of the spreadsheet's URL between /d/ and /edit. */
+  spreadsheetId?: string;
+};
+
+/** Configuration for HubSpot connectors. Only the fields that change. */
+export type HubspotConnectorConfigChanges = {
+  /** A service key or private app token with the crm.objects.contacts.write, crm.schemas.contacts.read, and crm.schemas.contacts.write scopes. */
+  accessToken?: string;
+};
+
+/** Configuration for Linear connectors. Only the fields that change. */
+export type LinearConnectorConfigChanges = {
+  /** A personal API key (lin_api_…) or an OAuth access token that can create issues. */
+  apiKey?: string;
+  /** The UUID of the team to create issues in. To get it, use "Copy model UUID" in Linear's command menu. */
+  teamId?: string;
+  /** An issue opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string | null;
+  /** An issue opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string | null;
+};
+
+/** Configuration for Make connectors. Only the fields that change. */
+export type MakeConnectorConfigChanges = {
+  /** The URL of a custom webhook that starts a Make scenario. */
+  webhookUrl?: string;
+};
+
+/** Configuration for Mixpanel connectors. Only the fields that change. */
+export type MixpanelConnectorConfigChanges = {
+  /** In Mixpanel: Settings > Project Settings > Overview > Access Keys. */
+  projectToken?: string;
+  /** The data residency of your Mixpanel project: us (default), eu, or in (India). Can be "us", "eu", or "in". */
+  region?: 'us' | 'eu' | 'in' | null;
+};
+
+/** Configuration for n8n connectors. Only the fields that change. */
+export type N8nConnectorConfigChanges = {
+  /** The header that the Webhook node checks (Header Auth). Default: Authorization. */
+  authHeaderName?: string | null;
+  /** The value of the authentication header. For Basic Auth: Basic, a space, and user:password in base64. */
+  authHeaderValue?: string | null;
+  /** A secret of your choice. If it is set, requests have an X-Event-Signature header with the HMAC-SHA256 of the body. */
+  signingSecret?: string | null;
+  /** The Production URL of a Webhook node in a published workflow. The node must accept POST. */
+  webhookUrl?: string;
+};
+
+/** Configuration for Opsgenie connectors. Only the fields that change. */
+export type OpsgenieConnectorConfigChanges = {
+  /** In Opsgenie: your team > Integrations > API. In Jira Service Management: Operations > your team > Integrations > API. */
+  apiKey?: string;
+  /** us or eu for Opsgenie, jsm for Jira Service Management. If empty, all three are tried. Can be "us", "eu", or "jsm". */
+  region?: 'us' | 'eu' | 'jsm' | null;
+  /** An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string | null;
+  /** An alert opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string | null;
+};
+
+/** Configuration for PagerDuty connectors. Only the fields that change. */
+export type PagerdutyConnectorConfigChanges = {
+  /** us (default), or eu if your PagerDuty account's address ends in eu.pagerduty.com. Can be "us" or "eu". */
+  region?: 'us' | 'eu' | null;
+  /** In PagerDuty: your service > Integrations > Events API V2 > Integration Key. */
+  routingKey?: string;
+  /** An alert opens after this many 5xx responses and timeouts from an endpoint's upstream. Default: 5. */
+  upstreamFailureCount?: string | null;
+  /** An alert opens only if the failures happen within this many minutes. Default: 5. */
+  upstreamFailureMinutes?: string | null;
+};
+
+/** Configuration for QuickBooks Online connectors. Only the fields that change. */
+export type QuickbooksConnectorConfigChanges = {
+  /** An OAuth 2.0 access token with the com.intuit.quickbooks.accounting scope. It expires after an hour, so we recommend using a client ID, a client secret, and a refresh token instead. */
+  accessToken?: string | null;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string | null;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string | null;
+  /** The ID of the US dollar account that represents the wallet. Default: QuickBooks' Undeposited Funds. */
+  depositAccountId?: string | null;
+  /** Choose sandbox for a test company in an Intuit developer account. Default: production. Can be "production" or "sandbox". */
+  environment?: 'production' | 'sandbox' | null;
+  /** Set when you connect an account in the console. */
+  grant?: string | null;
+  /** The ID of the service item to book revenue to. Default: the item named "x402 API revenue". */
+  itemId?: string | null;
+  /** Your company's realm ID, shown with the token and under Account and Settings > Billing. */
+  realmId?: string;
+  /** The refresh token from your app's OAuth 2.0 playground. Intuit replaces it regularly, and it expires after five years. */
+  refreshToken?: string | null;
+  /** The tax code for the receipts: an ID, or TAX or NON in the US. Companies with VAT or GST require one. */
+  taxCodeId?: string | null;
+};
+
+/** Configuration for Resend connectors. Only the fields that change. */
+export type ResendConnectorConfigChanges = {
+  /** A Resend API key with at least "Sending access". */
+  apiKey?: string;
+  /** The sender. The address’s domain must be verified in Resend. */
+  from?: string;
+  /** One or more recipients, as a list or separated by commas. They can see each other's addresses. */
+  to?: Array<string> | string;
+};
+
+/** Configuration for Salesforce connectors. Only the fields that change. */
+export type SalesforceConnectorConfigChanges = {
+  /** An OAuth access token for a user who can create X402 events. It expires after 2 hours by default, so we recommend using a client ID and a client secret instead. */
+  accessToken?: string | null;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string | null;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string | null;
+  /** Set when you connect an account in the console. */
+  grant?: string | null;
+  /** Your org's My Domain URL. */
+  instanceUrl?: string;
+  /** Required only if the client credentials flow isn't enabled for your app. */
+  refreshToken?: string | null;
+};
+
+/** Configuration for Segment connectors. Only the fields that change. */
+export type SegmentConnectorConfigChanges = {
+  /** The region of your workspace: us (default) or eu. If the region is wrong, Segment returns 200 but discards the event. Can be "us" or "eu". */
+  region?: 'us' | 'eu' | null;
+  /** In Segment: Connections > Sources > your HTTP API source > Settings > API Keys. */
+  writeKey?: string;
+};
+
+/** Configuration for Slack connectors. Only the fields that change. */
+export type SlackConnectorConfigChanges = {
+  /** The URL of an incoming webhook in your Slack app. Anyone with this URL can post to the channel. */
+  webhookUrl?: string;
+};
+
+/** Configuration for Supabase connectors. Only the fields that change. */
+export type SupabaseConnectorConfigChanges = {
+  /** A secret key (sb_secret_…) or the legacy service_role key, from Project Settings > API Keys. */
+  apiKey?: string;
+  /** The table in the public schema that receives one row per event. Default: payment_events. */
+  table?: string | null;
+  /** Your project's API URL, from Project Settings > Data API, or the URL of your own Supabase server. */
+  url?: string;
+};
+
+/** Configuration for Microsoft Teams connectors. Only the fields that change. */
+export type TeamsConnectorConfigChanges = {
+  /** Use message (default) with the workflow templates in Teams. Use card if you built the workflow yourself and it passes the body to "Post card". Can be "message" or "card". */
+  envelope?: 'message' | 'card' | null;
+  /** The URL of a Teams workflow with the "When a Teams webhook request is received" trigger. */
+  webhookUrl?: string;
+};
+
+/** Configuration for Telegram connectors. Only the fields that change. */
+export type TelegramConnectorConfigChanges = {
+  /** The bot token from BotFather. The bot must be a member of the chat. */
+  botToken?: string;
+  /** The chat's numeric ID (which starts with -100 for groups and channels), or a public chat's @name. */
+  chatId?: string | number;
+  /** For a group with topics: the ID of the topic (message_thread_id). Default: the General topic. */
+  messageThreadId?: string | number | null;
+};
+
+/** Configuration for Twilio SMS connectors. Only the fields that change. */
+export type TwilioConnectorConfigChanges = {
+  /** Your Twilio account's SID, even if you use an API key. */
+  accountSid?: string;
+  /** The API key's secret. Twilio shows it only once. */
+  apiKeySecret?: string | null;
+  /** An API key's SID, to use the key instead of the auth token. */
+  apiKeySid?: string | null;
+  /** Your Twilio account's auth token. Required unless you enter an API key. */
+  authToken?: string | null;
+  /** A Twilio number, a short code, a sender name, or the SID of a messaging service. */
+  from?: string;
+  /** The Twilio region of the account and its credentials: us1 (default) or ie1. Can be "us1" or "ie1". */
+  region?: 'us1' | 'ie1' | null;
+  /** The mobile number that receives the SMS, with its country code. */
+  to?: string;
+};
+
+/** Configuration for Xero connectors. Only the fields that change. */
+export type XeroConnectorConfigChanges = {
+  /** An OAuth 2.0 access token with the accounting.invoices scope (accounting.transactions for older apps). It expires after 30 minutes, so we recommend using a client ID and a client secret instead. */
+  accessToken?: string | null;
+  /** The code of a bank account in US dollars that represents the wallet. If set, revenue is booked to this account as money received, without invoices. */
+  bankAccountCode?: string | null;
+  /** The client ID of your OAuth app. Use it with the client secret instead of an access token. */
+  clientId?: string | null;
+  /** The client secret of your OAuth app. */
+  clientSecret?: string | null;
+  /** Set when you connect an account in the console. */
+  grant?: string | null;
+  /** Required only if your app isn’t a custom connection. Xero replaces the token every time it is used. */
+  refreshToken?: string | null;
+  /** The code of the revenue account. Required together with a bank account code. */
+  revenueAccountCode?: string | null;
+  /** The organization's tenant ID, as listed by GET https://api.xero.com/connections. */
+  tenantId?: string;
+};
+
+/** Configuration for Zapier connectors. Only the fields that change. */
+export type ZapierConnectorConfigChanges = {
+  /** The webhook URL of a Zap with the Webhooks by Zapier > Catch Hook trigger. */
+  webhookUrl?: string;
 };
 
 /** Changes to a connector. Omitted fields stay unchanged. */
 export type UpdateConnectorRequest = {
   /** The config fields to change. Omitted fields, and masked secrets that you send back, stay unchanged. Set a field to null to remove it. To change where events are sent, send every secret again. */
-  config?: unknown;
+  config?:
+    | AmplitudeConnectorConfigChanges
+    | BigqueryConnectorConfigChanges
+    | DatadogConnectorConfigChanges
+    | DiscordConnectorConfigChanges
+    | DuneConnectorConfigChanges
+    | EmailConnectorConfigChanges
+    | Ga4ConnectorConfigChanges
+    | GoogleSheetsConnectorConfigChanges
+    | HubspotConnectorConfigChanges
+    | LinearConnectorConfigChanges
+    | MakeConnectorConfigChanges
+    | MixpanelConnectorConfigChanges
+    | N8nConnectorConfigChanges
+    | OpsgenieConnectorConfigChanges
+    | PagerdutyConnectorConfigChanges
+    | QuickbooksConnectorConfigChanges
+    | ResendConnectorConfigChanges
+    | SalesforceConnectorConfigChanges
+    | SegmentConnectorConfigChanges
+    | SlackConnectorConfigChanges
+    | SupabaseConnectorConfigChanges
+    | TeamsConnectorConfigChanges
+    | TelegramConnectorConfigChanges
+    | TwilioConnectorConfigChanges
+    | XeroConnectorConfigChanges
+    | ZapierConnectorConfigChanges;
   /** The event types to subscribe to. */
-  eventTypes?: Array<EventTypeFilter> | null;
+  eventTypes?: Array<EventTypeFilter>;
   /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Set to null to send all events. */
-  filter?: unknown;
+  filter?: EventContentFilter | null;
   /** Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting this to true also clears the reason the destination was disabled or paused. */
-  isActive?: boolean | null;
+  isActive?: boolean;
   /** Whether deliveries are held. While this is true, only test events are sent. Setting this to false sends the held deliveries. If you paused deliveries yourself, this is the only way to resume them. */
-  isPaused?: boolean | null;
+  isPaused?: boolean;
   /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Set to null to remove the limit. */
   maxPerSecond?: number | null;
   /** A name of your choice, 1 to 60 characters. Set to null to remove the name. */
@@ -1187,7 +2395,7 @@ export type Webhook = {
   /** The subscribed event types. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events; null sends all events. No delivery is created for events that don’t match. Those events list this destination in `filteredOut`, and `deliveryStats` counts them. */
-  filter: unknown;
+  filter: EventContentFilter | null;
   /** The payload version that the webhook receives. */
   payloadVersion: number;
   /** How deliveries are ordered. */
@@ -1480,7 +2688,7 @@ export type CreateWebhookRequest = {
   /** The event types to subscribe to. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Omit this field to send all events. */
-  filter?: unknown;
+  filter?: EventContentFilter | null;
   /** Headers to add to requests. Up to 20 headers, totaling up to 8,192 bytes. */
   headers?: Array<WebhookHeaderInput> | null;
   /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Omit this field for no limit. */
@@ -1516,7 +2724,7 @@ export type CreateWebhookResponse = {
   /** The subscribed event types. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events; null sends all events. No delivery is created for events that don’t match. Those events list this destination in `filteredOut`, and `deliveryStats` counts them. */
-  filter: unknown;
+  filter: EventContentFilter | null;
   /** The payload version that the webhook receives. */
   payloadVersion: number;
   /** How deliveries are ordered. */
@@ -1574,15 +2782,15 @@ export type UpdateWebhookRequest = {
   /** Free-text description, up to 1,000 characters. Set to null to remove it. */
   description?: string | null;
   /** The event types to subscribe to. */
-  eventTypes?: Array<EventTypeFilter> | null;
+  eventTypes?: Array<EventTypeFilter>;
   /** A filter on the contents of events, for example, `{"data.amountUsd": {"gte": "1.00"}}`. Set to null to send all events. */
-  filter?: unknown;
+  filter?: EventContentFilter | null;
   /** Headers to add to requests. Up to 20 headers, totaling up to 8,192 bytes. Replaces the whole list. Set to null to remove all headers. Masked values that you send back stay unchanged. If you change the URL, send every value again. */
   headers?: Array<WebhookHeaderInput> | null;
   /** Whether events are sent. While this is false, events are skipped and aren’t delivered later. Setting this to true also clears the reason the destination was disabled or paused. */
-  isActive?: boolean | null;
+  isActive?: boolean;
   /** Whether deliveries are held. While this is true, only test events are sent. Setting this to false sends the held deliveries. If you paused deliveries yourself, this is the only way to resume them. */
-  isPaused?: boolean | null;
+  isPaused?: boolean;
   /** Rate limit in requests per second, 0.01 to 1,000 with at most two decimal places, for example, 0.5. Connectors always stay within their vendor’s limit, so a higher rate has no effect. Set to null to remove the limit. */
   maxPerSecond?: number | null;
   /** A name of your choice, 1 to 60 characters. Set to null to remove the name. */
@@ -1598,7 +2806,7 @@ export type UpdateWebhookRequest = {
   /** Time limit for a request, including its complete response: 1 to 30 seconds. */
   timeoutSeconds?: number | null;
   /** HTTPS URL to send events to. */
-  url?: string | null;
+  url?: string;
 };
 
 /** The webhook that gets a new signing secret, and how long requests are also signed with the old one. */
@@ -1622,7 +2830,7 @@ export type RotateWebhookSecretResponse = {
   /** The subscribed event types. */
   eventTypes: Array<EventTypeFilter>;
   /** A filter on the contents of events; null sends all events. No delivery is created for events that don’t match. Those events list this destination in `filteredOut`, and `deliveryStats` counts them. */
-  filter: unknown;
+  filter: EventContentFilter | null;
   /** The payload version that the webhook receives. */
   payloadVersion: number;
   /** How deliveries are ordered. */
@@ -1855,9 +3063,11 @@ export type ReplayFilter = {
 
 /** Which deliveries to resend, and how fast. */
 export type CreateReplayRequest = {
+  /** Whether to resend all deliveries. Must not be set together with `filter`. */
+  all?: boolean | null;
   /** Whether to count the deliveries without resending them. */
   dryRun?: boolean | null;
-  /** Which deliveries to resend. Default: all. */
+  /** Which deliveries to resend. Required, with at least one condition, unless `all` is true. */
   filter?: ReplayFilter | null;
   /** Deliveries to queue per second, 1 to 1,000. Default: 50. */
   maxPerSecond?: number | null;
@@ -1892,7 +3102,7 @@ export type TestEventFilterRequest = {
   /** An event in the project. Default: a sample of every event type. */
   eventId?: string | null;
   /** The filter, in the same format as for webhooks and connectors. */
-  filter: unknown;
+  filter: EventContentFilter;
   /** How many of the project’s latest events to test the filter with, 1 to 50, instead of one event or the samples. Test events aren’t filtered, so they don’t count. */
   latest?: number | null;
 };
@@ -2311,6 +3521,7 @@ export type NoticeType =
   | 'api_key.expiring'
   | 'credential.expiring'
   | 'deliveries.expiring'
+  | 'delivery.held'
   | 'destination.disabled'
   | 'destination.failing'
   | 'destination.paused'
@@ -2498,7 +3709,7 @@ export type AuditEntryList = {
 /** The call to record. */
 export type RecordToolCallRequest = {
   /** The arguments that may be logged: an object, up to 2,000 characters as JSON. */
-  arguments?: unknown;
+  arguments?: ToolCallArguments | null;
   /** The tool’s name, for example, `list_payments`. */
   tool: string;
 };
@@ -2620,9 +3831,9 @@ export type UpdateUserRequest = {
   /** The new rate limit of an enterprise account, 1 to 1,000,000; null means unlimited. */
   requestsPerMinute?: number | null;
   /** The new tier. */
-  tier?: Tier | null;
+  tier?: Tier;
   /** Who sets the tier. Set to `ISSUER` to let token claims change the tier again. Default: `OPERATOR`. */
-  tierSetBy?: TierSetter | null;
+  tierSetBy?: TierSetter;
 };
 
 /** The user to block, and why. */
@@ -3199,13 +4410,13 @@ export type Resources = {
     /** Get a project. */
     get(projectId: string, options?: RequestOptions): Promise<Project>;
     /** Update a project. */
-    update(projectId: string, body?: UpdateProjectRequest, options?: RequestOptions): Promise<Project>;
+    update(projectId: string, body: UpdateProjectRequest, options?: RequestOptions): Promise<Project>;
     /** Delete a project and everything in it. */
     delete(projectId: string, options?: RequestOptions): Promise<void>;
     /** Copy a project, for example, to go live with a test project. */
     copy(projectId: string, body: CopyProjectRequest, options?: CreateOptions): Promise<Project>;
     /** Offer a project to a new owner. */
-    transfer(projectId: string, body?: TransferProjectRequest, options?: CreateOptions): Promise<ProjectTransfer>;
+    transfer(projectId: string, body: TransferProjectRequest, options?: CreateOptions): Promise<ProjectTransfer>;
     /** Get the open offer to transfer a project. */
     getTransfer(projectId: string, options?: RequestOptions): Promise<ProjectTransfer>;
     /** Withdraw the open offer to transfer a project. */
@@ -3229,11 +4440,11 @@ export type Resources = {
     /** Get an endpoint. */
     get(endpointId: string, options?: RequestOptions): Promise<Endpoint>;
     /** Update an endpoint. */
-    update(endpointId: string, body?: UpdateEndpointRequest, options?: RequestOptions): Promise<Endpoint>;
+    update(endpointId: string, body: UpdateEndpointRequest, options?: RequestOptions): Promise<Endpoint>;
     /** Delete an endpoint. */
     delete(endpointId: string, options?: RequestOptions): Promise<void>;
     /** Compare an OpenAPI document with a project’s endpoints. */
-    previewImport(body?: PreviewImportRequest, options?: CreateOptions): Promise<PreviewImportResponse>;
+    previewImport(body: PreviewImportRequest, options?: CreateOptions): Promise<PreviewImportResponse>;
     /** Create and update endpoints from an OpenAPI document. */
     import(body: ImportEndpointsRequest, options?: CreateOptions): Promise<ImportEndpointsResponse>;
   };
@@ -3255,7 +4466,7 @@ export type Resources = {
     /** Get a connector. */
     get(connectorId: string, options?: RequestOptions): Promise<Connector>;
     /** Update a connector. */
-    update(connectorId: string, body?: UpdateConnectorRequest, options?: RequestOptions): Promise<Connector>;
+    update(connectorId: string, body: UpdateConnectorRequest, options?: RequestOptions): Promise<Connector>;
     /** Delete a connector. */
     delete(connectorId: string, options?: RequestOptions): Promise<void>;
     /** List a connector’s deliveries. */
@@ -3279,7 +4490,7 @@ export type Resources = {
     /** Get a webhook. */
     get(webhookId: string, options?: RequestOptions): Promise<Webhook>;
     /** Update a webhook. */
-    update(webhookId: string, body?: UpdateWebhookRequest, options?: RequestOptions): Promise<Webhook>;
+    update(webhookId: string, body: UpdateWebhookRequest, options?: RequestOptions): Promise<Webhook>;
     /** Delete a webhook. */
     delete(webhookId: string, options?: RequestOptions): Promise<void>;
     /** List a webhook’s deliveries. */
@@ -3315,7 +4526,7 @@ export type Resources = {
     /** List a project’s replays. */
     list(query?: ListReplaysQuery, options?: RequestOptions): Listing<ReplayList>;
     /** Resend all deliveries that match a filter, or count them. */
-    create(body?: CreateReplayRequest, options?: CreateOptions): Promise<CreateReplayResponse>;
+    create(body: CreateReplayRequest, options?: CreateOptions): Promise<CreateReplayResponse>;
     /** Get a replay and its progress. */
     get(replayId: string, options?: RequestOptions): Promise<Replay>;
     /** Cancel a replay. */
@@ -3423,7 +4634,7 @@ export type Resources = {
     /** Get a project’s contacts. */
     get(options?: RequestOptions): Promise<Contacts>;
     /** Update a project’s contacts; `webhookSecret` is shown only once. */
-    update(body?: UpdateContactsRequest, options?: RequestOptions): Promise<UpdateContactsResponse>;
+    update(body: UpdateContactsRequest, options?: RequestOptions): Promise<UpdateContactsResponse>;
   };
   auditLog: {
     /** List entries in a project’s audit log. */
@@ -3451,7 +4662,7 @@ export type Resources = {
     /** Get a user and the number of resources in their account; for operators only. */
     getUser(userId: string, options?: RequestOptions): Promise<OperatorUserWithUsage>;
     /** Set a user’s tier and rate limit; for operators only. */
-    updateUser(userId: string, body?: UpdateUserRequest, options?: RequestOptions): Promise<OperatorUser>;
+    updateUser(userId: string, body: UpdateUserRequest, options?: RequestOptions): Promise<OperatorUser>;
     /** Block an account, effective immediately; for operators only. */
     blockUser(userId: string, body: BlockUserRequest, options?: CreateOptions): Promise<OperatorUser>;
     /** Unblock an account; for operators only. */
@@ -4107,6 +5318,7 @@ export const LIVE_FIELDS = {
         'api_key.expiring',
         'credential.expiring',
         'deliveries.expiring',
+        'delivery.held',
         'destination.disabled',
         'destination.failing',
         'destination.paused',

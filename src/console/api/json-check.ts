@@ -1,3 +1,4 @@
+import { exceededLimits } from './json-limits.ts';
 import type { JsonSchema, RestReference } from './openapi.ts';
 
 /** A problem in a JSON value. `pointer` (RFC 6901) locates it; it is empty for the whole value. */
@@ -53,15 +54,29 @@ const checkItems: Check = ({ items }, value, pointer, schemas) => {
 };
 
 /** One alternative must match. If none does, the problems of the closest one are the most useful. */
-const checkChoices: Check = ({ anyOf }, value, pointer, schemas) => {
-  if (!anyOf) return [];
-  const tried = anyOf.map((choice) => checkJson(choice, value, schemas, pointer));
+const checkChoices: Check = ({ anyOf, oneOf, discriminator }, value, pointer, schemas) => {
+  const choices = anyOf ?? oneOf;
+  if (!choices) return [];
+  const tried = choices.map((choice) => checkJson(choice, value, schemas, pointer));
   if (tried.some((faults) => faults.length === 0)) return [];
+  if (discriminator) {
+    const place = `${pointer}/${discriminator.propertyName}`;
+    const { propertyName } = discriminator;
+    if (typeOf(value) === 'object' && !Object.hasOwn(value as object, propertyName))
+      return [{ pointer, message: `“${propertyName}” is required.` }];
+    const chosen = tried.find((faults) => faults.every((fault) => fault.pointer !== place));
+    if (chosen) return chosen;
+    const values = Object.keys(discriminator.mapping).map((allowed) => JSON.stringify(allowed));
+    return [{ pointer: place, message: `Must be ${listed(values)}.` }];
+  }
   const isInside = (faults: readonly JsonFault[]) => faults.some((fault) => fault.pointer !== pointer);
   return tried.find(isInside) ?? tried.toSorted((one, other) => one.length - other.length)[0]!;
 };
 
-const CHECKS: readonly Check[] = [checkValues, checkFields, checkItems, checkChoices];
+const checkLimits: Check = (schema, value, pointer) =>
+  exceededLimits(schema, value).map((message) => ({ pointer, message }));
+
+const CHECKS: readonly Check[] = [checkValues, checkLimits, checkFields, checkItems, checkChoices];
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';

@@ -4,12 +4,23 @@ export type JsonSchema = {
   type?: string | string[];
   format?: string;
   description?: string;
-  enum?: string[];
+  enum?: (string | null)[];
   items?: JsonSchema;
   properties?: Record<string, JsonSchema>;
   required?: string[];
   additionalProperties?: boolean | JsonSchema;
   anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  minProperties?: number;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
 };
 
 export type Parameter = {
@@ -94,8 +105,9 @@ function resolveSchema({ $ref, ...own }: JsonSchema, schemas: RestReference['sch
 
 /** A value's type in words: `string`, `array of string`, `string or null`. */
 export function typeName(schema: JsonSchema, schemas: RestReference['schemas']): string {
-  const { type, items, format, anyOf } = resolveSchema(schema, schemas);
-  if (anyOf) return anyOf.map((choice) => typeName(choice, schemas)).join(' or ');
+  const { type, items, format, anyOf, oneOf } = resolveSchema(schema, schemas);
+  const choices = anyOf ?? oneOf;
+  if (choices) return [...new Set(choices.map((choice) => typeName(choice, schemas)))].join(' or ');
   if (type === undefined) return 'any JSON';
   const names = [type].flat().map((name) => {
     if (name === 'array' && items) return `array of ${typeName(items, schemas)}`;
@@ -104,20 +116,36 @@ export function typeName(schema: JsonSchema, schemas: RestReference['schemas']):
   return names.join(' or ');
 }
 
-/** The object inside a value, even within arrays and alternatives. Undefined for scalars. */
+/**
+ * The object inside a value, even within arrays and alternatives. Undefined for scalars, and for objects that can have
+ * completely different fields.
+ */
 export function innerObject(schema: JsonSchema, schemas: RestReference['schemas']): JsonSchema | undefined {
-  const { properties, items, anyOf, ...rest } = resolveSchema(schema, schemas);
+  const { properties, items, anyOf, oneOf, ...rest } = resolveSchema(schema, schemas);
   if (properties) return { ...rest, properties };
   if (items) return innerObject(items, schemas);
-  return anyOf?.map((choice) => innerObject(choice, schemas)).find(Boolean);
+  const objects = (anyOf ?? oneOf ?? []).flatMap((choice) => innerObject(choice, schemas) ?? []);
+  if (objects.length > 1) return oneOf ? mergedObject(objects) : undefined;
+  return objects[0];
+}
+
+/** An object with the fields of several variants. A field that differs between them can have the values of each. */
+function mergedObject(variants: readonly JsonSchema[]): JsonSchema {
+  const [first] = variants;
+  const fields = Object.entries(first!.properties!).map(([name, { description }]) => {
+    const found = variants.map(({ properties }) => properties?.[name] ?? {});
+    const isSame = found.every((one) => JSON.stringify(one) === JSON.stringify(found[0]));
+    return [name, isSame ? found[0]! : { description, anyOf: found }] as const;
+  });
+  return { ...first!, properties: Object.fromEntries(fields) as Record<string, JsonSchema> };
 }
 
 /** An enum's values. Empty for other fields. */
 export function valuesOf(schema: JsonSchema, schemas: RestReference['schemas']): string[] {
-  const { enum: values, items, anyOf } = resolveSchema(schema, schemas);
-  if (values) return values;
+  const { enum: values, items, anyOf, oneOf } = resolveSchema(schema, schemas);
+  if (values) return values.filter((value) => value !== null);
   if (items) return valuesOf(items, schemas);
-  return anyOf?.flatMap((choice) => valuesOf(choice, schemas)) ?? [];
+  return (anyOf ?? oneOf)?.flatMap((choice) => valuesOf(choice, schemas)) ?? [];
 }
 
 /** A response's error codes and their meanings, as listed in its description (`problem` in src/rest). */

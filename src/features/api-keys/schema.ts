@@ -1,10 +1,12 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { ApiKeyScopeEnum, KeyEnvironmentEnum } from '../../schema/scalars.ts';
 import { totalCountField } from '../../schema/total-count.ts';
 import { Project } from '../projects/schema.ts';
 import type { ApiKeyService } from './service.ts';
+import { createInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -93,6 +95,7 @@ builder.relayMutationField(
   'createApiKey',
   {
     description: 'Properties of the new API key.',
+    extensions: checkedBy(createInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project that the key is scoped to.' }),
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),

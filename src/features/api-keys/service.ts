@@ -20,12 +20,14 @@ import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
 import { requireApiKeyRoom } from './room.ts';
 
-const createInput = z.strictObject({
+/** Checks a new API key. */
+export const createInput = z.strictObject({
   name: lineOfText(200),
   environment: z.enum(['LIVE', 'TEST']).nullish(),
   scopes: z
     .array(z.enum(SCOPES))
     .min(1, 'Must have at least one scope. Omit this field to use READ, DELIVERIES, and WRITE.')
+    .meta({ default: [...DEFAULT_SCOPES] })
     .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
     .nullish(),
   expiresAt: z

@@ -4,10 +4,12 @@ import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { type PageArguments, resolvePage } from '../../schema/connections.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { enumName } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import { Viewer } from '../users/schema.ts';
 import type { AuditService } from './service.ts';
+import { toolCallInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -163,6 +165,7 @@ builder.relayMutationField(
   'recordToolCall',
   {
     description: 'The call to record.',
+    extensions: checkedBy(toolCallInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project that the call applies to.' }),
       tool: t.string({ required: true, description: 'The tool’s name, for example, `list_payments`.' }),

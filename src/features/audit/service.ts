@@ -20,10 +20,12 @@ const MAX_ARGUMENTS_CHARACTERS = 2_000;
 const MAX_TOOL_CALLS_PER_HOUR = 1_000;
 const HOUR_MILLISECONDS = 3_600_000;
 
-const toolCallInput = z.strictObject({
+/** Checks a reported tool call. */
+export const toolCallInput = z.strictObject({
   tool: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'Must be 1 to 64 lowercase letters, digits, and underscores.'),
   arguments: z
     .record(z.string(), z.unknown(), 'Must be a JSON object.')
+    .meta({ component: 'ToolCallArguments' })
     .refine(
       (values) => JSON.stringify(values).length <= MAX_ARGUMENTS_CHARACTERS,
       `Must be at most ${MAX_ARGUMENTS_CHARACTERS.toLocaleString('en')} characters as JSON.`,

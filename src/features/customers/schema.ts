@@ -4,12 +4,14 @@ import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { relationsOfNodes, resolvePage, resolveSlice } from '../../schema/connections.ts';
 import { CUSTOMER_STATISTIC_COST } from '../../schema/cost.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { totalCountField } from '../../schema/total-count.ts';
 import { atomicOf } from '../payments/payload.ts';
 import { Payment, PaymentConnection, PaymentFilter } from '../payments/schema.ts';
 import { Project } from '../projects/schema.ts';
 import { customerCursor, parseCustomerCursor } from './cursor.ts';
 import type { CustomerService } from './service.ts';
+import { customerFilterInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -80,6 +82,7 @@ const CustomerOrderEnum = builder.enumType('CustomerOrder', {
 
 const CustomerFilter = builder.inputType('CustomerFilter', {
   description: 'Filters customers. All conditions must match.',
+  extensions: checkedBy(customerFilterInput),
   fields: (t) => ({
     walletAddress: t.string({ description: 'Only the customer with this wallet.' }),
     minTotalUsd: t.string({ description: 'Only customers who spent at least this amount in USD, for example, "100".' }),

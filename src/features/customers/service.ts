@@ -1,13 +1,14 @@
-import { getAddress, isAddress } from 'viem';
+import { getAddress } from 'viem';
+import { z } from 'zod';
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { COUNT_AT_MOST, exactCount } from '../../database/count-limit.ts';
 import { type Period, timeIn } from '../../database/created-between.ts';
 import { beyond, inOrder } from '../../database/keyset.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
-import { invalidField } from '../../errors.ts';
 import type { Customer, Prisma } from '../../generated/prisma/client.ts';
-import { parseUsd } from '../../money.ts';
+import { parseUsd, USD_PATTERN } from '../../money.ts';
+import { parseInput } from '../../validation.ts';
 import { CUSTOMER_ORDERS, type CustomerOrder } from './cursor.ts';
 
 export type CustomerFilter = Period & {
@@ -16,6 +17,15 @@ export type CustomerFilter = Period & {
   minTotalUsd?: string | null;
 };
 export type CustomerTotals = { customerCount: number; paymentCount: number; totalAtomic: bigint };
+/** Checks the text in a filter. An empty address counts as unset. */
+export const customerFilterInput = z.object({
+  walletAddress: z
+    .string()
+    .regex(/^(?:0x[0-9a-fA-F]{40})?$/, 'Must be an EVM address: 0x and 40 hex digits.')
+    .nullish(),
+  minTotalUsd: z.string().regex(USD_PATTERN, 'Must be an amount in USD, such as "0.01".').nullish(),
+});
+
 export type CustomerService = ReturnType<typeof createCustomerService>;
 
 type Relations = Omit<Prisma.CustomerFindManyArgs, 'where' | 'orderBy' | 'take'>;
@@ -90,14 +100,10 @@ export function createCustomerService({ db }: { db: TenantDatabase }) {
 
 function matching({ walletAddress, minTotalUsd, ...period }: CustomerFilter): Prisma.CustomerWhereInput[] {
   const times = timeIn(period);
-  if (walletAddress && !isAddress(walletAddress, { strict: false })) {
-    throw invalidField('/walletAddress', 'Must be an EVM address: 0x and 40 hex digits.');
-  }
-  const minAtomic = minTotalUsd == null ? null : parseUsd(minTotalUsd);
-  if (minAtomic === undefined) throw invalidField('/minTotalUsd', 'Must be an amount in USD, such as "0.01".');
+  parseInput(customerFilterInput, { walletAddress, minTotalUsd });
   return [
     walletAddress ? { walletAddress: getAddress(walletAddress.toLowerCase()) } : {},
-    minAtomic === null ? {} : { totalAtomic: { gte: minAtomic.toString() } },
+    minTotalUsd == null ? {} : { totalAtomic: { gte: parseUsd(minTotalUsd)!.toString() } },
     times ? { lastPaymentAt: times } : {},
   ];
 }

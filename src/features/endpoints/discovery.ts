@@ -8,10 +8,12 @@ const MAX_MIME_TYPE_CHARACTERS = 127;
 const MAX_TAGS = 10;
 const MAX_TAG_CHARACTERS = 32;
 
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-// RFC 9110 §8.3.1. The wildcards that `Accept` allows aren't media types.
+const FIRST = "!#$%&'+.^_`|~0-9A-Za-z-";
+const TOKEN = `[*${FIRST}]+`;
+// RFC 9110 §8.3.1. The wildcards that `Accept` allows aren't media types. Without lookaheads, because the OpenAPI
+// document contains the pattern, and several languages don't support them.
 const MEDIA_TYPE = new RegExp(
-  `^(?!\\*)${TOKEN}/(?!\\*$)${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"))*$`,
+  `^\\s*[${FIRST}][*${FIRST}]*/(?:[${FIRST}]|\\*[*${FIRST}])[*${FIRST}]*(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]*"))*\\s*$`,
 );
 
 /** The schemas of an endpoint's input, as stored. */
@@ -45,16 +47,18 @@ const tag = z
   .trim()
   .min(1, "Can't be empty.")
   .max(MAX_TAG_CHARACTERS)
-  .regex(/^[\x20-\x7e]*$/, 'Must be printable ASCII, because catalogs ignore other tags.');
+  // Spaces around it are trimmed here, but not by programs that check the pattern in the OpenAPI document.
+  .regex(/^\s*[\x20-\x7e]*\s*$/, 'Must be printable ASCII, because catalogs ignore other tags.');
 
 /** The part of an endpoint's input that buyers and their agents can read. Setting a value to null removes it. */
 export const discoveryInput = {
   mimeType: mimeType.nullish(),
-  inputSchema: inputSchema.nullish(),
+  inputSchema: inputSchema.meta({ component: 'EndpointInputSchema' }).nullish(),
   exampleResponse: json.transform((value) => value as Prisma.JsonValue).nullish(),
   tags: z
     .array(tag)
     .max(MAX_TAGS, `Must have at most ${MAX_TAGS} tags.`)
+    .meta({ default: [] })
     .transform((tags) => [...new Map(tags.map((text) => [text.toLowerCase(), text])).values()])
     .nullable()
     .transform((tags) => tags ?? [])

@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 64;
  * Stricter than HTTP: servers that turn names into variables (CGI, WSGI, PHP) read `x-real_ip` and `x-real.ip` as
  * `x-real-ip`.
  */
-const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const NAME = /^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$/;
 
 /** Names that an endpoint can't list, and why. */
 const REFUSED: RefusedNames = [
@@ -29,13 +29,15 @@ const REFUSED: RefusedNames = [
 /** Normalizes names of request headers: converts them to lowercase and removes duplicates. */
 export const forwardedHeadersInput = z
   .array(
-    z.string().transform((text, context) => {
-      const name = text.toLowerCase();
-      const message = problemOf(name);
-      if (message === undefined) return name;
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    }),
+    z
+      .string()
+      .meta({ maxLength: MAX_CHARACTERS, pattern: NAME.source })
+      .transform((text, context) => {
+        const message = problemOf(text);
+        if (message === undefined) return text.toLowerCase();
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      }),
   )
   .max(MAX_HEADERS, `Must have at most ${MAX_HEADERS} names.`)
   .transform((names) => [...new Set(names)]);
@@ -43,6 +45,6 @@ export const forwardedHeadersInput = z
 function problemOf(name: string): string | undefined {
   if (name.length > MAX_CHARACTERS || !NAME.test(name))
     return `Must be the name of a header: letters, digits, and single hyphens, at most ${MAX_CHARACTERS} characters, for example, "x-api-version".`;
-  const reason = REFUSED.find(([names]) => names.test(name))?.[1];
+  const reason = REFUSED.find(([names]) => names.test(name.toLowerCase()))?.[1];
   return reason && `Can’t be forwarded. ${reason}`;
 }

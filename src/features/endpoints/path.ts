@@ -14,6 +14,9 @@ const DOUBLE_ESCAPE = /%25[0-9A-Fa-f]{2}/;
 // Dot segments, even with a path parameter, because some servers strip the parameter before they resolve the dots.
 const DOT_SEGMENT = /^\.{1,2}(?:$|;|%3B)/;
 
+/** The limits of a path that JSON Schema can express. */
+export const PATH_LIMITS = { maxLength: MAX_BYTES, pattern: '^/' };
+
 export type CanonicalPath = { ok: true; path: string } | { ok: false; message: string };
 
 /**

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { auditStep, recordAudit } from '../../audit/record.ts';
 import { visibleItem } from '../../auth/access.ts';
@@ -15,9 +14,8 @@ import type { EgressAllow } from '../../egress/allow-list.ts';
 import { notFound } from '../../errors.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { parseUsd } from '../../money.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { type Nullable, optionalText, parseInput } from '../../validation.ts';
+import { parseInput } from '../../validation.ts';
 import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
 import { prismaWriter } from '../events/writer.ts';
@@ -25,56 +23,21 @@ import { createUpstreamUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { clientLimitWarning } from './client-limits.ts';
 import { createdEvent } from './created-event.ts';
-import { type DiscoveryInput, discoveryInput, withJsonColumns } from './discovery.ts';
-import { forwardedHeadersInput } from './forwarded-headers.ts';
+import { withJsonColumns } from './discovery.ts';
 import { heldStreamWarning } from './held-streams.ts';
+import { type CreateEndpointInput, createEndpointInputs, type UpdateEndpointInput } from './input.ts';
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
 import { DEFAULT_METHODS, methodsOf } from './methods.ts';
-import { methodsInput } from './methods-input.ts';
-import { canonicalPath } from './path.ts';
 import { rethrowPathConflict } from './path-conflict.ts';
 import { keepPrice } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
 import { createEndpointReader } from './reader.ts';
 import { requireEndpointRoom } from './room.ts';
 import { countedBytes, takeSchemas } from './schema-limit.ts';
-import { checkTimeout, type SettlementInput, settlementInputs } from './settlement.ts';
-import {
-  auditedUpstreamHeaders,
-  createStoredUpstreamHeaders,
-  type UpstreamHeadersInput,
-  upstreamHeadersShape,
-} from './upstream-headers.ts';
+import { checkTimeout } from './settlement.ts';
+import { auditedUpstreamHeaders, createStoredUpstreamHeaders } from './upstream-headers.ts';
 import { checkPlaceholders } from './upstream-placeholders.ts';
 
-const pathInput = z.string().transform((text, context) => {
-  const result = canonicalPath(text);
-  if (result.ok) return result.path;
-  context.addIssue({ code: 'custom', message: result.message });
-  return z.NEVER;
-});
-
-export const priceInput = z.string().transform((text, context) => {
-  const priceAtomic = parseUsd(text);
-  if (priceAtomic !== undefined) return priceAtomic;
-  context.addIssue({
-    code: 'custom',
-    message:
-      'Must be a decimal string with at most 12 digits before the decimal point and 6 after it, for example, "0.01".',
-  });
-  return z.NEVER;
-});
-
-export type CreateEndpointInput = UpstreamHeadersInput & {
-  path: string;
-  upstreamUrl: string;
-  priceUsd: string;
-  description?: string | null;
-  forwardedHeaders?: string[] | null;
-  methods?: string[] | null;
-} & DiscoveryInput &
-  SettlementInput;
-export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
 export type EndpointService = ReturnType<typeof createEndpointService>;
 
 /** The defaults for a new endpoint. */
@@ -121,18 +84,7 @@ export function createEndpointService(options: {
   const { db, bus, events } = options;
   const upstreamUrls = createUpstreamUrls(options.upstreamAllow ?? parseProjectAllow('', options.egressAllow));
   const storedHeaders = createStoredUpstreamHeaders(options.secretBox);
-  const createInput = z.strictObject({
-    path: pathInput,
-    upstreamUrl: upstreamUrls.input,
-    priceUsd: priceInput,
-    description: optionalText(1000),
-    forwardedHeaders: forwardedHeadersInput.optional(),
-    ...upstreamHeadersShape,
-    methods: methodsInput.optional(),
-    ...discoveryInput,
-    ...settlementInputs,
-  });
-  const updateInput = createInput.partial().extend({ isActive: z.boolean().optional() });
+  const { createInput, updateInput } = createEndpointInputs(upstreamUrls);
 
   function insert(viewer: Viewer, endpoint: NewEndpoint, destinations: readonly EventDestination[]): Promise<Endpoint> {
     const { id, projectId } = endpoint;

@@ -17,7 +17,7 @@ const secondsInput = z
 
 /** When an endpoint's payments are settled, and the time limit for its upstream. Setting the limit to null restores the default. */
 export const settlementInputs = {
-  settlement: orderInput.optional(),
+  settlement: orderInput.meta({ default: 'AFTER_RESPONSE' }).optional(),
   timeoutSeconds: secondsInput.nullable().optional(),
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Values } from '../../audit/value-sizes.ts';
 import { type Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import type { SecretHeader } from '../headers/header-rules.ts';
+import { headerArray, type SecretHeader } from '../headers/header-rules.ts';
 import {
   changeUpstreamHeaders,
   type HeaderOwner,
@@ -16,7 +16,7 @@ export type UpstreamHeadersInput = { upstreamHeaders?: readonly SecretHeader[] |
 
 /** The shape of the input. Its contents are checked after masked values are replaced with the stored ones. */
 export const upstreamHeadersShape = {
-  upstreamHeaders: z.array(z.strictObject({ name: z.string(), value: z.string() })).nullish(),
+  upstreamHeaders: headerArray(z.strictObject({ name: z.string(), value: z.string() })).nullish(),
 };
 
 type Identity = Pick<Endpoint, 'id' | 'projectId'>;

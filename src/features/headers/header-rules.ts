@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { orMasked } from '../../secrets/masked-secrets.ts';
 
 /** A request header. Its value is always treated as a secret, because the name doesn't reveal whether it is one. */
 export type SecretHeader = { name: string; value: string };
@@ -20,6 +21,8 @@ const MAX_HEADERS = 20;
 /** The maximum total length of a list's names and values. */
 const MAX_HEADERS_BYTES = 8_192;
 const MAX_NAME_LENGTH = 100;
+/** A value is never longer, because its header also has a name. */
+const MAX_VALUE_LENGTH = MAX_HEADERS_BYTES - 1;
 
 // RFC 9110 §5.6.2 and §5.5: a token, and visible ASCII that spaces and tabs may separate.
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -46,30 +49,36 @@ export function headerShape(refused: RefusedNames) {
         const message = refusalIn(refused, name);
         if (message) context.addIssue({ code: 'custom', message });
       }),
-    value: z.string().regex(VALUE, 'Must be visible ASCII characters. Spaces and tabs are allowed only between them.'),
+    value: z
+      .string()
+      .max(MAX_VALUE_LENGTH, `Must be at most ${MAX_VALUE_LENGTH.toLocaleString('en-US')} characters.`)
+      .regex(VALUE, 'Must be visible ASCII characters. Spaces and tabs are allowed only between them.')
+      .meta({ pattern: orMasked(VALUE) }),
   };
 }
 
 /** A list can contain each name only once, regardless of case. */
 export const nameKey = ({ name }: SecretHeader) => name.toLowerCase();
 
+/** Checks only the number of headers. */
+export function headerArray<H extends SecretHeader>(header: z.ZodType<H>) {
+  return z.array(header).max(MAX_HEADERS, `Must have at most ${MAX_HEADERS} headers.`);
+}
+
 /** Checks a list of headers. */
 export function headerList<H extends SecretHeader>(header: z.ZodType<H>, keyOf: (header: H) => string = nameKey) {
-  return z
-    .array(header)
-    .max(MAX_HEADERS, `Must have at most ${MAX_HEADERS} headers.`)
-    .superRefine((headers, context) => {
-      const keys = headers.map(keyOf);
-      for (const [index, key] of keys.entries()) {
-        if (keys.indexOf(key) === index) continue;
-        const message = 'Another header already has this name.';
-        context.addIssue({ code: 'custom', path: [index, 'name'], message });
-      }
-      if (bytesOf(headers) > MAX_HEADERS_BYTES) {
-        const message = `Must be at most ${MAX_HEADERS_BYTES.toLocaleString('en-US')} bytes in total, including names.`;
-        context.addIssue({ code: 'custom', message });
-      }
-    });
+  return headerArray(header).superRefine((headers, context) => {
+    const keys = headers.map(keyOf);
+    for (const [index, key] of keys.entries()) {
+      if (keys.indexOf(key) === index) continue;
+      const message = 'Another header already has this name.';
+      context.addIssue({ code: 'custom', path: [index, 'name'], message });
+    }
+    if (bytesOf(headers) > MAX_HEADERS_BYTES) {
+      const message = `Must be at most ${MAX_HEADERS_BYTES.toLocaleString('en-US')} bytes in total, including names.`;
+      context.addIssue({ code: 'custom', message });
+    }
+  });
 }
 
 function bytesOf(headers: readonly SecretHeader[]): number {

@@ -1,5 +1,10 @@
 import { builder } from '../../schema/builder.ts';
-import type { ProjectUpstreamHeader as ProjectHeader } from './upstream-headers.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
+import {
+  type ProjectUpstreamHeader as ProjectHeader,
+  projectHeaderRules,
+  upstreamHeaderRules,
+} from './upstream-headers.ts';
 
 const MASKED_VALUE = 'The header’s value, masked as `••••` followed by at most its last four characters.';
 const VALUE =
@@ -15,6 +20,7 @@ export const UpstreamHeader = builder.simpleObject('UpstreamHeader', {
 
 export const UpstreamHeaderInput = builder.inputType('UpstreamHeaderInput', {
   description: 'A header for the gateway to add to requests to an endpoint’s upstream.',
+  extensions: checkedBy(upstreamHeaderRules),
   fields: (t) => ({
     name: t.string({ required: true, description: 'The name of the header. Some names aren’t allowed.' }),
     value: t.string({ required: true, description: VALUE }),
@@ -35,6 +41,7 @@ export const ProjectUpstreamHeader = builder.objectRef<ProjectHeader>('ProjectUp
 
 export const ProjectUpstreamHeaderInput = builder.inputType('ProjectUpstreamHeaderInput', {
   description: 'A header for the gateway to add to requests to a project’s upstreams.',
+  extensions: checkedBy(projectHeaderRules),
   fields: (t) => ({
     name: t.string({ required: true, description: 'The name of the header. Some names aren’t allowed.' }),
     value: t.string({ required: true, description: VALUE }),

@@ -3,6 +3,7 @@ import { AppError } from '../../errors.ts';
 import { isMasked, neededAgain } from '../../secrets/masked-secrets.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
+import { URL_LIMITS } from '../urls/stored-url.ts';
 import {
   CONNECTION_NAMES,
   headerList,
@@ -40,17 +41,20 @@ export function upstreamRefusalOf(name: string): string | undefined {
   return refusalIn(REFUSED, name);
 }
 
+/** Checks a header of an endpoint, with its value in full. */
+export const upstreamHeaderRules = z.strictObject(headerShape(REFUSED));
+
 /** Checks the headers of an endpoint, with their values in full. */
-export const upstreamHeaderList = headerList(z.strictObject(headerShape(REFUSED)));
+export const upstreamHeaderList = headerList(upstreamHeaderRules);
 
 /** The key of a project's header. Two headers can have the same name if they are for different URLs. */
 export const projectHeaderKey = ({ name, urlPrefix }: ProjectUpstreamHeader) => `${name.toLowerCase()} ${urlPrefix}`;
 
+/** Checks a header of a project, with its value in full. Its URL was checked before. */
+export const projectHeaderRules = z.strictObject({ ...headerShape(REFUSED), urlPrefix: z.string().meta(URL_LIMITS) });
+
 /** Checks the headers of a project, with their values in full. */
-export const projectHeaderList = headerList(
-  z.strictObject({ ...headerShape(REFUSED), urlPrefix: z.string() }),
-  projectHeaderKey,
-);
+export const projectHeaderList = headerList(projectHeaderRules, projectHeaderKey);
 
 /**
  * Applies a change to stored headers, which are decrypted only if masked values are sent back.

@@ -1,4 +1,4 @@
-import type { ProjectUrls } from '../urls/project-url.ts';
+import type { UrlInput } from '../urls/project-url.ts';
 
 /**
  * Escapes and parameters that some servers resolve to slashes or dots. They can make a path leave the folder that it
@@ -10,7 +10,7 @@ const AMBIGUOUS = /%(?:25|2e|2f|5c)|;/i;
  * Normalizes the URL that determines which upstreams get a header: an origin and perhaps a path, without a slash at the
  * end.
  */
-export function urlPrefixInput({ input }: Pick<ProjectUrls, 'input'>) {
+export function urlPrefixInput({ input }: UrlInput) {
   return input.transform((text, context) => {
     const { origin, pathname, search } = new URL(text);
     if (search === '' && !text.includes('•') && !AMBIGUOUS.test(pathname)) return origin + pathname.replace(/\/+$/, '');

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint } from '../../generated/prisma/client.ts';
+import type { CreateEndpointInput, UpdateEndpointInput } from '../endpoints/input.ts';
 import { methodsOf } from '../endpoints/methods.ts';
-import type { CreateEndpointInput, UpdateEndpointInput } from '../endpoints/service.ts';
 import { shapeOf } from './openapi/paths.ts';
 import type { Proposal } from './proposals.ts';
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { priceInput } from '../endpoints/service.ts';
-import { createUpstreamUrls } from '../urls/project-url.ts';
+import { USD_PATTERN } from '../../money.ts';
+import { priceInput } from '../endpoints/input.ts';
+import { createUpstreamUrls, NO_OPENINGS } from '../urls/project-url.ts';
 import { targetUrlInput } from '../urls/stored-url.ts';
 
 /** How many endpoints one import can create and update. */
@@ -24,7 +25,7 @@ export function createImportInputs(allow: EgressAllow, upstreamAllow: ProjectAll
     url: targetUrlInput(allow).nullish(),
     upstreamUrl: createUpstreamUrls(upstreamAllow).input.nullish(),
     // Validates the price, but keeps it as text, as `createEndpoint` expects.
-    priceUsd: z.string().superRefine(checkPrice).nullish(),
+    priceUsd: z.string().meta({ pattern: USD_PATTERN.source }).superRefine(checkPrice).nullish(),
   };
   const previewInput = z.strictObject(source).superRefine(checkSource);
   const item = z.strictObject({
@@ -35,8 +36,11 @@ export function createImportInputs(allow: EgressAllow, upstreamAllow: ProjectAll
   const importInput = z
     .strictObject({ ...source, items: z.array(item).min(1).max(MAX_ITEMS) })
     .superRefine(checkSource);
-  return { previewInput, importInput };
+  return { previewInput, importInput, item };
 }
+
+/** The rules that don't depend on a server's configuration. */
+export const IMPORT_RULES = createImportInputs(NO_OPENINGS.any, NO_OPENINGS);
 
 function checkPrice(text: string, context: z.RefinementCtx): void {
   for (const { message } of priceInput.safeParse(text).error?.issues ?? [])

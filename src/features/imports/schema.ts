@@ -1,6 +1,7 @@
 import { builder } from '../../schema/builder.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import type { Change } from './fields.ts';
-import { MAX_ITEMS } from './input.ts';
+import { IMPORT_RULES, MAX_ITEMS } from './input.ts';
 import type { Problem } from './openapi/document.ts';
 import { PREVIEW_STATUSES, type PreviewItem } from './preview-items.ts';
 import { IMPORT_STATUSES, type ImportedItem, type ImportService, type Preview } from './service.ts';
@@ -129,6 +130,7 @@ builder.relayMutationField(
   'previewImport',
   {
     description: 'An OpenAPI document to compare with the project’s endpoints.',
+    extensions: checkedBy(IMPORT_RULES.previewInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       document: t.string({ description: SOURCE.document }),
@@ -168,6 +170,7 @@ builder.relayMutationField(
 
 const ImportItemInput = builder.inputType('ImportItemInput', {
   description: 'An endpoint to import.',
+  extensions: checkedBy(IMPORT_RULES.item),
   fields: (t) => ({
     path: t.string({ required: true, description: 'The endpoint’s path in the preview.' }),
     methods: t.stringList({
@@ -185,6 +188,7 @@ builder.relayMutationField(
   'importEndpoints',
   {
     description: 'An OpenAPI document, and the endpoints to import from it.',
+    extensions: checkedBy(IMPORT_RULES.importInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add the endpoints to.' }),
       document: t.string({ description: SOURCE.document }),

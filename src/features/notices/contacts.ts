@@ -13,7 +13,10 @@ type SealedColumn = 'webhookUrl' | 'webhookSecret' | 'slackUrl';
 const MAX_EMAILS = 10;
 const URL_OR_EMPTY = { ...URL_LIMITS, pattern: `^$|${URL_LIMITS.pattern}` };
 
-/** Checks the input for contacts. A URL may be null or empty, which removes it. Masked URLs are checked later. */
+/**
+ * Checks the input for contacts. A URL may be null or empty, which removes it. Masked URLs are checked later. Other
+ * fields that are null stay unchanged.
+ */
 export function contactsInput(egressAllow: EgressAllow) {
   const url = z
     .union([z.literal('').transform(() => null), targetUrlInput(egressAllow)])
@@ -24,10 +27,10 @@ export function contactsInput(egressAllow: EgressAllow) {
       .array(z.email('Must be an email address.').max(254, 'Must be at most 254 characters.'))
       .max(MAX_EMAILS, `Must have at most ${MAX_EMAILS} addresses.`)
       .transform((emails) => [...new Set(emails)])
-      .optional(),
+      .nullish(),
     webhookUrl: url,
     slackUrl: url,
-    weeklyDigest: z.boolean().optional(),
+    weeklyDigest: z.boolean().nullish(),
   });
 }
 

@@ -154,7 +154,7 @@ export function createNoticeService(options: {
       input: ContactsInput,
     ): Promise<{ contacts: ShownContacts; webhookSecret: string | null }> {
       requireId('Project', projectId);
-      const changes = parseInput(contactsShape, withoutNulls(input));
+      const changes = parseInput(contactsShape, input);
       return db.prisma.$transaction((tx) => change(tx)).catch(rethrowProjectGone);
 
       async function change(tx: TenantTransaction) {
@@ -175,7 +175,7 @@ export function createNoticeService(options: {
           where: sameRow(project),
           data: {
             ...(changes.emails && { emails: changes.emails }),
-            ...(changes.weeklyDigest !== undefined && { weeklyDigest: changes.weeklyDigest }),
+            ...(changes.weeklyDigest != null && { weeklyDigest: changes.weeklyDigest }),
             webhookUrl: seal('webhookUrl', webhookUrl),
             webhookSecret: seal('webhookSecret', webhookSecret),
             slackUrl: seal('slackUrl', slackUrl),
@@ -194,9 +194,4 @@ export function createNoticeService(options: {
       }
     },
   };
-}
-
-/** Null means "unchanged", except for URLs, which it removes. */
-function withoutNulls({ emails, weeklyDigest, ...urls }: ContactsInput) {
-  return { ...urls, ...(emails != null && { emails }), ...(weeklyDigest != null && { weeklyDigest }) };
 }

@@ -1,10 +1,9 @@
-import { isAddress, isHash } from 'viem';
+import { z } from 'zod';
 import { requireId } from '../../auth/access.ts';
-import { invalidField } from '../../errors.ts';
 import type { PaymentStatus } from '../../generated/prisma/client.ts';
 import { firstIdAt } from '../../ids.ts';
-import { parseUsd } from '../../money.ts';
-import { storableText } from '../../validation.ts';
+import { parseUsd, USD_PATTERN } from '../../money.ts';
+import { parseInput, storableText } from '../../validation.ts';
 
 export type PaymentFilter = {
   status?: PaymentStatus[] | null;
@@ -27,6 +26,22 @@ export type PaymentFilter = {
 
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
 
+const amountUsd = z.string().regex(USD_PATTERN, 'Must be an amount in USD, such as "0.01".').nullish();
+
+/** Checks the text in a filter. An empty address or hash counts as unset. */
+export const paymentFilterInput = z.object({
+  payer: z
+    .string()
+    .regex(/^(?:0x[0-9a-fA-F]{40})?$/, 'Must be an EVM address: 0x followed by 40 hex digits.')
+    .nullish(),
+  transactionHash: z
+    .string()
+    .regex(/^(?:0x[0-9a-fA-F]{64})?$/, 'Must be a transaction hash: 0x followed by 64 hex digits.')
+    .nullish(),
+  minAmountUsd: amountUsd,
+  maxAmountUsd: amountUsd,
+});
+
 /**
  * Translates a filter into table columns: null for unset fields, values in stored form, and times as bounds on the ID,
  * which contains the time when a payment was presented.
@@ -34,13 +49,8 @@ const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
  * @throws AppError `NOT_FOUND` for malformed IDs, or `VALIDATION_FAILED` for malformed addresses, hashes, and amounts.
  */
 export function toColumns(filter: PaymentFilter) {
-  const { status, endpointId, customerId, payer, transactionHash, identifier, from, to } = filter;
-  if (payer && !isAddress(payer, { strict: false })) {
-    throw invalidField('/payer', 'Must be an EVM address: 0x followed by 40 hex digits.');
-  }
-  if (transactionHash && !isHash(transactionHash)) {
-    throw invalidField('/transactionHash', 'Must be a transaction hash: 0x followed by 64 hex digits.');
-  }
+  const { status, endpointId, customerId, identifier, from, to } = filter;
+  const { payer, transactionHash, minAmountUsd, maxAmountUsd } = parseInput(paymentFilterInput, filter);
   return {
     status: status ?? null,
     endpointId: endpointId ? requireId('Endpoint', endpointId) : null,
@@ -48,8 +58,8 @@ export function toColumns(filter: PaymentFilter) {
     payer: payer?.toLowerCase() || null,
     transactionHash: transactionHash?.toLowerCase() || null,
     identifier: identifier ? storableText('/identifier', identifier) : null,
-    minAtomic: atomicOf('/minAmountUsd', filter.minAmountUsd),
-    maxAtomic: atomicOf('/maxAmountUsd', filter.maxAmountUsd),
+    minAtomic: atomicOf(minAmountUsd),
+    maxAtomic: atomicOf(maxAmountUsd),
     firstId: from ? firstIdSince(from) : null,
     endId: to ? firstIdSince(to) : null,
   };
@@ -62,9 +72,6 @@ function firstIdSince(time: Date): string {
 }
 
 /** Converts USD to millionths of a dollar, as text for the database's numeric type. */
-function atomicOf(pointer: string, amountUsd: string | null | undefined): string | null {
-  if (amountUsd == null) return null;
-  const atomic = parseUsd(amountUsd);
-  if (atomic === undefined) throw invalidField(pointer, 'Must be an amount in USD, such as "0.01".');
-  return atomic.toString();
+function atomicOf(amountUsd: string | null | undefined): string | null {
+  return amountUsd == null ? null : parseUsd(amountUsd)!.toString();
 }

@@ -5,10 +5,12 @@ import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { LONG_TEXT, STATISTIC_COST } from '../../schema/cost.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { PaymentStageEnum } from '../../schema/scalars.ts';
 import { Endpoint } from '../endpoints/schema.ts';
 import { SettlementOrderEnum } from '../endpoints/settlement-schema.ts';
 import { Project } from '../projects/schema.ts';
+import { paymentFilterInput } from './filter.ts';
 import { unservedReasonOf } from './paid-calls.ts';
 import { atomicOf } from './payload.ts';
 import type { PaymentService } from './service.ts';
@@ -179,6 +181,7 @@ export const PaymentConnection = builder.connectionObject(
 
 export const PaymentFilter = builder.inputType('PaymentFilter', {
   description: 'Filters payments. All conditions must match.',
+  extensions: checkedBy(paymentFilterInput),
   fields: (t) => ({
     status: t.field({ type: [PaymentStatusEnum], description: 'Only payments with one of these statuses.' }),
     endpointId: t.id({ description: 'Only payments for this endpoint.' }),

@@ -1,7 +1,9 @@
 import { builder } from '../../schema/builder.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { ProjectModeEnum } from '../../schema/scalars.ts';
 import { NETWORKS_INPUT, Project } from '../projects/schema.ts';
 import type { ProjectCopyService } from './service.ts';
+import { copyInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -13,6 +15,7 @@ builder.relayMutationField(
   'copyProject',
   {
     description: 'Which project to copy, and how the copy differs.',
+    extensions: checkedBy(copyInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to copy.' }),
       name: t.string({ required: true, description: 'Display name of the copy, 1 to 200 characters.' }),

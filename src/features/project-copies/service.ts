@@ -27,7 +27,8 @@ import { walletAddressInput } from '../projects/wallet-address.ts';
 import { requireWebhookRoom } from '../webhooks/room.ts';
 import { connectorCopy, endpointCopy, webhookCopy } from './copied-values.ts';
 
-const copyInput = z.strictObject({
+/** Checks what differs in the copy. */
+export const copyInput = z.strictObject({
   name: lineOfText(200),
   walletAddress: walletAddressInput,
   mode: modeInput,

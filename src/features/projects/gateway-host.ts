@@ -46,29 +46,37 @@ export type HostRules = {
  */
 export function gatewayHostInput({ ownHosts, production }: HostRules) {
   const reserved = new Set(production ? [...PRIVATE_DOMAINS, ...DEVELOPMENT_DOMAINS] : PRIVATE_DOMAINS);
-  return z.string().transform((text, context) => {
-    const refuse = (message: string) => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    // domainToASCII uses a URL parser, which would decode `%61`, read `0x7f.1` as an IP address, and cut off the `/b`
-    // in `a/b`.
-    const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
-    const labels = host.split('.');
-    if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
-      return refuse('Must be a domain without a scheme, port, or path, for example, "api.example.com".');
-    const domain = labels.at(-1)!;
-    if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a domain, not an IP address.');
-    if (reserved.has(domain))
-      return refuse(
-        `Must be a name on the public internet, for example, "api.example.com". Names under ".${domain}" aren't public.`,
-      );
-    if (!ownHosts)
-      return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
-    if (ownHosts.includes(host))
-      return refuse(
-        'This domain belongs to the service itself, or is one of its subdomains or parent domains. Use your own domain.',
-      );
-    return host;
-  });
+  return z
+    .string()
+    .meta({ maxLength: MAX_LENGTH })
+    .transform((text, context) => {
+      const refuse = (message: string) => {
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      };
+      // domainToASCII uses a URL parser, which would decode `%61`, read `0x7f.1` as an IP address, and cut off the `/b`
+      // in `a/b`.
+      const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
+      const labels = host.split('.');
+      if (
+        text.length > MAX_LENGTH ||
+        host.length > MAX_LENGTH ||
+        labels.length < 2 ||
+        !labels.every((label) => LABEL.test(label))
+      )
+        return refuse('Must be a domain without a scheme, port, or path, for example, "api.example.com".');
+      const domain = labels.at(-1)!;
+      if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a domain, not an IP address.');
+      if (reserved.has(domain))
+        return refuse(
+          `Must be a name on the public internet, for example, "api.example.com". Names under ".${domain}" aren't public.`,
+        );
+      if (!ownHosts)
+        return refuse('Custom domains are not available until the operator of this service sets PUBLIC_URL.');
+      if (ownHosts.includes(host))
+        return refuse(
+          'This domain belongs to the service itself, or is one of its subdomains or parent domains. Use your own domain.',
+        );
+      return host;
+    });
 }

@@ -2,12 +2,14 @@ import { visibleProjects } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { LONG_TEXT } from '../../schema/cost.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { ProjectModeEnum } from '../../schema/scalars.ts';
 import { COUNT_COST, COUNT_NULL, totalCountField } from '../../schema/total-count.ts';
 import { ProjectUpstreamHeader, ProjectUpstreamHeaderInput } from '../headers/schema.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import { Viewer } from '../users/schema.ts';
 import { shownHost } from './hosts/claims.ts';
+import { PROJECT_RULES } from './input.ts';
 import { milestonesUsdOf } from './milestones.ts';
 import type { ProjectService } from './service.ts';
 import { shownProjectHeaders } from './upstream-headers.ts';
@@ -146,6 +148,7 @@ builder.relayMutationField(
   'createProject',
   {
     description: 'Properties of the new project.',
+    extensions: checkedBy(PROJECT_RULES.createInput),
     inputFields: (t) => ({
       name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
       walletAddress: t.string({ required: true, description: 'EVM wallet that receives payments.' }),
@@ -187,6 +190,7 @@ builder.relayMutationField(
   'updateProject',
   {
     description: 'Changes to a project. Omitted fields stay unchanged.',
+    extensions: checkedBy(PROJECT_RULES.updateInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The project to update.' }),
       name: t.string({ description: 'Display name, 1 to 200 characters.' }),

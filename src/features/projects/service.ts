@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { noteVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
@@ -17,45 +16,31 @@ import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts
 import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Network } from '../../gateway/chain/networks.ts';
-import type { Prisma, Project, ProjectMode } from '../../generated/prisma/client.ts';
+import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
-import { lineOfText, type Nullable, parseInput } from '../../validation.ts';
+import { parseInput } from '../../validation.ts';
 import { buryProject } from '../deletions/bury.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
 import { findProject } from './find.ts';
-import { gatewayHostInput, type HostRules } from './gateway-host.ts';
+import type { HostRules } from './gateway-host.ts';
 import { lockHost, queueForHosts, releaseHost } from './host-names.ts';
 import { hostColumns, moveHosts, shownHost } from './hosts/claims.ts';
-import { milestonesInput, milestonesUsdOf } from './milestones.ts';
-import { createNetworkRules, modeInput, networksInput } from './networks.ts';
-import { publicProfileInput } from './public-profile.ts';
+import { type CreateProjectInput, createProjectInputs, type UpdateProjectInput } from './input.ts';
+import { milestonesUsdOf } from './milestones.ts';
+import { createNetworkRules } from './networks.ts';
 import { confirmProjectRoom } from './room.ts';
-import { moveSlug, pickSlug, releaseSlug, slugInput } from './slugs.ts';
+import { moveSlug, pickSlug, releaseSlug } from './slugs.ts';
 import {
   auditedProjectHeaders,
   checkHeaderUrls,
   ONLY_THE_OWNER_SETS_HEADERS,
-  type ProjectHeadersInput,
   projectHeaderColumns,
-  projectHeadersShape,
 } from './upstream-headers.ts';
-import { walletAddressInput } from './wallet-address.ts';
 
 const ONLY_THE_OWNER =
   'API keys cannot change `walletAddress`, `networks`, `gatewayHost`, or `slug`, because they determine who is paid. Use the project owner’s user token. With the WRITE scope, API keys can change the project’s other fields.';
 
-export type CreateProjectInput = ProjectHeadersInput & {
-  name: string;
-  walletAddress: string;
-  gatewayHost?: string | null;
-  milestonesUsd?: string[] | null;
-  mode?: ProjectMode | null;
-  networks?: string[] | null;
-  description?: string | null;
-  iconUrl?: string | null;
-};
-export type UpdateProjectInput = Nullable<Omit<CreateProjectInput, 'mode'> & { slug: string }>;
 export type ProjectService = ReturnType<typeof createProjectService>;
 
 /**
@@ -82,20 +67,7 @@ export function createProjectService(options: {
   const { db, bus, secretBox, gatewayDomain, hostRules, requireRecentSignIn } = options;
   const upstreamUrls = createUpstreamUrls(options.upstreamAllow);
   const networkRules = createNetworkRules(options.networks);
-  const createInput = z.strictObject({
-    name: lineOfText(200),
-    walletAddress: walletAddressInput,
-    gatewayHost: gatewayHostInput(hostRules).nullish(),
-    milestonesUsd: milestonesInput.optional(),
-    mode: modeInput.nullish(),
-    networks: networksInput.optional(),
-    ...projectHeadersShape(upstreamUrls),
-    ...publicProfileInput,
-  });
-  const updateInput = createInput
-    .omit({ mode: true })
-    .extend({ slug: slugInput(gatewayDomain) })
-    .partial();
+  const { createInput, updateInput } = createProjectInputs({ upstreamUrls, hostRules, gatewayDomain });
 
   return {
     networkRules,

@@ -25,12 +25,17 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['test', 'staging', 'dev', 'demo', 'example', 'isatap', 'broadcasthost', 'graphql', 'rest', 'webhooks'],
 ]);
 
+const SLUG_LIMITS = { minLength: MIN_LENGTH, maxLength: MAX_LENGTH, pattern: SLUG.source };
+
 /** Accepts the names that a person may give a project under the operator's domain. */
 export function slugInput(gatewayDomain: string | undefined) {
-  return z.string().superRefine((slug, context) => {
-    const message = gatewayDomain === undefined ? UNAVAILABLE : faultOf(slug);
-    if (message) context.addIssue({ code: 'custom', message });
-  });
+  return z
+    .string()
+    .meta(SLUG_LIMITS)
+    .superRefine((slug, context) => {
+      const message = gatewayDomain === undefined ? UNAVAILABLE : faultOf(slug);
+      if (message) context.addIssue({ code: 'custom', message });
+    });
 }
 
 const UNAVAILABLE = 'You can’t set this until the operator of this service sets GATEWAY_DOMAIN.';

@@ -3,6 +3,7 @@ import type { Values } from '../../audit/value-sizes.ts';
 import { Prisma, type Project } from '../../generated/prisma/client.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
+import { headerArray } from '../headers/header-rules.ts';
 import {
   changeUpstreamHeaders,
   type HeaderOwner,
@@ -13,7 +14,7 @@ import {
   upstreamHeaderColumns,
 } from '../headers/upstream-headers.ts';
 import { urlPrefixInput } from '../headers/url-prefix.ts';
-import type { ProjectUrls } from '../urls/project-url.ts';
+import type { ProjectUrls, UrlInput } from '../urls/project-url.ts';
 
 export type ProjectHeadersInput = { upstreamHeaders?: readonly ProjectUpstreamHeader[] | null | undefined };
 
@@ -22,9 +23,9 @@ export const ONLY_THE_OWNER_SETS_HEADERS =
   'API keys cannot change a project’s `upstreamHeaders`, because they determine where its secrets are sent. Use the project owner’s user token.';
 
 /** The shape of the input. Its contents are checked after masked values are replaced with the stored ones. */
-export function projectHeadersShape(upstreamUrls: ProjectUrls) {
+export function projectHeadersShape(upstreamUrls: UrlInput) {
   const header = z.strictObject({ name: z.string(), value: z.string(), urlPrefix: urlPrefixInput(upstreamUrls) });
-  return { upstreamHeaders: z.array(header).nullish() };
+  return { upstreamHeaders: headerArray(header).nullish() };
 }
 
 /** @throws AppError `VALIDATION_FAILED` if a header is for a URL that isn't allowed for this project. */

@@ -2,9 +2,11 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { ReplayStatus } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
 import { DeliveryStatusEnum, EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import type { ReplayService } from './service.ts';
+import { pace, replayFilterInput } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -55,6 +57,7 @@ const ReplayConnection = builder.connectionObject(
 
 const ReplayFilter = builder.inputType('ReplayFilter', {
   description: 'Which deliveries to resend. All conditions must match.',
+  extensions: checkedBy(replayFilterInput),
   fields: (t) => ({
     status: t.field({
       type: [DeliveryStatusEnum],
@@ -107,9 +110,14 @@ builder.relayMutationField(
   'createReplay',
   {
     description: 'Which deliveries to resend, and how fast.',
+    extensions: checkedBy(pace),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
-      filter: t.field({ type: ReplayFilter, description: 'Which deliveries to resend. Default: all.' }),
+      filter: t.field({
+        type: ReplayFilter,
+        description: 'Which deliveries to resend. Required, with at least one condition, unless `all` is true.',
+      }),
+      all: t.boolean({ description: 'Whether to resend all deliveries. Must not be set together with `filter`.' }),
       dryRun: t.boolean({ description: 'Whether to count the deliveries without resending them.' }),
       maxPerSecond: t.int({ description: 'Deliveries to queue per second, 1 to 1,000. Default: 50.' }),
     }),

@@ -29,6 +29,8 @@ export type ReplayFilterInput = {
 export type ReplayListFilter = Period & { status?: readonly ReplayStatus[] | null };
 export type CreateReplayInput = {
   filter?: ReplayFilterInput | null;
+  /** Whether to resend all deliveries. Required instead of a filter, so that a lost filter resends nothing. */
+  all?: boolean | null;
   dryRun?: boolean | null;
   maxPerSecond?: number | null;
 };
@@ -39,12 +41,21 @@ const MAX_PER_SECOND = 1_000;
 const MAX_ACTIVE = 5;
 /** How many deliveries a replay can list by ID. The IDs are stored with the replay. */
 const MAX_IDS = 100;
-const pace = z.strictObject({
+/** Checks how fast a replay is. */
+export const pace = z.strictObject({
   maxPerSecond: z
     .int()
     .min(1, 'Must be at least 1.')
     .max(MAX_PER_SECOND, `Must be at most ${MAX_PER_SECOND}.`)
-    .default(DEFAULT_PER_SECOND),
+    .meta({ default: DEFAULT_PER_SECOND })
+    .nullish()
+    .transform((rate) => rate ?? DEFAULT_PER_SECOND),
+});
+
+const IDS_COUNT = `Must have 1 to ${MAX_IDS} IDs.`;
+/** Checks the list of deliveries in a filter. */
+export const replayFilterInput = z.object({
+  deliveryIds: z.array(z.string()).min(1, IDS_COUNT).max(MAX_IDS, IDS_COUNT).nullish(),
 });
 
 /** Replays resend all deliveries that match a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
@@ -91,7 +102,8 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
       input: CreateReplayInput,
     ): Promise<{ total: number; replay: Replay | null }> {
       const project = await requireProject(db.prisma, viewer, projectId);
-      const { maxPerSecond } = parseInput(pace, { maxPerSecond: input.maxPerSecond ?? undefined });
+      const { maxPerSecond } = parseInput(pace, { maxPerSecond: input.maxPerSecond });
+      requireSelection(input);
       const filter = await checkFilter(project.id, input.filter ?? {});
       const { rows } = await db.pool.query<{ createdAt: Date }>(`SELECT now()::timestamptz(3) AS "createdAt"`);
       const createdAt = rows[0]!.createdAt;
@@ -188,14 +200,20 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
   }
 }
 
+/** @throws AppError `VALIDATION_FAILED` unless there is either a condition in the filter or `all`. */
+function requireSelection({ filter, all }: CreateReplayInput): void {
+  const hasCondition = Object.values(filter ?? {}).some((condition) => condition != null);
+  if (hasCondition && all) throw invalidField('/all', 'Omit this field, or omit `filter`.');
+  if (!hasCondition && !all)
+    throw invalidField('/filter', 'Required. To resend all deliveries, set `all` to true instead.');
+}
+
 /**
  * IDs of deliveries that don't exist match nothing. They aren't rejected, because a delivery can reach the end of its
  * retention period at any time.
  */
 function checkDeliveryIds(given: readonly string[]): string[] {
-  if (given.length === 0 || given.length > MAX_IDS) {
-    throw invalidField('/filter/deliveryIds', `Must have 1 to ${MAX_IDS} IDs.`);
-  }
+  parseInput(replayFilterInput, { deliveryIds: given }, '/filter');
   const mistaken = given.findIndex((id) => !isId('Delivery', id));
   if (mistaken !== -1) throw invalidField(`/filter/deliveryIds/${mistaken}`, 'Must be the ID of a delivery, `dlv_…`.');
   return [...new Set(given)];

@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { ProjectAllow } from '../../config/project-allow.ts';
+import { type ProjectAllow, parseProjectAllow } from '../../config/project-allow.ts';
+import { parseEgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { invalidField } from '../../errors.ts';
 import { type OpeningSetting, refusalOf } from './refusal.ts';
 import { targetUrlInput } from './stored-url.ts';
 
 export type ProjectUrls = ReturnType<typeof createUpstreamUrls>;
+/** The rule for a URL, as part of the rules for an input. */
+export type UrlInput = { input: z.ZodType<string> };
 
 /**
  * Checks URLs that this service calls for a project. They must meet the rules for all of its URLs, or be allowed for the
@@ -25,6 +28,9 @@ function createProjectUrls(allow: ProjectAllow, setting: OpeningSetting) {
     },
   };
 }
+
+/** For rules that describe the API without a server's configuration: no private addresses. */
+export const NO_OPENINGS = parseProjectAllow('', parseEgressAllow(''));
 
 /** The URLs that webhooks can have. */
 export const createWebhookUrls = (allow: ProjectAllow) => createProjectUrls(allow, 'WEBHOOK_ALLOW');

@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { hasPermission } from '../../auth/require-permission.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
-import { checkTargetUrl } from '../../egress/url.ts';
+import { ABSOLUTE_HTTP_URL, checkTargetUrl, MAX_URL_BYTES } from '../../egress/url.ts';
 import { invalidField } from '../../errors.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import { type OpeningSetting, refusalOf } from './refusal.ts';
+
+/** The limits of a URL that JSON Schema can express. */
+export const URL_LIMITS = { maxLength: MAX_URL_BYTES, pattern: ABSOLUTE_HTTP_URL.source };
 
 /**
  * Checks a URL that this service will call: it must use HTTPS, unless the operator has allowed its host. The address
@@ -14,12 +17,15 @@ import { type OpeningSetting, refusalOf } from './refusal.ts';
  * @param setting the one that allows other addresses, for the message.
  */
 export function targetUrlInput(allow: EgressAllow, setting: OpeningSetting = 'EGRESS_ALLOW') {
-  return z.string().transform((text, context) => {
-    const result = checkTargetUrl(text, allow);
-    if (result.ok) return text;
-    context.addIssue({ code: 'custom', message: refusalOf(result, setting) });
-    return z.NEVER;
-  });
+  return z
+    .string()
+    .meta(URL_LIMITS)
+    .transform((text, context) => {
+      const result = checkTargetUrl(text, allow);
+      if (result.ok) return text;
+      context.addIssue({ code: 'custom', message: refusalOf(result, setting) });
+      return z.NEVER;
+    });
 }
 
 /**

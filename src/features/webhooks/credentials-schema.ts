@@ -2,8 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
 import { LONG_TEXT } from '../../schema/cost.ts';
-import { AUTHENTICATION_TYPES } from './credentials.ts';
+import { checkedBy } from '../../schema/input-rules.ts';
+import { AUTHENTICATION_RULES, AUTHENTICATION_TYPES } from './credentials.ts';
+import { webhookHeaderRules } from './header-rules.ts';
 import type { shownCredentialsOf } from './stored-credentials.ts';
+import { clientCertificateInput } from './tls.ts';
 
 type Authentication = NonNullable<ReturnType<typeof shownCredentialsOf>['authentication']>;
 
@@ -120,6 +123,7 @@ export const WebhookClientCertificate = builder.objectRef<ClientCertificate>('We
 
 export const WebhookClientCertificateInput = builder.inputType('WebhookClientCertificateInput', {
   description: 'The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS).',
+  extensions: checkedBy(clientCertificateInput),
   fields: (t) => ({
     certificate: t.string({
       required: true,
@@ -134,6 +138,7 @@ export const WebhookClientCertificateInput = builder.inputType('WebhookClientCer
 
 export const WebhookHeaderInput = builder.inputType('WebhookHeaderInput', {
   description: 'A header to add to a webhook’s requests.',
+  extensions: checkedBy(webhookHeaderRules),
   fields: (t) => ({
     name: t.string({ required: true, description: 'The name of the header. Some names aren’t allowed.' }),
     value: t.string({
@@ -147,6 +152,7 @@ export const WebhookAuthenticationInput = builder.inputType('WebhookAuthenticati
   description:
     'How to authenticate a webhook’s requests. Send the fields of the chosen type. When you change the webhook and keep the ' +
     'type, omitted fields and masked secrets that you send back stay unchanged.',
+  extensions: checkedBy(AUTHENTICATION_RULES),
   fields: (t) => ({
     type: t.field({ type: AuthenticationTypeEnum, required: true, description: 'The type of authentication.' }),
     username: t.string({ description: 'The user name, without a colon. Used only with `BASIC`.' }),

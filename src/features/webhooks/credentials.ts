@@ -8,10 +8,12 @@ import {
 } from '../../delivery/send/webhook-credentials.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { AppError } from '../../errors.ts';
-import { isShown, neededAgain, refuseMasked } from '../../secrets/masked-secrets.ts';
+import { isShown, neededAgain, orMasked, refuseMasked } from '../../secrets/masked-secrets.ts';
 import { redactSecret } from '../../secrets/redact.ts';
 import { parseInput } from '../../validation.ts';
+import { headerArray } from '../headers/header-rules.ts';
 import { changeHeaders, shownHeaders } from '../headers/secret-headers.ts';
+import { NO_OPENINGS } from '../urls/project-url.ts';
 import { targetUrlInput, urlToStore } from '../urls/stored-url.ts';
 import { headersInput } from './header-rules.ts';
 import { changeTls, shownTls, type TlsInput, tlsShape } from './tls.ts';
@@ -28,7 +30,9 @@ export const AUTHENTICATION_TYPES = ['BASIC', 'BEARER', 'OAUTH2_CLIENT_CREDENTIA
 
 /** The shape of `CredentialsInput`. Its contents are checked after masked secrets are replaced with the stored ones. */
 export const credentialsShape = {
-  headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).nullish(),
+  headers: headerArray(z.strictObject({ name: z.string(), value: z.string() }))
+    .meta({ default: [] })
+    .nullish(),
   authentication: z.looseObject({ type: z.enum(AUTHENTICATION_TYPES) }).nullish(),
   ...tlsShape,
 };
@@ -45,8 +49,9 @@ function textInput(maxLength: number) {
     .regex(/^\P{Cc}*$/u, 'Must not contain control characters.');
 }
 
-function credentialsInput(allow: EgressAllow) {
-  const authentication = z.discriminatedUnion('type', [
+/** Checks a webhook's authentication, with its secrets in full. */
+function authenticationInput(allow: EgressAllow) {
+  return z.discriminatedUnion('type', [
     z.strictObject({
       type: z.literal('BASIC'),
       // RFC 7617 §2: the first colon ends the user name.
@@ -55,11 +60,13 @@ function credentialsInput(allow: EgressAllow) {
     }),
     z.strictObject({
       type: z.literal('BEARER'),
-      token: textInput(MAX_SECRET_LENGTH).regex(VISIBLE, NOT_VISIBLE),
+      token: textInput(MAX_SECRET_LENGTH)
+        .regex(VISIBLE, NOT_VISIBLE)
+        .meta({ pattern: orMasked(VISIBLE) }),
     }),
     z.strictObject({
       type: z.literal('OAUTH2_CLIENT_CREDENTIALS'),
-      tokenUrl: z.string().max(2_048, 'Must be at most 2048 characters.').pipe(targetUrlInput(allow, 'WEBHOOK_ALLOW')),
+      tokenUrl: targetUrlInput(allow, 'WEBHOOK_ALLOW'),
       clientId: textInput(300),
       clientSecret: textInput(MAX_SECRET_LENGTH),
       // RFC 6749 §3.3.
@@ -71,8 +78,14 @@ function credentialsInput(allow: EgressAllow) {
         .optional(),
     }),
   ]);
+}
+
+/** The rules for authentication that don't depend on a server's configuration. */
+export const AUTHENTICATION_RULES = authenticationInput(NO_OPENINGS.any);
+
+function credentialsInput(allow: EgressAllow) {
   return z
-    .strictObject({ headers: headersInput, authentication: authentication.nullable() })
+    .strictObject({ headers: headersInput, authentication: authenticationInput(allow).nullable() })
     .superRefine(({ headers, authentication: chosen }, context) => {
       const index = chosen ? headers.findIndex(({ name }) => name.toLowerCase() === 'authorization') : -1;
       if (index === -1) return;

@@ -17,5 +17,8 @@ export function refusalOf(name: string): string | undefined {
   return refusalIn(REFUSED, name);
 }
 
+/** Checks a webhook's custom header, with its secret in full. */
+export const webhookHeaderRules = z.strictObject(headerShape(REFUSED));
+
 /** Checks a webhook's custom headers, with secrets in full. Names must be unique, regardless of case. */
-export const headersInput = headerList(z.strictObject(headerShape(REFUSED)));
+export const headersInput = headerList(webhookHeaderRules);

@@ -16,9 +16,12 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 
 const pem = z.string().max(MAX_PEM_LENGTH, `Must be at most ${MAX_PEM_LENGTH} characters.`);
 
+/** Checks the size of a client certificate and its key. */
+export const clientCertificateInput = z.strictObject({ certificate: pem, privateKey: pem.nullish() });
+
 /** The shape of `TlsInput`. Its contents are checked by `changeTls`. */
 export const tlsShape = {
-  clientCertificate: z.strictObject({ certificate: pem, privateKey: pem.nullish() }).nullish(),
+  clientCertificate: clientCertificateInput.nullish(),
   certificateAuthority: pem.nullish(),
 };
 

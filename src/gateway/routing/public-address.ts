@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../../errors.ts';
+import { requestedUrl } from '../../http/requested-url.ts';
 
 export const PREFIX = '/gateway/';
-const HOST = /^[\w.:[\]-]+$/;
 
 /** The address where buyers reach a project. */
 export type PublicAddress = {
@@ -43,11 +42,4 @@ export function publicAddressOf(
 /** The name in a Host header (RFC 9110 §7.2) in lowercase, without a port or trailing dot. */
 export function hostNameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
-}
-
-function requestedUrl({ protocol }: FastifyRequest, host: string): URL {
-  // A proxy may pass on any protocol that the client claims.
-  const url = HOST.test(host) ? URL.parse(`${protocol === 'https' ? 'https' : 'http'}://${host}`) : null;
-  if (url) return url;
-  throw new AppError('BAD_REQUEST', { detail: 'The `Host` header must be a host name, optionally with a port.' });
 }

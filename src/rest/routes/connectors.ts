@@ -22,6 +22,7 @@ export const connectorRoutes: readonly RestRoute[] = [
     fromPath: { projectId: 'projectId' },
     graphqlOnly: ['typedConfig'],
     requires: ['config'],
+    hasConnectorConfig: true,
   },
   {
     method: 'GET',
@@ -42,6 +43,7 @@ export const connectorRoutes: readonly RestRoute[] = [
     at: ['updateConnector', 'connector'],
     fromPath: inProject('connectorId'),
     graphqlOnly: ['typedConfig'],
+    hasConnectorConfig: true,
   },
   {
     method: 'DELETE',

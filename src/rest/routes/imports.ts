@@ -11,6 +11,7 @@ export const importRoutes: readonly RestRoute[] = [
     kind: 'action',
     at: ['previewImport'],
     fromPath: { projectId: 'projectId' },
+    needsOneOf: true,
     takesFile: true,
   },
   {

@@ -49,6 +49,7 @@ export const memberRoutes: readonly RestRoute[] = [
     kind: 'action',
     at: ['transferProject', 'transfer'],
     fromPath: { projectId: 'projectId' },
+    needsOneOf: true,
   },
   {
     method: 'GET',

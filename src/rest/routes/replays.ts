@@ -20,6 +20,7 @@ export const replayRoutes: readonly RestRoute[] = [
     kind: 'action',
     at: ['createReplay'],
     fromPath: { projectId: 'projectId' },
+    needsOneOf: true,
   },
   {
     method: 'GET',

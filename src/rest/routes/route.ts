@@ -23,6 +23,8 @@ export type RestRoute = {
   graphqlOnly?: readonly string[];
   /** Fields that the body must have, although the mutation's input doesn't require them. */
   requires?: readonly string[];
+  /** Whether the body must have one of several fields, which the mutation's input can't express. */
+  needsOneOf?: true;
   /** Other fields in the payload that are returned with the resource but can't be read later. */
   once?: readonly string[];
   /**
@@ -30,6 +32,8 @@ export type RestRoute = {
    * variable.
    */
   query?: Readonly<Record<string, { to: readonly string[]; description: string }>>;
+  /** Whether the body has a connector's `config`, whose fields depend on the connector type. */
+  hasConnectorConfig?: boolean;
   /** For exports: whether the rows are read in pages, with the variables of `exportDocument`. */
   isPaged?: boolean;
   /** For exports: variables that the request doesn't set. */
@@ -42,3 +46,6 @@ export const PROJECT = '/api/projects/:projectId';
 
 /** For changes in a project. `id` is the resource to change, and `projectId` is the project that contains it. */
 export const inProject = (parameter: string) => ({ projectId: 'projectId', [parameter]: 'id' });
+
+/** Whether a request without a body is the same as one with an empty object. */
+export const mayOmitBody = ({ kind }: Pick<RestRoute, 'kind'>) => kind === 'action' || kind === 'delete';

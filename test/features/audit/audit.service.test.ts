@@ -59,7 +59,9 @@ test('every change to a resource is logged with its actor, action, target, and c
   await change('PATCH', `/webhooks/${webhook.id}`, { isActive: false });
   await change('POST', `/webhooks/${webhook.id}/rotate-secret`, {});
   await change('PATCH', `/connectors/${connector.id}`, { isActive: false });
-  const { body: started } = await rest.send<{ replay: { id: string } }>(alice, 'POST', `${base}/replays`, { body: {} });
+  const { body: started } = await rest.send<{ replay: { id: string } }>(alice, 'POST', `${base}/replays`, {
+    body: { all: true },
+  });
   await change('DELETE', `/endpoints/${endpoint.id}`);
   await change('DELETE', `/keys/${key.id}`);
   await change('DELETE', `/webhooks/${webhook.id}`);

@@ -51,12 +51,11 @@ const ALL_REQUESTS = (id: string) =>
   ] as const;
 
 const DOCUMENTS = (id: string) => [
-  '{ operatorUsers { nodes { id } } }',
-  `{ operatorUser(id: "${id}") { id } }`,
-  `{ node(id: "${id}") { id ... on OperatorUser { subject usage { projectCount } } } }`,
-  `mutation { updateUser(input: { id: "${id}", tier: ENTERPRISE }) { user { id } } }`,
-  `mutation { blockUser(input: { id: "${id}", reason: "Because." }) { user { id } } }`,
-  `mutation { unblockUser(input: { id: "${id}" }) { user { id } } }`,
+  '{ operatorUsers { nodes { userId } } }',
+  `{ operatorUser(id: "${id}") { userId subject usage { projectCount } } }`,
+  `mutation { updateUser(input: { id: "${id}", tier: ENTERPRISE }) { user { userId } } }`,
+  `mutation { blockUser(input: { id: "${id}", reason: "Because." }) { user { userId } } }`,
+  `mutation { unblockUser(input: { id: "${id}" }) { user { userId } } }`,
 ];
 
 describe('users are hidden from everyone except operators', () => {

@@ -52,7 +52,10 @@ async function leave(projectId: string, count: number): Promise<void> {
   );
 }
 
-const replay = (base: string, body: object = {}) => rest.send<Created>(alice, 'POST', `${base}/replays`, { body });
+const replay = (base: string, selection: object = {}) => {
+  const body = 'filter' in selection ? selection : { all: true, ...selection };
+  return rest.send<Created>(alice, 'POST', `${base}/replays`, { body });
+};
 
 test('a replay of more deliveries than the account has left is rejected, and a smaller one is not', async () => {
   const { base, id, deliveryIds } = await projectWith(200);

@@ -35,8 +35,10 @@ beforeEach(async () => {
   return () => receiver.close();
 });
 
-const replay = async (body: object = {}) =>
-  rest.send<Created>(alice, 'POST', `${base}/replays`, { body }).then(({ body: created }) => created);
+const replay = async (selection: object = {}) => {
+  const body = 'filter' in selection ? selection : { all: true, ...selection };
+  return rest.send<Created>(alice, 'POST', `${base}/replays`, { body }).then(({ body: created }) => created);
+};
 const read = async (id: string) => (await rest.send<Replay>(alice, 'GET', `${base}/replays/${id}`)).body;
 const finished = async (id: string) => {
   await expect.poll(() => read(id)).not.toMatchObject({ status: 'RUNNING' });
@@ -92,7 +94,7 @@ describe('a replay', () => {
       [projectId],
     );
     const count = async (filter: object) => (await replay({ dryRun: true, filter })).total;
-    expect(await count({})).toBe(4);
+    expect((await replay({ dryRun: true })).total).toBe(4);
     expect(await count({ status: ['FAILED'] })).toBe(1);
     expect(await count({ eventTypes: ['payment.settled'] })).toBe(1);
     expect(await count({ webhookId })).toBe(3);
@@ -218,7 +220,13 @@ describe('a replay', () => {
       [{ filter: { status: ['RUNNING'] } }, '/filter/status'],
       [{ filter: { webhookId: 'wh_none' } }, '/filter/webhookId'],
       [{ filter: { connectorId: webhookId } }, '/filter/connectorId'],
-      [{ maxPerSecond: 0 }, '/maxPerSecond'],
+      [{ maxPerSecond: 0, all: true }, '/maxPerSecond'],
+      [{}, '/filter'],
+      [{ dryRun: true }, '/filter'],
+      [{ filter: {} }, '/filter'],
+      [{ filter: { status: null, from: null } }, '/filter'],
+      [{ all: false }, '/filter'],
+      [{ all: true, filter: { status: ['FAILED'] } }, '/all'],
       [{ filter: { unknown: 1 } }, '/filter/unknown'],
     ] as const) {
       const answer = await rest.send(alice, 'POST', `${base}/replays`, { body });

@@ -56,11 +56,14 @@ export function ReplayDialog(props: {
     onValuesChange: () => setTotal(undefined),
   });
   useServerErrors(form, problem);
-  const inputOf = (values: Values) => ({
-    projectId: project.id,
-    filter: replayFilter(values),
-    maxPerSecond: Number(values.maxPerSecond) || DEFAULT_PER_SECOND,
-  });
+  const inputOf = (values: Values) => {
+    const filter = replayFilter(values);
+    const selection = Object.values(filter).some((value) => value !== undefined) ? { filter } : { all: true };
+    return {
+      ...{ projectId: project.id, ...selection },
+      maxPerSecond: Number(values.maxPerSecond) || DEFAULT_PER_SECOND,
+    };
+  };
   const count = form.onSubmit(async (values) => {
     const result = await counting.submit({ input: { ...inputOf(values), dryRun: true } });
     if (result?.createReplay) setTotal(result.createReplay.total);

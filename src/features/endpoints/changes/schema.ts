@@ -1,5 +1,7 @@
 import { builder } from '../../../schema/builder.ts';
+import { checkedBy } from '../../../schema/input-rules.ts';
 import { UpstreamHeaderInput } from '../../headers/schema.ts';
+import { ENDPOINT_RULES } from '../input.ts';
 import { Endpoint } from '../schema.ts';
 import { SettlementOrderEnum } from '../settlement-schema.ts';
 
@@ -7,6 +9,7 @@ builder.relayMutationField(
   'createEndpoint',
   {
     description: 'Properties of the new endpoint.',
+    extensions: checkedBy(ENDPOINT_RULES.createInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add the endpoint to.' }),
       path: t.string({
@@ -82,6 +85,7 @@ builder.relayMutationField(
   'updateEndpoint',
   {
     description: 'Changes to an endpoint. Omitted fields stay unchanged.',
+    extensions: checkedBy(ENDPOINT_RULES.updateInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The endpoint to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

@@ -1,9 +1,10 @@
 import { builder } from '../../../schema/builder.ts';
 import { resolvePage } from '../../../schema/connections.ts';
+import { checkedBy } from '../../../schema/input-rules.ts';
 import { Project } from '../../projects/schema.ts';
 import { Viewer } from '../../users/schema.ts';
 import { MemberRoleEnum, ProjectMember } from '../schema.ts';
-import { type InvitationService, visibleInvitations } from './service.ts';
+import { type InvitationService, inviteInput, visibleInvitations } from './service.ts';
 
 declare module '../../../schema/context.ts' {
   interface Services {
@@ -93,6 +94,7 @@ builder.relayMutationField(
   'inviteMember',
   {
     description: 'The person to invite.',
+    extensions: checkedBy(inviteInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project.' }),
       email: t.string({ required: true, description: 'The person’s email address.' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordAudit } from '../../../audit/record.ts';
 import { inProject, inVisibleProject, ownAccount, requireId, visibleItem } from '../../../auth/access.ts';
-import { normalEmail } from '../../../auth/email.ts';
+import { emailInput } from '../../../auth/email.ts';
 import { lockProject, lockToManage } from '../../../auth/lock-project.ts';
 import { rethrowProjectGone } from '../../../auth/require-project.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
@@ -20,11 +20,9 @@ import { requireInvitationRoom, requireMembershipRoom } from './room.ts';
 
 const LIFETIME_DAYS = 7;
 
-const inviteInput = z.strictObject({
-  email: z
-    .string()
-    .transform(normalEmail)
-    .refine((email) => email !== undefined, 'Must be an email address, in ASCII.'),
+/** Checks a new invitation. */
+export const inviteInput = z.strictObject({
+  email: emailInput,
   role: roleInput,
 });
 

@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import { requireId } from '../../../auth/access.ts';
-import { normalEmail } from '../../../auth/email.ts';
+import { emailInput } from '../../../auth/email.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
 import type { Transaction } from '../../../database/client.ts';
 import { AppError, invalidField, notFound } from '../../../errors.ts';
 import type { ProjectTransfer } from '../../../generated/prisma/client.ts';
 import { parseInput } from '../../../validation.ts';
 
-const offerInput = z.strictObject({
+/** Checks who a project is offered to. */
+export const offerInput = z.strictObject({
   memberId: z.string().nullish(),
-  email: z
-    .string()
-    .transform(normalEmail)
-    .refine((email) => email !== undefined, 'Must be an email address, in ASCII.')
-    .nullish(),
+  email: emailInput.nullish(),
 });
 
 export type OfferInput = { memberId?: string | null; email?: string | null };

@@ -1,7 +1,9 @@
 import { builder } from '../../../schema/builder.ts';
 import { resolvePage } from '../../../schema/connections.ts';
+import { checkedBy } from '../../../schema/input-rules.ts';
 import { Project } from '../../projects/schema.ts';
 import { Viewer } from '../../users/schema.ts';
+import { offerInput } from './recipient.ts';
 import { type TransferService, visibleTransfers } from './service.ts';
 
 declare module '../../../schema/context.ts' {
@@ -79,6 +81,7 @@ builder.relayMutationField(
   'transferProject',
   {
     description: 'The project, and its new owner: either `memberId` or `email`.',
+    extensions: checkedBy(offerInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to transfer.' }),
       memberId: t.id({ description: 'The member who should become the owner.' }),

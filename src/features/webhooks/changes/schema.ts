@@ -1,4 +1,5 @@
 import { builder } from '../../../schema/builder.ts';
+import { checkedBy } from '../../../schema/input-rules.ts';
 import { WebhookOrderingEnum } from '../../../schema/scalars.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
 import {
@@ -7,12 +8,14 @@ import {
   WebhookClientCertificateInput,
   WebhookHeaderInput,
 } from '../credentials-schema.ts';
+import { rotateInput, WEBHOOK_RULES } from '../input.ts';
 import { Webhook } from '../schema.ts';
 
 builder.relayMutationField(
   'createWebhook',
   {
     description: 'Properties of the new webhook.',
+    extensions: checkedBy(WEBHOOK_RULES.createInput),
     inputFields: (t) => ({
       projectId: t.id({ required: true, description: 'The project to add the webhook to.' }),
       url: t.string({ required: true, description: 'HTTPS URL to send events to.' }),
@@ -74,6 +77,7 @@ builder.relayMutationField(
   'updateWebhook',
   {
     description: 'Changes to a webhook. Omitted fields stay unchanged.',
+    extensions: checkedBy(WEBHOOK_RULES.updateInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook to update.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),
@@ -165,6 +169,7 @@ builder.relayMutationField(
   'rotateWebhookSecret',
   {
     description: 'The webhook that gets a new signing secret, and how long requests are also signed with the old one.',
+    extensions: checkedBy(rotateInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

@@ -1,0 +1,2 @@
+/** An object in the OpenAPI document. */
+export type Json = { [key: string]: unknown };

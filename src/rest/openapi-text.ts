@@ -1,0 +1,16 @@
+import type { GraphQLSchema } from 'graphql';
+import { createOpenApi } from './openapi.ts';
+import type { RestRoute } from './routes/route.ts';
+
+/** Stands for the server's URL. No URL looks like this. */
+const PLACEHOLDER = '{server}';
+
+/**
+ * Writes the OpenAPI document once, because that takes long. What differs between requests is only the server's URL.
+ *
+ * @returns the function that returns the document as JSON, for the server at an absolute URL without a path.
+ */
+export function createOpenApiText(schema: GraphQLSchema, routes: readonly RestRoute[]): (serverUrl: string) => string {
+  const [before, after] = JSON.stringify(createOpenApi(schema, routes, PLACEHOLDER)).split(JSON.stringify(PLACEHOLDER));
+  return (serverUrl) => before! + JSON.stringify(serverUrl) + after!;
+}
