@@ -25,6 +25,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['gateway/payment', 'one payment: parsing, terms, claiming, settling, recovery'],
   ['gateway/discovery', 'endpoint documentation for agents: how to call them, OpenAPI, `llms.txt`'],
   ['gateway/routing', 'finding the endpoint for a request'],
+  ['gateway/mcp', 'messages to MCP servers, and the results of tool calls'],
   ['gateway/upstream', "the call to the seller's API and its response"],
   ['http', 'the HTTP server: bodies, admission, error responses, health'],
   ['live', 'the feed that subscriptions read'],

@@ -30,7 +30,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     'upstreamHeaders',
     'methods',
     ...['mimeType', 'inputSchema', 'exampleResponse', 'tags'],
-    ...['settlement', 'timeoutSeconds'],
+    ...['protocol', 'settlement', 'timeoutSeconds'],
   ],
   api_key: ['name', 'environment', 'scopes', 'expiresAt'],
   webhook: [

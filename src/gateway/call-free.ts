@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { AppError } from '../errors.ts';
+import { MAX_UPSTREAM_SECONDS } from '../features/endpoints/settlement.ts';
 import { createAddressLimit } from '../limits/address-limit.ts';
 import type { RateLimiter } from '../limits/rate-limit.ts';
 import { inSpan, traceHeaders } from '../tracing/tracer.ts';
@@ -8,6 +9,7 @@ import type { PaidRequest } from './payment/paid-request.ts';
 import { busyRefusal } from './payment/refusals.ts';
 import { STREAM_BYTES } from './payment/stream-paid.ts';
 import { UPSTREAM_TIMEOUT_SECONDS } from './payment/terms.ts';
+import type { PaidRoute } from './routing/load-routes.ts';
 import {
   type GatewayResponse,
   type PaidResponse,
@@ -36,26 +38,34 @@ export type FreeRequest = Pick<
 
 export type CallFree = ReturnType<typeof createCallFree>;
 
-/** The limit for each project and client address. */
-const FREE_REQUESTS_PER_MINUTE = 60;
+/**
+ * The limits for each project and client address. An MCP client sends about five free requests for each session, many
+ * clients open a session for each tool call, and some also send pings.
+ */
+const FREE_REQUESTS_PER_MINUTE: Record<PaidRoute['protocol'], number> = { HTTP: 60, MCP: 600 };
+/** MCP servers send notifications on a GET stream, which can be silent until one happens. */
+const HELD_STREAM_SECONDS = MAX_UPSTREAM_SECONDS.BEFORE_REQUEST;
 /** Failures that aren't the upstream's fault. */
 const NOT_OF_THE_UPSTREAM: ReadonlySet<string> = new Set([BUYER_GONE, BUYER_SLOW, GATEWAY_BUSY, GATEWAY_PROXY_FAILED]);
 
 /**
- * Serves free routes: limits how often a client address can call them, and forwards requests without a payment. If the
- * route's payments would be settled before the request, the response is streamed, as if it were paid for.
+ * Serves free routes, and the free requests of MCP routes: limits how often a client address can call them, and forwards
+ * requests without a payment. The response is streamed if the route's payments would be settled before the request, or if
+ * it is an MCP server's.
  */
 export function createCallFree(options: {
-  dispatcherOf(route: FreeRequest['route']): Dispatcher;
+  dispatcherOf(request: Pick<FreeRequest, 'route' | 'method'>): Dispatcher;
   rateLimiter: RateLimiter;
   log: Logger;
   onOutcome?: ((outcome: FreeOutcome) => void) | undefined;
 }) {
   const { dispatcherOf, rateLimiter, log, onOutcome } = options;
-  const limit = createAddressLimit({
-    ...{ rateLimiter, scope: 'free', what: 'free requests' },
-    requestsPerMinute: FREE_REQUESTS_PER_MINUTE,
-  });
+  const limitOf = (protocol: PaidRoute['protocol'], scope: string) =>
+    createAddressLimit({
+      ...{ rateLimiter, scope, what: 'free requests' },
+      requestsPerMinute: FREE_REQUESTS_PER_MINUTE[protocol],
+    });
+  const limits = { HTTP: limitOf('HTTP', 'free'), MCP: limitOf('MCP', 'free mcp') };
 
   /** The upstream gets no `tollgate-…` headers: a signature would look like proof of a payment. */
   function upstreamRequest({ target, method, headers, gone }: FreeRequest) {
@@ -66,8 +76,8 @@ export function createCallFree(options: {
   }
 
   async function callAndHold(request: FreeRequest): Promise<GatewayResponse> {
-    const { route, body, memory } = request;
-    const response = await callUpstream(dispatcherOf(route), {
+    const { body, memory } = request;
+    const response = await callUpstream(dispatcherOf(request), {
       ...upstreamRequest(request),
       ...{ body, memory, timeoutMilliseconds: limitMillisecondsOf(request) },
     });
@@ -78,9 +88,9 @@ export function createCallFree(options: {
   }
 
   async function callAndStream(request: FreeRequest): Promise<StreamedResponse> {
-    const { route, body, closed, memory } = request;
+    const { body, closed, memory } = request;
     if (!memory.take(STREAM_BYTES)) throw busyRefusal({});
-    const stream = await streamUpstream(dispatcherOf(route), {
+    const stream = await streamUpstream(dispatcherOf(request), {
       ...upstreamRequest(request),
       ...{ body: body && meterBody(body), idleMilliseconds: limitMillisecondsOf(request) },
     });
@@ -92,7 +102,8 @@ export function createCallFree(options: {
     closed.then(() => stream.body.destroy());
     const ended = stream.ended.then(
       () => onOutcome?.('served'),
-      (error) => note(error, request),
+      // A held stream always ends like this, unless the client closes it.
+      (error) => (isHeld(request) && error.isTimeout ? onOutcome?.('served') : note(error, request)),
     );
     return { ...stream, ended };
   }
@@ -117,8 +128,8 @@ export function createCallFree(options: {
 
   return {
     /** @throws AppError `RATE_LIMITED` */
-    async admit(address: string, projectId: string): Promise<void> {
-      await limit.take(address, projectId).catch((error) => {
+    async admit(address: string, { projectId, protocol }: Pick<PaidRoute, 'projectId' | 'protocol'>): Promise<void> {
+      await limits[protocol].take(address, projectId).catch((error) => {
         if (error instanceof AppError) onOutcome?.('limited');
         throw error;
       });
@@ -128,7 +139,8 @@ export function createCallFree(options: {
     async callFree(request: FreeRequest): Promise<PaidResponse> {
       // The body was compared with the body of an earlier request, which turned out to have failed.
       if (request.body?.readableEnded) throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1 });
-      const call = request.route.settlement === 'BEFORE_REQUEST' ? callAndStream : callAndHold;
+      const { settlement, protocol } = request.route;
+      const call = settlement === 'BEFORE_REQUEST' || protocol === 'MCP' ? callAndStream : callAndHold;
       const span = { kind: 'client' as const, attributes: { 'http.request.method': request.method } };
       return inSpan(
         'free upstream',
@@ -141,7 +153,13 @@ export function createCallFree(options: {
   };
 }
 
-const limitMillisecondsOf = ({ route }: FreeRequest) => (route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS) * 1000;
+const limitMillisecondsOf = (request: FreeRequest) =>
+  1000 * (isHeld(request) ? HELD_STREAM_SECONDS : (request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS));
+
+/** Whether a request opens the stream on which an MCP server sends notifications. */
+export function isHeld({ route, method }: Pick<FreeRequest, 'route' | 'method'>): boolean {
+  return route.protocol === 'MCP' && method === 'GET';
+}
 
 /** Passing on the upstream's 402 would make clients pay someone else; see `callPaid`. */
 function paymentDemanded(): UpstreamError {

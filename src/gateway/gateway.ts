@@ -4,13 +4,14 @@ import type { Egress } from '../egress/egress.ts';
 import { checkTargetUrl } from '../egress/url.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { RateLimiter } from '../limits/rate-limit.ts';
-import { createCallFree, type FreeOutcome } from './call-free.ts';
+import { createCallFree, type FreeOutcome, isHeld } from './call-free.ts';
 import { createChain } from './chain/chain.ts';
 import { measureFacilitator, type OnFacilitatorCall } from './chain/measured-facilitator.ts';
 import type { PaymentRail } from './chain/rails.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import type { GatewayOptions } from './handle-request.ts';
+import { createHeldStreams } from './held-streams.ts';
 import { createBadPayments } from './payment/bad-payments.ts';
 import { createCallPaid } from './payment/call-paid.ts';
 import { createCallPlaces } from './payment/call-places.ts';
@@ -61,11 +62,11 @@ export function startGateway(options: {
   const { responsePacing, upstreamAllow, detailsOf, documentsOf, now = () => new Date() } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
-   * Accounts don't share connections, because many may call the same origin. Neither do free and paid calls, because
-   * anyone can make free ones.
+   * Accounts don't share connections, because many may call the same origin. Neither do free calls, paid calls, and held streams, because
+   * anyone can make free ones, or streams that are held for minutes.
    */
   const dispatcherFor =
-    (use: 'free' | 'paid') =>
+    (use: 'free' | 'paid' | 'held') =>
     ({ projectId, accountId }: PaidRoute) =>
       egress.within(upstreamAllow.of(projectId)).dispatcherFor(`${accountId} ${use}`);
   const settlements = new Map(rails.map((rail) => [rail.network.id, settlementOn(rail, metrics)] as const));
@@ -80,8 +81,11 @@ export function startGateway(options: {
   });
   const recovery = createRecovery({ ledger, settler, log });
   recovery.start();
+  const [dispatcherOfFree, dispatcherOfHeld] = [dispatcherFor('free'), dispatcherFor('held')];
   const free = createCallFree({
-    ...{ dispatcherOf: dispatcherFor('free'), rateLimiter, log },
+    // Streams that are held for minutes don't take the connections of other requests.
+    dispatcherOf: (request) => (isHeld(request) ? dispatcherOfHeld : dispatcherOfFree)(request.route),
+    ...{ rateLimiter, log },
     onOutcome: metrics?.onFreeRequest,
   });
   const responseMemory = createResponseMemory(options.responseMemory);
@@ -93,6 +97,7 @@ export function startGateway(options: {
     badPayments: createBadPayments(rateLimiter),
     responseMemory,
     callPlaces: createCallPlaces(options.maxCallsPerAddress),
+    heldStreams: createHeldStreams(),
     responsePacing,
     now,
     quickDemands,

@@ -5,12 +5,15 @@ import { AppError } from '../errors.ts';
 import { linger } from '../http/linger.ts';
 import { isId } from '../ids.ts';
 import { sourceOf } from '../limits/failed-credentials.ts';
-import type { CallFree, FreeRequest } from './call-free.ts';
+import { type CallFree, type FreeRequest, isHeld } from './call-free.ts';
 import { findNetworkIn } from './chain/networks.ts';
 import { type Declarations, declarationsOf } from './discovery/declaration.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
+import { bodyFor, checkRequest, headersFor } from './forwarded-request.ts';
+import type { HeldStreams } from './held-streams.ts';
 import { locateTarget } from './locate-target.ts';
+import { type McpRequest, readMcpRequest } from './mcp/mcp-request.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
 import type { CallPlaces } from './payment/call-places.ts';
 import { fingerprintOf } from './payment/fingerprint.ts';
@@ -25,15 +28,13 @@ import { type Resource, resourceOf } from './payment/terms.ts';
 import type { QuickDemands } from './quick-demands.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
 import type { PaidRoute } from './routing/load-routes.ts';
-import { isHostMapped, type PublicAddress, publicAddressOf } from './routing/public-address.ts';
+import { isHostMapped, publicAddressOf } from './routing/public-address.ts';
 import { requireRoute } from './routing/route-match.ts';
 import type { RouteTable } from './routing/route-table.ts';
 import { splitTarget } from './routing/split-target.ts';
 import { serveDocument } from './serve-document.ts';
-import { withCredentials } from './upstream/credentials.ts';
 import { endOf, type GatewayResponse, type PaidResponse } from './upstream/gateway-response.ts';
-import { checkHeaderSize, requestHeaders } from './upstream/headers.ts';
-import { checkFraming, hasBody, isUndrained } from './upstream/request-body.ts';
+import { isUndrained } from './upstream/request-body.ts';
 import { paceResponse, paceStream, type ResponsePacing } from './upstream/response-pacing.ts';
 import { parseUpstream, upstreamTarget } from './upstream/target.ts';
 import { RESERVED_BYTES } from './upstream/upstream.ts';
@@ -55,6 +56,7 @@ export type GatewayOptions = {
   /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
   callPlaces: CallPlaces;
+  heldStreams: HeldStreams;
   quickDemands: QuickDemands;
   detailsOf: DetailsOf;
   /** Finds a document that describes a project's endpoints, such as `/openapi.json`. */
@@ -76,7 +78,7 @@ type Connection = Pick<PaidRequest, 'gone' | 'closed'> & { memoryFor(accountId: 
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
   const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, quickDemands } = options;
-  const { callPlaces, detailsOf, documentsOf, now = () => new Date() } = options;
+  const { callPlaces, heldStreams, detailsOf, documentsOf, now = () => new Date() } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
@@ -110,25 +112,34 @@ export function createRequestHandler(options: GatewayOptions) {
       const { headers, ...response } = demandOf(route, { resource: offered, declarations }, request, error);
       return { ...response, headers: { ...headers, ...(refused && refusedPaymentHeader(refused, error)) } };
     };
-    const forwarded = (): FreeRequest => ({
+    const forwarded = (mcp?: McpRequest): FreeRequest => ({
       route,
       method: request.method,
       target: locateTarget({
         ...{ origin: target.origin, path: target.path, upstream, route, address },
         ...{ method: request.method, segments: requested.segments, routes },
       }),
-      headers: () => headersFor(request, route, address),
-      body: hasBody(request.raw) ? request.raw : null,
+      headers: () => headersFor(request, route, address, mcp),
+      body: bodyFor(request, mcp),
       ...{ gone, closed, memory },
     });
-    const serveFree = async () => {
+    const serveFree = async (mcp?: McpRequest) => {
       if (route.isBlocked) throw blockedRefusal();
-      await free.admit(request.ip, projectId);
+      await free.admit(request.ip, route);
       memory.mayDrop(end);
-      return free.callFree(forwarded());
+      const sent = forwarded(mcp);
+      if (isHeld(sent)) {
+        const leave = heldStreams.take(route.accountId, target.origin, request.ip, end);
+        if (!leave) throw busyRefusal({});
+        closed.then(leave);
+      }
+      return free.callFree(sent);
     };
-    const header = readPaymentHeader(request.raw.headers);
     const isFree = route.priceAtomic === 0n;
+    if (route.protocol === 'MCP' && !isFree) checkRequest(request, route);
+    const mcp = route.protocol === 'MCP' && !isFree ? await readMcpRequest(request, memory) : undefined;
+    if (mcp?.kind === 'free') return serveFree(mcp);
+    const header = readPaymentHeader(request.raw.headers);
     if (isFree) {
       checkRequest(request, route);
       if (header.kind !== 'payment') return serveFree();
@@ -143,7 +154,8 @@ export function createRequestHandler(options: GatewayOptions) {
     const counted = badPayments(request.ip, projectId);
     let leave: (() => void) | undefined;
     const response = pay({
-      ...forwarded(),
+      ...forwarded(mcp),
+      toolCallId: mcp?.id,
       ...counted,
       resource,
       declarations,
@@ -159,7 +171,7 @@ export function createRequestHandler(options: GatewayOptions) {
         holder: holderOf(request),
         payment: header.payment,
       }),
-      demand: isFree ? serveFree : (error) => demand(error, refused),
+      demand: isFree ? () => serveFree() : (error) => demand(error, refused),
       reserve: async () => {
         route.credentials();
         const attempt = await counted.reserve();
@@ -253,22 +265,6 @@ function demandOf(
   if (route.networks.length === 0) throw unpayableRefusal();
   const isForBrowser = wantsPage(request.raw.headers);
   return { statusCode: 402, ...paymentRequired({ route, ...offered, error, isForBrowser }) };
-}
-
-/** @throws AppError if the request can't be passed on. */
-function checkRequest({ raw }: FastifyRequest, { forwardedHeaders }: PaidRoute): void {
-  checkFraming(raw);
-  checkHeaderSize(raw.headers, forwardedHeaders);
-}
-
-function headersFor(
-  request: FastifyRequest,
-  { forwardedHeaders, credentials }: PaidRoute,
-  { host, protocol }: PublicAddress,
-) {
-  const headers = requestHeaders(request.raw.headers, forwardedHeaders, { clientAddress: request.ip, host, protocol });
-  if (!hasBody(request.raw)) delete headers['content-length'];
-  return withCredentials(headers, credentials());
 }
 
 /** Identifies the client that may receive the response again; see `fingerprintOf`. */

@@ -18,6 +18,7 @@ const CORS = {
   'access-control-expose-headers': [
     ...['*', 'payment-required', 'payment-response', 'x-payment-response', 'tollgate-payment-id', 'x-request-id'],
     ...['content-disposition', 'etag', 'link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after'],
+    ...['mcp-session-id', 'mcp-protocol-version'],
   ].join(', '),
 };
 const PREFLIGHT = {
@@ -59,6 +60,7 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
       done();
     });
     const handle = createRequestHandler(options);
+    scope.addHook('preClose', async () => options.heldStreams.endAll());
     scope.get(`${CHALLENGE_PREFIX}:id`, (request, reply) => {
       const token = options.routes.challengeOf(request.headers.host ?? '', request.raw.url ?? '');
       if (token === undefined) throw notFound();

@@ -66,6 +66,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   inputSchema: { query: { type: 'object', properties: { units: { type: 'string', enum: ['metric', 'imperial'] } } } },
   exampleResponse: { city: 'Bern', temperature: 18 },
   tags: ['weather'],
+  protocol: 'HTTP',
   settlement: 'AFTER_RESPONSE',
   warnings: [],
 

@@ -100,6 +100,7 @@ const ALSO_NEEDED: Record<string, object> = {
   recordTestEvent: { eventType: 'PAYMENT_SETTLED' },
   transferProject: { memberId: 'none' },
   createConnector: { config: GOOD.connector.config },
+  createReplay: { all: true },
   previewImport: { document: DOCUMENT },
   importEndpoints: { document: DOCUMENT, items: [{ path: '/imported', priceUsd: '1' }] },
 };

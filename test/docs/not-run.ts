@@ -50,6 +50,10 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
     'SLACK_URL=https://hooks.slack.com/services/T…/B…/…': 'needs a Slack workspace of your own',
   },
   'docs/get-started.md': { 'npm start': 'the service is already running' },
+  'docs/mcp-endpoints.md': {
+    'npm install @modelcontextprotocol/sdk @x402/core @x402/evm @x402/fetch viem':
+      'installs packages into a project of yours',
+  },
   'docs/operations.md': {
     'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 npm start': 'the service is already running',
     'pg_dump --format=custom --file=tollgate.dump "$DATABASE_URL"':

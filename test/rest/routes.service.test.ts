@@ -83,7 +83,7 @@ const FIELDS = {
       ...stamps,
     },
     ...{ mimeType: null, inputSchema: null, exampleResponse: null, tags: [] },
-    ...{ settlement: 'AFTER_RESPONSE', timeoutSeconds: null },
+    ...{ protocol: 'HTTP', settlement: 'AFTER_RESPONSE', timeoutSeconds: null },
   },
   keys: {
     ...{ id: id('key'), projectId: id('proj'), name: 'CI', environment: 'TEST', prefix: 'tg_test_' },

@@ -28,13 +28,15 @@ export async function startStandby(primary: EmbeddedPostgres): Promise<Standby> 
   const home = join(dataDir, 'postgres');
   const { uid, gid } = await stat(primary.dataDir);
   await mkdir(home, { mode: 0o700 });
-  await copyRunning(primary, join(home, 'database'));
+  const maxConnections = await copyRunning(primary, join(home, 'database'));
   await chown(home, uid, gid);
 
   const { hostname, port: primaryPort, username, password } = new URL(primary.url);
   const settings = {
     primary_conninfo: `host=${hostname} port=${primaryPort} user=${username} password=${decodeURIComponent(password)}`,
     fsync: 'off',
+    // A standby doesn't start with fewer than the primary has.
+    max_connections: maxConnections,
   };
   const log = pino({ level: 'silent' });
   let server = await startEmbeddedPostgres({ dataDir, log, settings });
@@ -52,12 +54,15 @@ export async function startStandby(primary: EmbeddedPostgres): Promise<Standby> 
   };
 }
 
-async function copyRunning({ url, dataDir }: EmbeddedPostgres, target: string): Promise<void> {
+/** @returns the primary's `max_connections`. */
+async function copyRunning({ url, dataDir }: EmbeddedPostgres, target: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(`SELECT pg_backup_start('standby', true)`);
   await run('cp', ['-a', join(dataDir, 'database'), target]);
-  const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+  const { rows } = await client.query<{ labelfile: string; maxConnections: string }>(
+    `SELECT labelfile, current_setting('max_connections') AS "maxConnections" FROM pg_backup_stop(false)`,
+  );
   await client.end();
   const cluster = join(target, 'cluster');
   for (const name of ['postmaster.pid', 'postmaster.opts']) await rm(join(cluster, name), { force: true });
@@ -66,4 +71,5 @@ async function copyRunning({ url, dataDir }: EmbeddedPostgres, target: string): 
     await writeFile(join(cluster, name), text);
     await chown(join(cluster, name), uid, gid);
   }
+  return rows[0]!.maxConnections;
 }

@@ -779,6 +779,9 @@ export type UpstreamHeader = {
   value: string;
 };
 
+/** What is behind an endpoint. */
+export type EndpointProtocol = 'HTTP' | 'MCP';
+
 /** When a payment is settled. */
 export type SettlementOrder = 'AFTER_RESPONSE' | 'BEFORE_REQUEST';
 
@@ -792,7 +795,7 @@ export type Endpoint = {
   path: string;
   /** URL of the API behind the endpoint. Its secrets are masked for API keys and for the role `VIEWER`. */
   upstreamUrl: string;
-  /** Price per request in USD, as a decimal string with at most 6 decimal places. "0" is free. */
+  /** Price per request, or per tool call of an MCP server, in USD, as a decimal string with at most 6 decimal places. "0" is free. */
   priceUsd: string;
   /** Free-text description. */
   description: string | null;
@@ -812,6 +815,8 @@ export type Endpoint = {
   exampleResponse: unknown;
   /** Topics that help buyers find the endpoint. */
   tags: Array<string>;
+  /** What is behind the endpoint. */
+  protocol: EndpointProtocol;
   /** When the endpoint’s payments are settled. */
   settlement: SettlementOrder;
   /** Time limit for the API in seconds. Null means 60. */
@@ -857,6 +862,8 @@ export type CreateEndpointRequest = {
   path: string;
   /** Price per request in USD, for example, "0.01". "0" makes the endpoint free. */
   priceUsd: string;
+  /** What is behind the endpoint. Defaults to `HTTP`. With `MCP`, buyers pay for tool calls, the methods are GET, POST, and DELETE, and `settlement` must be `AFTER_RESPONSE`. */
+  protocol?: EndpointProtocol;
   /** When the endpoint’s payments are settled. Defaults to `AFTER_RESPONSE`. */
   settlement?: SettlementOrder;
   /** Topics that help buyers find the endpoint: up to 10, each up to 32 ASCII characters. */
@@ -889,6 +896,8 @@ export type UpdateEndpointRequest = {
   path?: string;
   /** Price per request in USD, for example, "0.01". "0" makes the endpoint free. */
   priceUsd?: string;
+  /** What is behind the endpoint. A change also sets `methods` to the default ones, unless you list them. */
+  protocol?: EndpointProtocol;
   /** When the endpoint’s payments are settled. */
   settlement?: SettlementOrder;
   /** Topics that help buyers find the endpoint: up to 10, each up to 32 ASCII characters. Replaces the list. Set to null to remove all tags. */

@@ -32,7 +32,7 @@ export const projectView = defineView<Project>({
 export const endpointView = defineView<Endpoint>({
   plain: {
     ...{ id: text, projectId: text, path: text, priceUsd: text, methods: texts, isActive: yesOrNo },
-    ...{ settlement: text, timeoutSeconds: countOrNull, warnings: texts },
+    ...{ protocol: text, settlement: text, timeoutSeconds: countOrNull, warnings: texts },
     ...{ createdAt: text, updatedAt: text },
   },
   urls: ['upstreamUrl'],

@@ -22,7 +22,7 @@ const LABELS: Readonly<Record<string, string>> = {
 const ENDINGS: Readonly<Record<string, string>> = { Usd: ' (USD)', Seconds: ' (seconds)', Hours: ' (hours)' };
 /** Fields whose values are uppercase enum names. HTTP methods aren't included, because they stay as they are. */
 const ENUMS: ReadonlySet<string> = new Set([
-  ...['environment', 'scopes', 'mode', 'ordering', 'retrySchedule', 'settlement', 'role', 'tier', 'status'],
+  ...['environment', 'scopes', 'mode', 'ordering', 'retrySchedule', 'protocol', 'settlement', 'role', 'tier', 'status'],
 ]);
 const NOTHING = 'none';
 /** The page of a resource, by the prefix of its ID. */

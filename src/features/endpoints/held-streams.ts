@@ -18,11 +18,14 @@ const STREAM_TYPES: ReadonlySet<string> = new Set([
  */
 export function heldStreamWarning({
   mimeType,
+  protocol,
   settlement,
   timeoutSeconds,
-}: Pick<Endpoint, 'mimeType' | 'settlement' | 'timeoutSeconds'>): string | undefined {
+}: Pick<Endpoint, 'mimeType' | 'protocol' | 'settlement' | 'timeoutSeconds'>): string | undefined {
   const type = /^[^;\s]+/.exec(mimeType ?? '')?.[0].toLowerCase();
   if (type === undefined || !STREAM_TYPES.has(type) || settlement === 'BEFORE_REQUEST') return undefined;
+  // Only the results of tool calls are held, and they can't be streamed.
+  if (protocol === 'MCP') return undefined;
   const seconds = timeoutSeconds ?? MAX_UPSTREAM_SECONDS.AFTER_RESPONSE;
   const limit = `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`;
   return `Responses of the type ${type} are held until they are complete, and fail after ${limit}. To stream them, charge before the request.`;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import type { EndpointProtocol } from '../../generated/prisma/client.ts';
 import { parseUsd, USD_PATTERN } from '../../money.ts';
 import { type Nullable, optionalText } from '../../validation.ts';
 import { createUpstreamUrls, NO_OPENINGS, type UrlInput } from '../urls/project-url.ts';
 import { type DiscoveryInput, discoveryInput } from './discovery.ts';
 import { forwardedHeadersInput } from './forwarded-headers.ts';
-import { DEFAULT_METHODS } from './methods.ts';
 import { methodsInput } from './methods-input.ts';
 import { canonicalPath, PATH_LIMITS } from './path.ts';
+import { protocolInput } from './protocol.ts';
 import { type SettlementInput, settlementInputs } from './settlement.ts';
 import { type UpstreamHeadersInput, upstreamHeadersShape } from './upstream-headers.ts';
 
@@ -17,6 +18,7 @@ export type CreateEndpointInput = UpstreamHeadersInput & {
   description?: string | null;
   forwardedHeaders?: string[] | null;
   methods?: string[] | null;
+  protocol?: EndpointProtocol | null;
 } & DiscoveryInput &
   SettlementInput;
 export type UpdateEndpointInput = Nullable<CreateEndpointInput & { isActive: boolean }>;
@@ -54,7 +56,9 @@ export function createEndpointInputs({ input: upstreamUrl }: UrlInput) {
     description: optionalText(1000),
     forwardedHeaders: forwardedHeadersInput.meta({ default: [] }).optional(),
     ...upstreamHeadersShape,
-    methods: methodsInput.meta({ default: [...DEFAULT_METHODS] }).optional(),
+    // The default depends on the protocol.
+    methods: methodsInput.optional(),
+    protocol: protocolInput.meta({ default: 'HTTP' }).optional(),
     ...discoveryInput,
     ...settlementInputs,
   });

@@ -7,7 +7,7 @@ export type NewEndpoint = Omit<Endpoint, 'createdAt' | 'updatedAt'>;
 const JSON_COLUMNS = ['upstreamHeaders', 'inputSchema', 'exampleResponse'] as const;
 const COLUMNS = [
   ...(['id', 'projectId', 'path', 'upstreamUrl', 'description', 'isActive', 'forwardedHeaders', 'methods'] as const),
-  ...(['secretUpstreamHeaders', 'settlement', 'timeoutSeconds', 'mimeType', 'tags'] as const),
+  ...(['secretUpstreamHeaders', 'protocol', 'settlement', 'timeoutSeconds', 'mimeType', 'tags'] as const),
 ];
 
 /**

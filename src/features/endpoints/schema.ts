@@ -10,6 +10,7 @@ import { EndpointFilter, EndpointOrderEnum } from './list-schema.ts';
 import { methodsOf } from './methods.ts';
 import { ENDPOINT_ORDERS, endpointCursors } from './orders.ts';
 import { priceUsdOf } from './price-usd.ts';
+import { EndpointProtocolEnum } from './protocol-schema.ts';
 import type { EndpointService } from './service.ts';
 import { warningsOf } from './service.ts';
 import { SettlementOrderEnum } from './settlement-schema.ts';
@@ -40,7 +41,8 @@ export const Endpoint = builder.prismaNode('Endpoint', {
       resolve: ({ projectId, upstreamUrl }, _args, { viewer }) => shownUrl(viewer, projectId, upstreamUrl),
     }),
     priceUsd: t.string({
-      description: 'Price per request in USD, as a decimal string with at most 6 decimal places. "0" is free.',
+      description:
+        'Price per request, or per tool call of an MCP server, in USD, as a decimal string with at most 6 decimal places. "0" is free.',
       select: { priceAtomic: true },
       resolve: priceUsdOf,
     }),
@@ -80,6 +82,7 @@ export const Endpoint = builder.prismaNode('Endpoint', {
       description: 'An example response. Shown to buyers.',
     }),
     tags: t.exposeStringList('tags', { description: 'Topics that help buyers find the endpoint.' }),
+    protocol: t.expose('protocol', { type: EndpointProtocolEnum, description: 'What is behind the endpoint.' }),
     settlement: t.expose('settlement', {
       type: SettlementOrderEnum,
       description: 'When the endpoint’s payments are settled.',
@@ -90,7 +93,7 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     }),
     warnings: t.stringList({
       description: 'Potential problems, for example, a price that most clients refuse to pay.',
-      select: { priceAtomic: true, mimeType: true, settlement: true, timeoutSeconds: true },
+      select: { priceAtomic: true, mimeType: true, protocol: true, settlement: true, timeoutSeconds: true },
       resolve: warningsOf,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the endpoint was created.' }),

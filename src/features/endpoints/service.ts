@@ -27,10 +27,11 @@ import { withJsonColumns } from './discovery.ts';
 import { heldStreamWarning } from './held-streams.ts';
 import { type CreateEndpointInput, createEndpointInputs, type UpdateEndpointInput } from './input.ts';
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
-import { DEFAULT_METHODS, methodsOf } from './methods.ts';
+import { methodsOf } from './methods.ts';
 import { rethrowPathConflict } from './path-conflict.ts';
 import { keepPrice } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
+import { checkProtocol, methodsFor } from './protocol.ts';
 import { createEndpointReader } from './reader.ts';
 import { requireEndpointRoom } from './room.ts';
 import { countedBytes, takeSchemas } from './schema-limit.ts';
@@ -45,7 +46,7 @@ const DEFAULTS = {
   description: null,
   isActive: true,
   forwardedHeaders: [],
-  methods: [...DEFAULT_METHODS],
+  protocol: 'HTTP',
   upstreamHeaders: null,
   secretUpstreamHeaders: null,
   settlement: 'AFTER_RESPONSE',
@@ -58,7 +59,7 @@ const DEFAULTS = {
 
 /** Problems that a seller should know about, even though the endpoint is accepted. */
 export function warningsOf(
-  endpoint: Pick<Endpoint, 'priceAtomic' | 'mimeType' | 'settlement' | 'timeoutSeconds'>,
+  endpoint: Pick<Endpoint, 'priceAtomic' | 'mimeType' | 'protocol' | 'settlement' | 'timeoutSeconds'>,
 ): string[] {
   const priceAtomic = BigInt(endpoint.priceAtomic.toFixed(0));
   const priceWarning =
@@ -108,7 +109,10 @@ export function createEndpointService(options: {
       checkPlaceholders(values.path, values.upstreamUrl);
       const identity = { id: newId('Endpoint'), projectId };
       const headers = storedHeaders.ofNew({ ...identity, ...values }, { upstreamHeaders });
-      const endpoint = { ...DEFAULTS, ...identity, ...values, ...headers, priceAtomic: decimal(priceAtomic) };
+      const methods = methodsFor(values.protocol ?? DEFAULTS.protocol, values.methods, undefined)!;
+      const price = { priceAtomic: decimal(priceAtomic) };
+      const endpoint = { ...DEFAULTS, ...identity, ...values, ...headers, ...price, methods };
+      checkProtocol(endpoint);
       checkTimeout(endpoint);
       const giveBack = await takeSchemas(db.pool, viewer, countedBytes(endpoint));
       const created = await insert(viewer, endpoint, destinations)
@@ -145,11 +149,13 @@ export function createEndpointService(options: {
           if (upstreamHeaders !== undefined || isMoved)
             requireCredentials(viewer, before.projectId, '`upstreamUrl` or `upstreamHeaders`');
           if (isMoved) options.requireRecentSignIn?.(viewer, 'upstreamUrl');
+          const methods = methodsFor(values.protocol ?? before.protocol, values.methods, before);
           const headers = storedHeaders.ofChanged(before, { upstreamHeaders }, address);
           const after = await tx.endpoint.update({
             where: sameRow(before),
             data: {
               ...withJsonColumns(values),
+              ...(methods && { methods }),
               ...(url && { upstreamUrl: url }),
               ...headers,
               ...(priceAtomic !== undefined && { priceAtomic: decimal(priceAtomic) }),
@@ -158,6 +164,7 @@ export function createEndpointService(options: {
           });
           if (upstreamUrl) upstreamUrls.check(after.projectId, after.upstreamUrl, '/upstreamUrl');
           checkPlaceholders(after.path, after.upstreamUrl);
+          checkProtocol(after);
           checkTimeout(after);
           if (!after.priceAtomic.equals(before.priceAtomic)) {
             await keepPrice(tx, before);
@@ -185,7 +192,8 @@ export function createEndpointService(options: {
         .catch((error) => {
           const wanted = async () => {
             const stored = await db.prisma.endpoint.findFirst({ where });
-            return stored && { ...stored, ...values };
+            const methods = stored && methodsFor(values.protocol ?? stored.protocol, values.methods, stored);
+            return stored && { ...stored, ...values, ...(methods && { methods }) };
           };
           return rethrowPathConflict(error, { db: db.pool, viewer, wanted, except: id });
         })
@@ -213,7 +221,7 @@ export function createEndpointService(options: {
 /** The values for the audit log. */
 export function auditedOf(endpoint: NewEndpoint) {
   const { path, upstreamUrl, description, isActive, forwardedHeaders } = endpoint;
-  const { mimeType, inputSchema, exampleResponse, tags, settlement, timeoutSeconds } = endpoint;
+  const { mimeType, inputSchema, exampleResponse, tags, protocol, settlement, timeoutSeconds } = endpoint;
   const { upstreamHeaders } = auditedUpstreamHeaders(endpoint);
   return {
     path,
@@ -225,8 +233,7 @@ export function auditedOf(endpoint: NewEndpoint) {
     upstreamHeaders,
     methods: methodsOf(endpoint),
     ...{ mimeType, inputSchema, exampleResponse, tags },
-    settlement,
-    timeoutSeconds,
+    ...{ protocol, settlement, timeoutSeconds },
   };
 }
 

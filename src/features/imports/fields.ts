@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Endpoint } from '../../generated/prisma/client.ts';
+import type { Endpoint, EndpointProtocol } from '../../generated/prisma/client.ts';
 import type { CreateEndpointInput, UpdateEndpointInput } from '../endpoints/input.ts';
 import { methodsOf } from '../endpoints/methods.ts';
 import { shapeOf } from './openapi/paths.ts';
@@ -11,7 +11,7 @@ export type Change = { field: string; before: unknown; after: unknown };
 type Stored = Pick<
   Endpoint,
   'path' | 'description' | 'upstreamUrl' | 'methods' | 'mimeType' | 'inputSchema' | 'exampleResponse' | 'tags'
->;
+> & { protocol?: EndpointProtocol };
 type Input = Omit<CreateEndpointInput, 'priceUsd'>;
 
 /**
@@ -35,16 +35,17 @@ export function creationOf(proposal: Proposal): Input {
 }
 
 /**
- * The changes that the document makes. Fields that it doesn't mention stay unchanged, and so does a query that the
- * seller added to the same URL.
+ * The changes that the document makes. Fields that it doesn't mention stay unchanged, and so do a query that the
+ * seller added to the same URL, and the methods of an MCP endpoint.
  */
 export function changesOf(stored: Stored, proposal: Proposal): Change[] {
   const upstreamUrl = withQueryOf(stored.upstreamUrl, proposal.upstreamUrl);
   const before = { ...stored, methods: methodsOf(stored) };
   const after = { ...proposal, upstreamUrl };
-  return IMPORTED.filter((field) => isMentioned(after[field]) && !isSame(before[field], after[field])).map((field) => ({
-    ...{ field, before: before[field], after: after[field] },
-  }));
+  const isFixed = (field: string) => field === 'methods' && stored.protocol === 'MCP';
+  return IMPORTED.filter(
+    (field) => !isFixed(field) && isMentioned(after[field]) && !isSame(before[field], after[field]),
+  ).map((field) => ({ field, before: before[field], after: after[field] }));
 }
 
 /** The changes as the input of `updateEndpoint`. */

@@ -21,7 +21,7 @@ export type Stored = Awaited<ReturnType<typeof readStored>>[number];
 export function readStored({ prisma }: Pick<TenantDatabase, 'prisma'>, viewer: Viewer, projectId: string) {
   return prisma.endpoint.findMany({
     where: { projectId, ...inVisibleProject(viewer) },
-    select: { id: true, priceAtomic: true, ...SMALL },
+    select: { id: true, priceAtomic: true, protocol: true, ...SMALL },
     orderBy: { id: 'desc' },
     take: MAX_ENDPOINTS,
   });

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 import type { InputSchema } from '../../features/endpoints/discovery.ts';
+import type { EndpointProtocol } from '../../generated/prisma/client.ts';
 
 /** The public description of what a project sells, without upstreams, wallets, or IDs. */
 export type Catalog = {
@@ -15,6 +16,7 @@ export type Catalog = {
 export type Offer = {
   path: string;
   description: string | null;
+  protocol: EndpointProtocol;
   priceAtomic: bigint;
   /** Never empty. */
   methods: readonly string[];
@@ -47,7 +49,7 @@ export async function loadCatalog(db: Queryable, projectId: string): Promise<Sto
                   (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive") AS active,
                   (SELECT json_agg(json_build_object(
                             'path', s.path, 'description', s.description, 'priceAtomic', s."priceAtomic"::text,
-                            'methods', s.methods, 'mimeType', s."mimeType", 'tags', s.tags,
+                            'protocol', s.protocol, 'methods', s.methods, 'mimeType', s."mimeType", 'tags', s.tags,
                             'inputSchema', CASE WHEN s.bytes <= $3 THEN s."inputSchema" END,
                             'exampleResponse', CASE WHEN s.bytes <= $3 THEN s."exampleResponse" END) ORDER BY s.id)::text
                      FROM (SELECT e.*, sum(coalesce(octet_length(e."inputSchema"::text), 0)
@@ -73,13 +75,17 @@ function readOffers(json: string, active: number): Pick<Catalog, 'offers' | 'lef
   const offers = stored.map(({ priceAtomic, methods, ...offer }) => ({
     ...offer,
     priceAtomic: BigInt(priceAtomic),
-    methods: listedMethods(methods),
+    methods: listedMethods(offer.protocol, methods),
   }));
   return { offers, leftOut: active - offers.length };
 }
 
-/** Leaves out HEAD if GET is listed, because HEAD returns the same response without the body. */
-function listedMethods(methods: readonly string[]): readonly string[] {
+/**
+ * Leaves out HEAD if GET is listed, because HEAD returns the same response without the body. Of an MCP server, only POST
+ * is listed, because that is how tools are called.
+ */
+function listedMethods(protocol: EndpointProtocol, methods: readonly string[]): readonly string[] {
+  if (protocol === 'MCP') return ['POST'];
   if (methods.length === 0) return USUAL_METHODS;
   return methods.includes('GET') ? methods.filter((method) => method !== 'HEAD') : methods;
 }

@@ -1,6 +1,7 @@
 import type { PaidRoute } from '../routing/load-routes.ts';
 import type { Details } from './details.ts';
 import { sampleOf } from './sample.ts';
+import { TOOL_CALL_SCHEMA } from './tool-call.ts';
 
 type Json = Record<string, unknown>;
 
@@ -63,8 +64,9 @@ function declare(route: PaidRoute, details: Details, method: string): Declaratio
   return variants.map((variant) => declaration(route, variant, method)) as unknown as Declarations;
 }
 
-function declaration({ offer: { mimeType } }: PaidRoute, details: Details, method: string): Declaration {
-  const { query, body } = details.inputSchema ?? {};
+function declaration({ protocol, offer }: PaidRoute, details: Details, method: string): Declaration {
+  const { mimeType } = offer;
+  const { query, body = protocol === 'MCP' ? TOOL_CALL_SCHEMA : undefined } = details.inputSchema ?? {};
   const hasBody = WITH_BODY.has(method);
   const inputs = [
     ...(hasBody ? [] : [inputOf('queryParams', query ?? ANY_OBJECT)]),

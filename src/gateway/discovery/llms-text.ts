@@ -35,13 +35,15 @@ export function llmsTextOf({ name, description, offers, leftOut }: Catalog, base
   return lines.join('\n');
 }
 
-function line({ path, description, methods, priceAtomic, tags }: Offer, base: string): string {
-  const price = priceAtomic === 0n ? 'Free.' : `${formatUsd(priceAtomic)} USD per request.`;
+function line({ path, description, protocol, methods, priceAtomic, tags }: Offer, base: string): string {
+  const unit = protocol === 'MCP' ? 'tool call' : 'request';
+  const price = priceAtomic === 0n ? 'Free.' : `${formatUsd(priceAtomic)} USD per ${unit}.`;
+  const kind = protocol === 'MCP' ? 'MCP server (Streamable HTTP). ' : '';
   const about = description ? `${plain(description, MAX_DESCRIPTION_CHARACTERS)} ` : '';
   const topics = tags.length > 0 ? ` Topics: ${tags.map((tag) => plain(tag, MAX_NAME_CHARACTERS)).join(', ')}.` : '';
   // Parentheses would end the link.
   const url = `${base}${path}`.replaceAll('(', '%28').replaceAll(')', '%29');
-  return `- [${methods.join(', ')} ${escapeMarkdown(path)}](${url}): ${about}${price}${topics}`;
+  return `- [${methods.join(', ')} ${escapeMarkdown(path)}](${url}): ${kind}${about}${price}${topics}`;
 }
 
 const plain = (text: string, maxCharacters: number) => escapeMarkdown(oneLine(text, maxCharacters));

@@ -3,6 +3,7 @@ import { formatUsd } from '../../money.ts';
 import type { Catalog, Offer } from './catalog.ts';
 import { createSizeLimit, MAX_FULL_BYTES } from './document-size.ts';
 import { escapeHtml, oneLine } from './plain-text.ts';
+import { TOOL_CALL_SCHEMA } from './tool-call.ts';
 
 type Json = Record<string, unknown>;
 
@@ -83,12 +84,13 @@ function pathsOf(offers: readonly Offer[]): { paths: Record<string, Json>; liste
 }
 
 function operation(offer: Offer, method: string, operationId: string): Json {
-  const { description, priceAtomic, tags, inputSchema } = offer;
+  const { description, protocol, priceAtomic, tags, inputSchema } = offer;
+  const isTool = protocol === 'MCP';
   const isPaid = priceAtomic > 0n;
-  const body = WITH_BODY.has(method) ? inputSchema?.body : undefined;
+  const body = WITH_BODY.has(method) ? (inputSchema?.body ?? (isTool ? TOOL_CALL_SCHEMA : undefined)) : undefined;
   return {
     operationId,
-    summary: oneLine(description ?? '', MAX_SUMMARY_CHARACTERS) || `${method} ${offer.path}`,
+    summary: oneLine(description ?? '', MAX_SUMMARY_CHARACTERS) || (isTool ? 'Call a tool' : `${method} ${offer.path}`),
     ...(description && { description: escapeHtml(description.slice(0, MAX_DESCRIPTION_CHARACTERS)) }),
     ...(tags.length > 0 && { tags }),
     security: [],

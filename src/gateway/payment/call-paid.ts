@@ -4,6 +4,7 @@ import type { AppError } from '../../errors.ts';
 import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { toolFailure } from '../mcp/tool-result.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import type { UpstreamResponse } from '../upstream/call.ts';
 import { type GatewayResponse, refusal } from '../upstream/gateway-response.ts';
@@ -53,8 +54,10 @@ export function createCallPaid(options: {
       else if (isUnclear(error, request)) request.onUnclear();
       throw await recordFailure(payment, error);
     });
-    if (response.statusCode < 400) return { kind: 'served', response };
-    return { kind: 'unpaid', response: await passOnUnpaid(payment, response) };
+    const failure = failureIn(response, request);
+    return failure
+      ? { kind: 'unpaid', response: await passOnUnpaid(payment, response, failure) }
+      : { kind: 'served', response };
   };
 
   async function call(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<UpstreamResponse> {
@@ -89,13 +92,16 @@ export function createCallPaid(options: {
   }
 
   /** The buyer sees the upstream's error response and isn't charged. */
-  async function passOnUnpaid(payment: Payment, response: UpstreamResponse): Promise<GatewayResponse> {
+  async function passOnUnpaid(
+    payment: Payment,
+    response: UpstreamResponse,
+    { reason, message }: { reason: string; message: string },
+  ): Promise<GatewayResponse> {
     const { statusCode, headers, body, durationMs } = response;
-    const reason = 'upstream_error';
     await ledger.failed(leaseOf(payment), {
       stage: 'UPSTREAM',
       reason,
-      message: statusMessage(statusCode),
+      message,
       upstream: { statusCode, durationMs },
     });
     const failure = paymentFailureHeaders(payment, reason);
@@ -108,6 +114,14 @@ export function createCallPaid(options: {
     }
     return { statusCode, headers: { ...headers, ...failure }, body };
   }
+}
+
+/** Why a response isn't charged for, if so. */
+function failureIn(response: UpstreamResponse, { toolCallId }: PaidRequest) {
+  const { statusCode } = response;
+  if (statusCode >= 400) return { reason: 'upstream_error', message: statusMessage(statusCode) };
+  const message = toolCallId === undefined ? undefined : toolFailure(response, toolCallId);
+  return message === undefined ? undefined : { reason: 'tool_error', message };
 }
 
 /** Whether the buyer caused a failure. */

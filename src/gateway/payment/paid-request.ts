@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Attempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
+import type { RpcId } from '../mcp/message.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import type { UpstreamRequest } from '../upstream/call.ts';
 import type { PaidResponse } from '../upstream/gateway-response.ts';
@@ -23,6 +24,8 @@ export type PaidRequest = {
   headers(): Headers;
   /** The request's body, or null if it has none. */
   body: Readable | null;
+  /** The ID of the tool call, if the endpoint is an MCP server. */
+  toolCallId?: RpcId | undefined;
   payment: PresentedPayment;
   /** The network that the payment was made for. The project may no longer accept that network. */
   network: Network;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
-import type { SettlementOrder } from '../../generated/prisma/client.ts';
+import type { EndpointProtocol, SettlementOrder } from '../../generated/prisma/client.ts';
 import type { Network } from '../chain/networks.ts';
 import { networksTaken, type ProjectMode } from '../chain/served-networks.ts';
 import type { createCredentialOpener, UpstreamCredentials } from '../upstream/credentials.ts';
@@ -31,6 +31,8 @@ export type PaidRoute = {
   /** Earlier prices, for as long as payments at these prices may still arrive. */
   previousPrices: { priceAtomic: bigint; validUntil: Date }[];
   offer: RouteOffer;
+  /** With `MCP`, only tool calls are paid for. */
+  protocol: EndpointProtocol;
   settlement: SettlementOrder;
   /** The seller's time limit for the upstream, or null for the default. */
   timeoutSeconds: number | null;
@@ -61,6 +63,7 @@ type Row = {
   priceAtomic: string;
   previousPrices: { priceAtomic: string; validUntil: string }[];
   offer: RouteOffer;
+  protocol: EndpointProtocol;
   settlement: SettlementOrder;
   timeoutSeconds: number | null;
   isBlocked: boolean;
@@ -84,7 +87,7 @@ export async function loadRoutes(
   const { rows } = await db.query<Row>({
     name: 'gateway-routes',
     text: `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
-                  e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
+                  e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
                   e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
                   p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
                   ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
@@ -141,7 +144,7 @@ function toRoute(
   credentials: PaidRoute['credentials'],
 ): PaidRoute {
   const { endpointId, path, description, upstreamUrl, forwardedHeaders, methods, previousPrices } = row;
-  const { accountId, settlement, timeoutSeconds, isBlocked } = row;
+  const { accountId, protocol, settlement, timeoutSeconds, isBlocked } = row;
   return {
     projectId,
     accountId,
@@ -161,6 +164,7 @@ function toRoute(
       validUntil: new Date(validUntil),
     })),
     offer: row.offer,
+    protocol,
     settlement,
     timeoutSeconds,
     isBlocked,

@@ -1,12 +1,15 @@
 import { AppError, notFound } from '../../errors.ts';
 import { METHODS, methodsOf } from '../../features/endpoints/methods.ts';
+import type { EndpointProtocol } from '../../generated/prisma/client.ts';
 import { isPlaceholder } from '../upstream/target.ts';
 import { isPlain, loosen, readingsOf, type Spelled } from './spelling.ts';
 
-/** Anything with an endpoint's path, methods, and prices. An empty list of methods means every method. */
+/** Anything with an endpoint's path, protocol, methods, and prices. An empty list of methods means every method. */
 export type Routed = {
   pattern: readonly string[];
   methods: readonly string[];
+  /** Default: `HTTP`. */
+  protocol?: EndpointProtocol;
   priceAtomic: bigint;
   previousPrices: readonly { priceAtomic: bigint }[];
 };
@@ -188,7 +191,13 @@ function collect<R>(node: Node<R>, reading: readonly Spelled[], index: number, s
 }
 
 /** The lowest price at which the route may still be sold, in atomic units, in case it has just been raised. */
-export function lowestPriceOf({ priceAtomic, previousPrices }: Pick<Routed, 'priceAtomic' | 'previousPrices'>): bigint {
+export function lowestPriceOf({
+  protocol,
+  priceAtomic,
+  previousPrices,
+}: Pick<Routed, 'protocol' | 'priceAtomic' | 'previousPrices'>): bigint {
+  // Everything but tool calls is free.
+  if (protocol === 'MCP') return 0n;
   return previousPrices.reduce((lowest, previous) => {
     return previous.priceAtomic < lowest ? previous.priceAtomic : lowest;
   }, priceAtomic);

@@ -46,6 +46,8 @@ test('deliveries to a destination with a rate limit are sent at the full rate', 
 
 test('if requests must not overlap, each starts soon after another one ends, no matter which process sent it', async () => {
   await stage.addDeliveries(await stage.addConnector('dune', { url: receiver.url }), 60);
-  expect(await send(60, batchType(5, { count: 50, concurrency: 1 }))).toBeLessThan(11 * 400);
-  expect(times).toHaveLength(12);
+  const milliseconds = await send(60, batchType(5, { count: 50, concurrency: 1 }));
+  // A batch is smaller if another process is just claiming some of its deliveries.
+  expect(times.length).toBeGreaterThanOrEqual(12);
+  expect(milliseconds).toBeLessThan((times.length - 1) * 400);
 });

@@ -25,6 +25,7 @@ export function routeAt(path: string, offer: Partial<PaidRoute['offer']> = {}): 
     upstreamUrl,
     forwardedHeaders: [],
     methods: [],
+    protocol: 'HTTP',
     settlement: 'AFTER_RESPONSE',
     timeoutSeconds: null,
     isBlocked: false,

@@ -11,6 +11,7 @@ const BASE = 'https://pay.example/gateway/proj_1';
 const OFFER: Offer = {
   path: '/weather',
   description: 'The weather now.',
+  protocol: 'HTTP',
   priceAtomic: 10_000n,
   methods: ['GET', 'POST'],
   mimeType: 'application/json',
@@ -24,7 +25,7 @@ const CATALOG: Catalog = {
 };
 const bare = (changes: Partial<Offer>): Offer => ({
   ...{ description: null, priceAtomic: 10_000n, methods: ['GET'], mimeType: null, tags: [], path: '/a' },
-  ...{ inputSchema: null, exampleResponse: null },
+  ...{ protocol: 'HTTP', inputSchema: null, exampleResponse: null },
   ...changes,
 });
 
@@ -33,6 +34,21 @@ type OpenApi = { info: Record<string, unknown>; paths: Record<string, Record<str
 const openApi = (changes: Partial<Catalog> = {}) => openApiOf({ ...CATALOG, ...changes }, BASE) as OpenApi;
 
 describe('the OpenAPI document', () => {
+  test('describes a tool call of an MCP server', () => {
+    const { post, ...others } = openApi({ offers: [bare({ protocol: 'MCP', methods: ['POST'] })] }).paths['/a']!;
+    expect(others).toEqual({});
+    expect(post).toMatchObject({
+      summary: 'Call a tool',
+      'x-payment-info': { price: { amount: '0.01' } },
+      requestBody: {
+        content: { 'application/json': { schema: { properties: { method: { const: 'tools/call' } } } } },
+      },
+    });
+    const body = { type: 'object' };
+    const own = openApi({ offers: [bare({ protocol: 'MCP', methods: ['POST'], inputSchema: { body } })] });
+    expect(own.paths['/a']!.post).toMatchObject({ requestBody: { content: { 'application/json': { schema: body } } } });
+  });
+
   test('has an operation for each method, with the price, the input, and the example', () => {
     const { paths, info } = openApi();
     expect(info).toMatchObject({ title: 'Shop', description: 'Facts about the weather.' });

@@ -102,3 +102,13 @@ describe('a method', () => {
     );
   });
 });
+
+test('everything but tool calls is free at an MCP endpoint, so it serves no other spelling of a paid path', () => {
+  const tools = { ...routed('/*', ['GET', 'POST', 'DELETE']), protocol: 'MCP' as const, priceAtomic: 5n };
+  const premium = routed('/premium', ['GET']);
+  const find = createMatcher([tools, premium]);
+  expect(find(['premium'], 'GET')?.route).toBe(premium);
+  expect(find(['PREMIUM'], 'GET')).toEqual({ moreExpensive: premium });
+  expect(find(['mcp'], 'GET')?.route).toBe(tools);
+  expect(createMatcher([{ ...tools, protocol: 'HTTP' as const }, premium])(['PREMIUM'], 'GET')?.route?.path).toBe('/*');
+});

@@ -14,6 +14,7 @@ import { UpstreamHeadersField } from '../../parts/upstream-headers.tsx';
 import { DiscoveryFields } from './discovery-fields.tsx';
 import { checkJson, discoveryInput, discoveryValues } from './discovery-values.ts';
 import { DEFAULT_METHODS, MethodsField } from './methods.tsx';
+import { ProtocolField } from './protocol-field.tsx';
 import type { EndpointRow } from './rows.ts';
 import { initialSettlement, SettlementFields, settlementValues } from './settlement-fields.tsx';
 
@@ -35,6 +36,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
       forwardedHeaders: endpoint?.forwardedHeaders ?? [],
       upstreamHeaders: storedHeaders,
       methods: endpoint?.methods ?? DEFAULT_METHODS,
+      protocol: endpoint?.protocol ?? ('HTTP' as const),
       ...discoveryValues(endpoint),
       ...initialSettlement(endpoint),
     },
@@ -49,13 +51,16 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
   const { problem, isBusy } = endpoint ? change : creation;
   useServerErrors(form, problem);
   const [moved, setMoved] = useState<PayeeChange>();
-  async function save({ upstreamHeaders, ...rest }: typeof form.values) {
+  const isMcp = form.values.protocol === 'MCP';
+  async function save({ upstreamHeaders, methods, ...rest }: typeof form.values) {
     const headers = upstreamHeaders.map(({ name, value }) => ({ name, value }));
     const isChanged = JSON.stringify(upstreamHeaders) !== JSON.stringify(storedHeaders);
     const values = {
       ...rest,
       ...discoveryInput(rest),
       ...settlementValues(rest),
+      // The service sets the methods of an MCP endpoint.
+      ...(rest.protocol === 'HTTP' ? { methods } : { settlement: 'AFTER_RESPONSE' as const }),
       ...(isChanged && { upstreamHeaders: headers }),
     };
     const saved = endpoint
@@ -90,7 +95,8 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
               spellCheck={false}
               {...form.getInputProps('path')}
             />
-            <MethodsField {...form.getInputProps('methods')} />
+            <ProtocolField {...form.getInputProps('protocol')} />
+            {!isMcp && <MethodsField {...form.getInputProps('methods')} />}
             <TextInput
               label="Upstream URL"
               description="Where paid requests are forwarded. Buyers never see this URL."
@@ -101,7 +107,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
             />
             <TextInput
               label="Price (USD)"
-              description="Per request, with up to six decimal places. 0 makes the endpoint free. The old price stays valid for two minutes after a change."
+              description="Per request or tool call, with up to six decimal places. 0 makes the endpoint free. The old price stays valid for two minutes after a change."
               required
               inputMode="decimal"
               leftSection="$"
@@ -123,7 +129,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
               error={headerProblem}
             />
             <SettlementFields
-              settlement={form.getInputProps('settlement')}
+              settlement={isMcp ? undefined : form.getInputProps('settlement')}
               timeoutSeconds={form.getInputProps('timeoutSeconds')}
             />
             <NeededAgainAlert needed={neededAgain(form.values)} />

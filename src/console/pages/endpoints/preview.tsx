@@ -25,11 +25,32 @@ const WHEN_CHARGED: Readonly<Record<EndpointRow['settlement'], string>> = {
     'The payment is settled first. Then your API is called, and its response streams to the buyer as it arrives. If the call fails, the buyer can retry once for free.',
 };
 
+const mcpClientCode = (address: string) =>
+  [
+    "import { Client } from '@modelcontextprotocol/sdk/client/index.js';",
+    "import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';",
+    "import { x402Client } from '@x402/core/client';",
+    "import { registerExactEvmScheme } from '@x402/evm/exact/client';",
+    "import { wrapFetchWithPayment } from '@x402/fetch';",
+    "import { privateKeyToAccount } from 'viem/accounts';",
+    '',
+    'const signer = privateKeyToAccount(process.env.PRIVATE_KEY);',
+    'const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));',
+    "const client = new Client({ name: 'agent', version: '1.0.0' });",
+    `await client.connect(new StreamableHTTPClientTransport(new URL('${address}'), { fetch: pay }));`,
+    'console.log(await client.listTools());',
+  ].join('\n');
+
+const WHEN_CHARGED_MCP =
+  'The buyer gets the result of a tool call once the payment is settled. Buyers aren’t charged for calls that fail, or for anything else.';
+
 /** An endpoint as buyers see it: its address, its price, and how to pay. */
 export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {
   const project = useProject();
   const address = gatewayAddress(project, endpoint.path);
-  const hasTestPayments = useSettings()?.hasTestPayments;
+  const isMcp = endpoint.protocol === 'MCP';
+  // A test payment calls no tool.
+  const hasTestPayments = useSettings()?.hasTestPayments && !isMcp;
   return (
     <Modal opened onClose={onClose} title="Buyer preview" size="xl">
       <Stack gap="md">
@@ -55,28 +76,33 @@ export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; 
             {priceText(endpoint)}{' '}
             {!isFree(endpoint) && (
               <Text span size="sm" c="dimmed">
-                in USDC per request
+                in USDC per {isMcp ? 'tool call' : 'request'}
               </Text>
             )}
           </Text>
           {endpoint.description && <Text size="sm">{endpoint.description}</Text>}
           {!isFree(endpoint) && (
             <Text size="sm" c="dimmed">
-              Paid to <Code>{shortenAddress(project.walletAddress)}</Code>. {WHEN_CHARGED[endpoint.settlement]}
+              Paid to <Code>{shortenAddress(project.walletAddress)}</Code>.{' '}
+              {isMcp ? WHEN_CHARGED_MCP : WHEN_CHARGED[endpoint.settlement]}
             </Text>
           )}
         </Stack>
         {hasTestPayments && endpoint.isActive && <TestPayment endpoint={endpoint} />}
-        <Text size="sm" fw={600}>
-          {isFree(endpoint) ? 'Call it' : 'Get the payment terms without paying'}
-        </Text>
-        <Command>{`curl ${curlOptions(endpoint.methods)} '${address}'`}</Command>
+        {!isMcp && (
+          <>
+            <Text size="sm" fw={600}>
+              {isFree(endpoint) ? 'Call it' : 'Get the payment terms without paying'}
+            </Text>
+            <Command>{`curl ${curlOptions(endpoint.methods)} '${address}'`}</Command>
+          </>
+        )}
         {!isFree(endpoint) && (
           <>
             <Text size="sm" fw={600}>
-              Pay with any x402 client
+              {isMcp ? 'Pay with the MCP client and any x402 client' : 'Pay with any x402 client'}
             </Text>
-            <Command>{clientCode(address, endpoint.methods)}</Command>
+            <Command>{isMcp ? mcpClientCode(address) : clientCode(address, endpoint.methods)}</Command>
           </>
         )}
       </Stack>

@@ -27,20 +27,26 @@ export function settlementValues({ settlement, timeoutSeconds }: Fields) {
   return { settlement, timeoutSeconds: timeoutSeconds === '' ? null : timeoutSeconds };
 }
 
-/** The form fields for when an endpoint charges, and for its time limit. */
+/**
+ * The form fields for when an endpoint charges, and for its time limit.
+ *
+ * @param props `settlement`: undefined if the endpoint can only charge after the response.
+ */
 export function SettlementFields(props: {
-  settlement: GetInputPropsReturnType;
+  settlement: GetInputPropsReturnType | undefined;
   timeoutSeconds: GetInputPropsReturnType;
 }) {
   return (
     <>
-      <Radio.Group label="When to charge" {...props.settlement}>
-        <Stack gap="xs" mt="xs">
-          {CHOICES.map(([value, label, description]) => (
-            <Radio key={value} value={value} label={label} description={description} />
-          ))}
-        </Stack>
-      </Radio.Group>
+      {props.settlement && (
+        <Radio.Group label="When to charge" {...props.settlement}>
+          <Stack gap="xs" mt="xs">
+            {CHOICES.map(([value, label, description]) => (
+              <Radio key={value} value={value} label={label} description={description} />
+            ))}
+          </Stack>
+        </Radio.Group>
+      )}
       <NumberInput
         label="Time limit (seconds)"
         description="How long to wait for the whole response, up to 60 seconds. If buyers are charged before the request, this limits the wait for the response headers and for each chunk, up to 600 seconds. Leave empty for the default of 60."

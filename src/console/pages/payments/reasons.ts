@@ -23,6 +23,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   network_not_served: 'The server no longer supports the payment’s network',
   request_invalid: 'The request couldn’t be forwarded',
   settlement_failed: 'The facilitator didn’t settle the payment',
+  tool_error: 'The tool returned an error',
   upstream_answer_invalid: 'Your API’s response was unusable',
   upstream_answer_too_large: 'Your API’s response was too large',
   upstream_error: 'Your API responded with an error',

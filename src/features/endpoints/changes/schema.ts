@@ -2,6 +2,7 @@ import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
 import { UpstreamHeaderInput } from '../../headers/schema.ts';
 import { ENDPOINT_RULES } from '../input.ts';
+import { EndpointProtocolEnum } from '../protocol-schema.ts';
 import { Endpoint } from '../schema.ts';
 import { SettlementOrderEnum } from '../settlement-schema.ts';
 
@@ -53,6 +54,11 @@ builder.relayMutationField(
       methods: t.stringList({
         description:
           'The HTTP methods that the endpoint serves: any of GET, HEAD, POST, PUT, PATCH, and DELETE. Default: GET, HEAD, and POST. To serve all methods, list all six.',
+      }),
+      protocol: t.field({
+        type: EndpointProtocolEnum,
+        description:
+          'What is behind the endpoint. Defaults to `HTTP`. With `MCP`, buyers pay for tool calls, the methods are GET, POST, and DELETE, and `settlement` must be `AFTER_RESPONSE`.',
       }),
       settlement: t.field({
         type: SettlementOrderEnum,
@@ -127,6 +133,11 @@ builder.relayMutationField(
       methods: t.stringList({
         description:
           'The HTTP methods that the endpoint serves: any of GET, HEAD, POST, PUT, PATCH, and DELETE. Replaces the list. To serve all methods, list all six.',
+      }),
+      protocol: t.field({
+        type: EndpointProtocolEnum,
+        description:
+          'What is behind the endpoint. A change also sets `methods` to the default ones, unless you list them.',
       }),
       settlement: t.field({ type: SettlementOrderEnum, description: 'When the endpoint’s payments are settled.' }),
       timeoutSeconds: t.int({
