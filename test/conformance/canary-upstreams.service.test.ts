@@ -7,6 +7,7 @@ import WebSocket from 'ws';
 import { parseKeyring } from '../../src/secrets/keyring.ts';
 import { rotateSecrets } from '../../src/secrets/rotate.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
+import { startTracing, type Tracing } from '../../src/tracing/start.ts';
 import { sign, v2Headers } from '../gateway/sign.ts';
 import { createShop, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -32,6 +33,9 @@ let database: TestDatabase;
 let pool: pg.Pool;
 let upstream: Receiver;
 let webhook: Receiver;
+/** Receives the traces. */
+let collector: Receiver;
+let tracing: Tracing | undefined;
 let alice: TestUser;
 let buyer: PrivateKeyAccount;
 let shop: Awaited<ReturnType<typeof createShop>>;
@@ -45,6 +49,9 @@ function plant(name: string): string {
 }
 
 beforeAll(async () => {
+  collector = await startReceiver();
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+  tracing = await startTracing(process.env);
   rails = await startRails();
   globalThis.fetch = async (...request) => {
     const response = await originalFetch(...request);
@@ -88,7 +95,9 @@ afterAll(async () => {
   globalThis.fetch = originalFetch;
   socket?.terminate();
   await app?.stop();
-  await Promise.all([upstream?.close(), webhook?.close()]);
+  await tracing?.stop();
+  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  await Promise.all([upstream?.close(), webhook?.close(), collector?.close()]);
   await pool?.end();
   await database?.drop();
   await rails?.close();
@@ -133,6 +142,38 @@ async function sendWrong(kind: 'Endpoint' | 'Project', path: string, id: string)
   }
 }
 
+/** The other kinds of endpoints, which send their requests in other ways. */
+const KINDS = {
+  '/stream': { settlement: 'BEFORE_REQUEST' },
+  '/free': { priceUsd: '0' },
+  '/mcp': { protocol: 'MCP' },
+};
+const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
+/** Every request that buyers send. */
+const REQUESTS: [path: string, request?: RequestInit][] = [
+  ['/a'],
+  ['/b'],
+  ['/a?other=1'],
+  ['/stream'],
+  ['/free'],
+  ['/mcp'],
+  ['/mcp', { method: 'POST', body: JSON.stringify(CALL) }],
+  ['/mcp', { method: 'POST', body: JSON.stringify({ ...CALL, method: 'ping' }) }],
+];
+
+/** Sends a request without a payment, then with one, and then the same again. */
+async function buy(path: string, request: RequestInit = {}): Promise<number[]> {
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer of-the-buyer' };
+  const payment = v2Headers(await sign(buyer));
+  const statuses: number[] = [];
+  for (const paid of [{}, payment, payment]) {
+    const response = await fetch(shop.url + path, { ...request, headers: { ...headers, ...paid } });
+    statuses.push(response.status);
+    await response.text().catch(() => 'cut off');
+  }
+  return statuses;
+}
+
 describe('upstream headers with secrets', () => {
   const endpointPath = () => `${shop.base}/endpoints/${shop.ids['/a']}`;
 
@@ -146,6 +187,11 @@ describe('upstream headers with secrets', () => {
       if (time === 0) shop.ids['/a'] = made.body.id;
     }
     await alice.rest('POST', `${shop.base}/endpoints`, { ...body, path: '/b', upstreamUrl: `${upstream.url}/b` });
+    for (const [path, fields] of Object.entries(KINDS)) {
+      const upstreamHeaders = headersOf(`endpoint ${path}: sent`);
+      const made = { ...body, path, upstreamUrl: upstream.url + path, ...fields, upstreamHeaders };
+      expect((await alice.rest('POST', `${shop.base}/endpoints`, made)).status, path).toBe(201);
+    }
     const changed = await alice.rest('PATCH', endpointPath(), {
       upstreamHeaders: headersOf('endpoint, changed: sent'),
     });
@@ -181,19 +227,19 @@ describe('upstream headers with secrets', () => {
     'are sent to an upstream that repeats them with status %i',
     async (status) => {
       statusCode = status;
-      for (const path of ['/a', '/b', '/a?other=1']) {
-        await fetch(shop.url + path);
-        const headers = { ...v2Headers(await sign(buyer)), authorization: 'Bearer of-the-buyer' };
-        // The second response is the stored one.
-        for (let time = 0; time < 2; time++) await fetch(shop.url + path, { headers });
-      }
+      for (const [path, request] of REQUESTS) await buy(path, request);
     },
   );
 
   test('are sent to an upstream that cuts off its response', async () => {
     upstream.handle((_request, response) => void response.destroy());
-    const answer = await fetch(`${shop.url}/a`, { headers: v2Headers(await sign(buyer)) });
-    expect(answer.status).toBe(502);
+    for (const [path, request] of REQUESTS) expect((await buy(path, request))[1], path).toBe(502);
+  });
+
+  test('belong to endpoints that buyers read about', async () => {
+    for (const path of ['/openapi.json', '/.well-known/x402', '/llms.txt'])
+      expect((await fetch(shop.url + path)).status, path).toBe(200);
+    expect((await fetch(`${shop.url}/a`, { headers: { accept: 'text/html' } })).status).toBe(402);
   });
 
   test('cause a 503 if they can’t be decrypted', async () => {
@@ -212,6 +258,9 @@ describe('upstream headers with secrets', () => {
     for (const list of ['events', 'deliveries', 'audit-log', 'customers', 'notices']) {
       expect((await alice.rest('GET', `${shop.base}/${list}?limit=100`)).status, list).toBe(200);
     }
+    const headers = { authorization: `Bearer ${alice.token}` };
+    for (const list of ['payments', 'events', 'audit-log'])
+      expect((await fetch(`${app.url}${shop.base}/${list}/export`, { headers })).status, list).toBe(200);
     await expect.poll(() => events.length).toBeGreaterThan(5);
   });
 });
@@ -228,7 +277,7 @@ describe('after upstream headers with secrets were used', () => {
 
   test('the search finds each secret that was sent to an upstream', () => {
     const sent = canaries.filter(({ name }) => name.includes(': sent'));
-    expect(sent).toHaveLength(4);
+    expect(sent).toHaveLength(10);
     const found = new Set(findCanaries(sent, outside).map((hit) => hit.split(' in ')[0]));
     expect(sent.map(({ name }) => name).filter((name) => !found.has(name))).toEqual([]);
   });
@@ -252,6 +301,13 @@ describe('after upstream headers with secrets were used', () => {
   test('no secret was sent over the WebSocket or to a webhook', () => {
     expect(frames.length).toBeGreaterThan(5);
     expect(findCanaries(canaries, [...frames, ...events])).toEqual([]);
+  });
+
+  test('no secret is in the traces', async () => {
+    await tracing!.stop();
+    const traces = collector.requests.map(({ body }) => ({ where: 'the traces', text: body.toString() }));
+    expect(traces.some(({ text }) => text.includes('payment upstream'))).toBe(true);
+    expect(findCanaries(canaries, traces)).toEqual([]);
   });
 
   test('no secret is in the metrics', async () => {

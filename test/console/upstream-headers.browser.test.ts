@@ -86,6 +86,27 @@ describe.skipIf(!executablePath)('the upstream headers in the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test('can be a user name and password, which are stored encoded', async () => {
+    const page = await open('settings');
+    await press(page, 'Basic');
+    expect(await shownIn(page, 'Header 1 name')).toBe('Authorization');
+    expect(await shownIn(page, 'Header 1 value')).toBe('Basic ');
+    await page.getByLabel('Header 1 value').fill('Basic seller:correct horse');
+    await page.getByLabel('Header 1 URL').fill('https://api.example.com');
+    await press(page, 'Save headers');
+    const mask = `••••${btoa('seller:correct horse').slice(-4)}`;
+    await expect.poll(() => shownIn(page, 'Header 1 value')).toBe(mask);
+    await openSignedIn(page, app, alice.token, `/console/projects/${base.split('/').at(-1)}/endpoints`);
+    await page.getByRole('button', { name: 'Add endpoint' }).first().click();
+    await page.getByRole('dialog').getByLabel('Path').fill('/weather');
+    await page.getByLabel('Upstream URL').fill('https://api.example.com/weather');
+    await press(page, 'Basic');
+    await page.getByLabel('Header 1 value').fill('Basic seller:correct horse');
+    await press(page, 'Create endpoint');
+    await expect.poll(endpoint).toMatchObject({ upstreamHeaders: [{ name: 'Authorization', value: mask }] });
+    expect(page.complaints).toEqual([]);
+  });
+
   test('can be added to a project with the URL that gets them, and are masked afterward', async () => {
     const page = await open('settings');
     await press(page, 'API key');

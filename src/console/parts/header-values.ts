@@ -27,3 +27,16 @@ export function keptHeaders(
     return stored?.value === value ? [{ path: `${field}.${index}.value`, title: name }] : [];
   });
 }
+
+/**
+ * A header with the value to send. A user name and password that were entered as `Basic user:password` are encoded
+ * (RFC 7617). An encoded value contains no colon, so it stays unchanged.
+ */
+export function headerToSend({ name, value }: Pick<HeaderRow, 'name' | 'value'>): { name: string; value: string } {
+  const entered = name.toLowerCase() === 'authorization' ? /^basic +([^:]*:.*)$/i.exec(value)?.[1] : undefined;
+  return { name, value: entered === undefined ? value : `Basic ${inBase64(entered)}` };
+}
+
+function inBase64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}

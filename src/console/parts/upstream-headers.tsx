@@ -4,6 +4,7 @@ import type { HeaderPreset, HeaderRow } from './header-values.ts';
 
 const PRESETS: readonly HeaderPreset[] = [
   { label: 'Bearer token', name: 'Authorization', value: 'Bearer ' },
+  { label: 'Basic', name: 'Authorization', value: 'Basic ' },
   { label: 'API key', name: 'X-Api-Key', value: '' },
 ];
 const URL_PREFIX = [{ name: 'urlPrefix', label: 'URL', spoken: 'URL', placeholder: 'https://api.example.com/v1' }];
@@ -27,7 +28,7 @@ export function UpstreamHeadersField<Values extends { upstreamHeaders: readonly 
       field="upstreamHeaders"
       rows={form.getValues().upstreamHeaders}
       label="Upstream headers"
-      description={`${description} Values are secret. ${WRITE_ONLY}`}
+      description={`${description} For Basic, enter the user name and password as user:password. Values are secret. ${WRITE_ONLY}`}
       more={isOfProject ? URL_PREFIX : []}
       isAlone={isOfProject}
       presets={PRESETS}

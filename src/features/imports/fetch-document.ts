@@ -4,6 +4,7 @@ import { EgressError } from '../../egress/egress-error.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { type AppError, invalidField } from '../../errors.ts';
 import { USER_AGENT } from '../../version.ts';
+import { addressRefusal, refusalOf } from '../urls/refusal.ts';
 import { LIMITS } from './openapi/document.ts';
 
 const TIMEOUT_MILLISECONDS = 5_000;
@@ -33,17 +34,21 @@ export async function fetchDocument(
       maxResponseBytes: LIMITS.documentBytes,
     };
     const response = await egress.send(request).catch((error) => {
-      throw error instanceof EgressError ? refuse(error.message) : error;
+      throw error instanceof EgressError ? refuse(reasonOf(error)) : error;
     });
     const { statusCode, headers } = response;
     if (statusCode === 200) return { text: decode(response), url };
     if (!REDIRECTS.has(statusCode) || !headers.location)
       throw refuse(`The server responded with status ${statusCode}.`);
     const next = checkTargetUrl(URL.parse(headers.location, url)?.href ?? '', allow);
-    if (!next.ok) throw refuse(`The server redirects to a URL that isn’t allowed. ${next.message}`);
+    if (!next.ok) throw refuse(`The server redirects to a URL that isn’t allowed. ${refusalOf(next, 'EGRESS_ALLOW')}`);
     url = next.url.href;
   }
   throw refuse('There are too many redirects.');
+}
+
+function reasonOf({ errorClass, message }: EgressError): string {
+  return errorClass === 'target_not_allowed' ? addressRefusal('EGRESS_ALLOW') : message;
 }
 
 function decode({ body, bodyTruncated }: { body: Buffer; bodyTruncated: boolean }): string {

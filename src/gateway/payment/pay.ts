@@ -8,7 +8,7 @@ import { describeSpan, inSpan, type SpanOptions } from '../../tracing/tracer.ts'
 import { FACILITATOR_REJECTED } from '../chain/facilitator.ts';
 import type { UpstreamResponse } from '../upstream/call.ts';
 import { type PaidResponse, refusal } from '../upstream/gateway-response.ts';
-import { BUYER_GONE, GATEWAY_BUSY } from '../upstream/upstream-error.ts';
+import { BUYER_GONE, GATEWAY_BUSY, upstreamNotAllowed } from '../upstream/upstream-error.ts';
 import type { CallPaid } from './call-paid.ts';
 import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
@@ -126,8 +126,8 @@ export function createPay(options: PayOptions) {
   async function chargeFirst(payment: Payment, request: PaidRequest): Promise<PaidResponse | Charged> {
     const { projectId, upstreamUrl } = request.route;
     if (!isOpen(projectId, upstreamUrl)) {
-      const [reason, message] = ['upstream_unreachable', "The upstream can't be reached from here."] as const;
-      await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message });
+      const { reason, message, sellerMessage } = upstreamNotAllowed();
+      await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message: sellerMessage });
       throw refusal('UPSTREAM_FAILED', paymentFailureHeaders(payment, reason), {
         detail: `${message} You weren't charged.`,
       });

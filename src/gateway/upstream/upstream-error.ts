@@ -1,4 +1,5 @@
 import { toEgressError } from '../../egress/egress-error.ts';
+import { addressRefusal } from '../../features/urls/refusal.ts';
 
 /** The reason if the buyer disconnected before the upstream had the request. */
 export const BUYER_GONE = 'buyer_gone';
@@ -89,9 +90,17 @@ export function failureOf(cause: unknown): UpstreamError {
   const { errorClass, message } = toEgressError(cause);
   if (errorClass === 'proxy_error') return new UpstreamError(GATEWAY_PROXY_FAILED, message, { cause });
   const isTimeout = errorClass === 'timeout' || errorClass === 'connect_timeout';
-  return isTimeout
-    ? new UpstreamError('upstream_timeout', "The upstream didn't respond in time.", { cause, isTimeout })
-    : new UpstreamError('upstream_unreachable', "The upstream couldn't be reached, or closed the connection.", {
-        cause,
-      });
+  if (isTimeout)
+    return new UpstreamError('upstream_timeout', "The upstream didn't respond in time.", { cause, isTimeout });
+  return errorClass === 'target_not_allowed' ? upstreamNotAllowed(cause) : unreachable({ cause });
+}
+
+/** The upstream's address is neither public nor open to its project. Only the seller learns that. */
+export function upstreamNotAllowed(cause?: unknown): UpstreamError {
+  return unreachable({ cause, sellerMessage: addressRefusal('UPSTREAM_ALLOW') });
+}
+
+function unreachable(options: { cause: unknown; sellerMessage?: string }): UpstreamError {
+  const message = "The upstream couldn't be reached, or closed the connection.";
+  return new UpstreamError('upstream_unreachable', message, options);
 }

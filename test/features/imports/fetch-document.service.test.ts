@@ -4,6 +4,9 @@ import { type Receiver, type ReceiverHandler, startReceiver } from '../../suppor
 import { createProject } from '../../support/resources.ts';
 import { apiWith, getting, PETS_30 } from './documents.ts';
 
+const REFUSAL =
+  'The target address must be public. You can use any https URL with a public host, on port 443 or 1024 and above. In development, you can allow other addresses with the EGRESS_ALLOW setting.';
+
 let app: TestApp;
 let alice: TestUser;
 let receiver: Receiver;
@@ -12,7 +15,11 @@ let base: string;
 beforeAll(async () => {
   receiver = await startReceiver();
   // Only this port is allowed, so that every other address counts as private.
-  app = await startTestApp({ env: { ROLES: 'api', EGRESS_ALLOW: `127.0.0.1/32:${receiver.port}` } });
+  app = await startTestApp({
+    env: { ROLES: 'api', EGRESS_ALLOW: `127.0.0.1/32:${receiver.port}` },
+    // A public name with a private address.
+    hostOverrides: { 'docs.example.com': 'http://127.0.0.1:1' },
+  });
   alice = await app.user('alice', 'ENTERPRISE');
   ({ base } = await createProject(alice));
 });
@@ -69,7 +76,8 @@ describe('a document at a URL', () => {
   });
 
   test.each([
-    ['http://127.0.0.1:1/private', 'The server redirects to a URL that isn’t allowed.'],
+    ['http://127.0.0.1:1/private', `The server redirects to a URL that isn’t allowed. ${REFUSAL}`],
+    ['https://docs.example.com/', REFUSAL],
     ['http://169.254.169.254/latest/meta-data', 'The server redirects to a URL that isn’t allowed.'],
     ['file:///etc/passwd', 'The server redirects to a URL that isn’t allowed.'],
     ['//[::1]/x', 'The server redirects to a URL that isn’t allowed.'],
@@ -95,10 +103,11 @@ describe('a document at a URL', () => {
   });
 
   test.each([
-    ['http://127.0.0.1:1/openapi.json', 'The target address must be public.'],
+    ['http://127.0.0.1:1/openapi.json', REFUSAL],
+    ['https://docs.example.com/openapi.json', REFUSAL],
     ['http://example.com/openapi.json', 'The URL must start with https://.'],
     ['https://user:password@example.com/', "can't contain a user name or password"],
-    ['https://localhost/openapi.json', 'The target address must be public.'],
+    ['https://localhost/openapi.json', REFUSAL],
     ['openapi.json', 'Enter an absolute URL'],
   ])('can’t be %s', async (url, message) => {
     const { status, body } = await previewing({ url });

@@ -16,6 +16,11 @@ const NOT_PUBLIC = {
   body: { errors: [{ pointer: '/upstreamUrl', message: `The target address must be public. ${HINT}` }] },
 };
 
+const REFUSED = {
+  failureReason: 'upstream_unreachable',
+  failureMessage: NOT_PUBLIC.body.errors[0]!.message,
+};
+
 let rails: Rails;
 let api: Receiver;
 /** The private server that all projects can call. */
@@ -72,6 +77,14 @@ async function pay({ id }: { id: string }, path: string) {
   return { status: response.status, body: await response.text() };
 }
 
+/** The reason of a project's last failed payment, as the seller sees it. */
+async function lastFailure({ base }: { base: string }) {
+  type Failure = { failureReason: string; failureMessage: string };
+  const { body } = await alice.rest<{ data: Failure[] }>('GET', `${base}/payments?status=FAILED&limit=1`);
+  const [{ failureReason, failureMessage }] = body.data as [Failure];
+  return { failureReason, failureMessage };
+}
+
 describe('an upstream that the operator has opened to one project', () => {
   test('is paid for in that project, with the facilitator and the node in SERVICE_ALLOW', async () => {
     api.answerNext({ body: 'private' });
@@ -109,6 +122,7 @@ describe('an upstream that the operator has opened to one project', () => {
       { code: 'UPSTREAM_FAILED', detail: expect.stringContaining("You weren't charged") },
     ]);
     expect(rails.facilitator.countOf('settle')).toBe(settled);
+    expect(await lastFailure(other)).toEqual(REFUSED);
   });
 
   test('can have a local name, as in a network of containers', async () => {
@@ -144,6 +158,7 @@ describe('an upstream that the operator has opened to one project', () => {
       status: 502,
       body: expect.stringContaining("couldn't be reached"),
     });
+    expect(await lastFailure(other)).toEqual(REFUSED);
     expect(await reachApi()).toBe(200);
     expect(api.connectionCount()).toBe(connections + 1);
     expect(api.requests).toHaveLength(3);

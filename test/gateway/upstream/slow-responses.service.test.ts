@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { streamUpstream } from '../../../src/gateway/upstream/stream-upstream.ts';
 import { callUpstream } from '../../../src/gateway/upstream/upstream.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -115,17 +115,21 @@ describe('a response that is streamed', () => {
   });
 });
 
+const never = new AbortController().signal;
+
+/** A GET request, without a service around it. */
+const requestTo = (path: string) => ({
+  ...{ origin: upstream.url, path, method: 'GET', headersFor: () => ({}), body: null },
+  ...{ publicHost: 'pay.example', publicLocation: () => undefined, mayUseOtherSlash: async () => true },
+  ...{ withhold: () => {}, lost: never, gone: never, idleMilliseconds: 1_000 },
+});
+
 test.each([
   ['held', 'To allow longer pauses, charge before the request.'],
   ['streamed', undefined],
 ])('an upstream that stops in the middle of a response that is %s', async (kind, advice) => {
   const dispatcher = new Agent();
-  const never = new AbortController().signal;
-  const request = {
-    ...{ origin: upstream.url, path: '/pausing', method: 'GET', headersFor: () => ({}), body: null },
-    ...{ publicHost: 'pay.example', publicLocation: () => undefined, mayUseOtherSlash: async () => true },
-    ...{ withhold: () => {}, lost: never, gone: never, idleMilliseconds: 1_000 },
-  };
+  const request = requestTo('/pausing');
   const memory = { take: () => true, mayDrop: () => {} };
   const streamed = async () => {
     const { body, ended } = await streamUpstream(dispatcher, request);
@@ -140,4 +144,24 @@ test.each([
     sellerMessage: advice === undefined ? message : `${message} ${advice}`,
   });
   await dispatcher.destroy();
+});
+
+test('a streamed response that never ends is cut off after ten minutes, however steadily it arrives', async () => {
+  const dispatcher = new Agent();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const request = { ...requestTo('/events'), idleMilliseconds: 900_000 };
+    const { body, ended } = await streamUpstream(dispatcher, request);
+    let isCutOff = false;
+    body.resume().once('close', () => (isCutOff = true));
+    await vi.advanceTimersByTimeAsync(599_999);
+    await new Promise((resolve) => body.once('data', resolve));
+    expect(isCutOff).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    const message = 'The upstream was still sending its response after 600 seconds.';
+    await expect(ended).rejects.toMatchObject({ reason: 'upstream_timeout', isTimeout: true, message });
+  } finally {
+    vi.useRealTimers();
+    await dispatcher.destroy();
+  }
 });

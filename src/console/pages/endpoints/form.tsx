@@ -6,7 +6,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
-import { headerRows, keptHeaders, newHeader } from '../../parts/header-values.ts';
+import { headerRows, headerToSend, keptHeaders, newHeader } from '../../parts/header-values.ts';
 import { NeededAgainAlert, neededAgainErrors } from '../../parts/needed-again.tsx';
 import { type PayeeChange, PayeeDialog } from '../../parts/payee-dialog.tsx';
 import { ForRole } from '../../parts/role.tsx';
@@ -53,7 +53,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
   const [moved, setMoved] = useState<PayeeChange>();
   const isMcp = form.values.protocol === 'MCP';
   async function save({ upstreamHeaders, methods, ...rest }: typeof form.values) {
-    const headers = upstreamHeaders.map(({ name, value }) => ({ name, value }));
+    const headers = upstreamHeaders.map(headerToSend);
     const isChanged = JSON.stringify(upstreamHeaders) !== JSON.stringify(storedHeaders);
     const values = {
       ...rest,

@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { type ProjectSettingsQuery, UpdateProjectDocument } from '../../../generated/console/settings.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import { headerRows, newHeader } from '../../parts/header-values.ts';
+import { headerRows, headerToSend, newHeader } from '../../parts/header-values.ts';
 import { Panel } from '../../parts/page.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { UpstreamHeadersField } from '../../parts/upstream-headers.tsx';
@@ -16,7 +16,7 @@ export function UpstreamHeaders({ settings: { id, upstreamHeaders } }: { setting
   const { submit, problem, isBusy } = useSubmit(UpdateProjectDocument);
   useServerErrors(form, problem);
   const save = form.onSubmit(async (values) => {
-    const headers = values.upstreamHeaders.map(({ name, value, urlPrefix }) => ({ name, value, urlPrefix }));
+    const headers = values.upstreamHeaders.map((header) => ({ ...headerToSend(header), urlPrefix: header.urlPrefix }));
     const saved = (await submit({ input: { id, upstreamHeaders: headers } }))?.updateProject?.project;
     if (!saved) return;
     // Show what the service stored: masked values and normalized URLs.
