@@ -4,6 +4,7 @@ import { CliDeliveriesDocument, type CliDeliveryFragment } from '../generated/cl
 import { Failure } from './failure.ts';
 import { clock, kindOf } from './output.ts';
 import { foundProject, type Session } from './session.ts';
+import { noteIfSlow } from './slow.ts';
 
 /** A delivery as it is printed: event types are spelled as in REST. */
 export type ShownDelivery = Omit<CliDeliveryFragment, 'eventType'> & { eventType: EventKind };
@@ -26,7 +27,16 @@ export function shownDelivery<Delivery extends CliDeliveryFragment>(delivery: De
  *
  * @throws Failure if that takes longer than `timeoutSeconds`; AbortError if the user interrupts.
  */
-export async function waitForResults(
+export function waitForResults(
+  session: Session,
+  deliveries: CliDeliveryFragment[],
+  timeoutSeconds: number,
+): Promise<ShownDelivery[]> {
+  const results = resultsOf(session, deliveries, timeoutSeconds);
+  return noteIfSlow(results, `Waiting up to ${timeoutSeconds} s for the result. Press Ctrl-C to stop waiting.`);
+}
+
+async function resultsOf(
   { client, signal }: Session,
   deliveries: CliDeliveryFragment[],
   timeoutSeconds: number,

@@ -3,6 +3,7 @@ import { print } from 'graphql';
 import { VERSION } from '../version.ts';
 import { adviceFor, Failure, type FieldError, otherErrors } from './failure.ts';
 import { connectionFailure, request } from './http.ts';
+import { noteIfSlow, waitingFor } from './slow.ts';
 
 export type ServiceClient = ReturnType<typeof createServiceClient>;
 
@@ -34,16 +35,23 @@ export function createServiceClient({ url, credential }: { url: string; credenti
     });
   }
 
+  /** Sends a request and reads the response. @throws Failure if there is no response */
+  async function textOf(sent: Promise<Response>, signal: AbortSignal): Promise<{ text: string; status: number }> {
+    const response = await sent;
+    const text = await response.text().catch((error) => {
+      throw connectionFailure(error, url, signal);
+    });
+    return { text, status: response.status };
+  }
+
   return {
     /** Reads a path from the REST API. @throws Failure for the same reasons as `run`. */
     async get<Result>(path: string, signal: AbortSignal): Promise<Result> {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS)]);
       const headers = { authorization: `Bearer ${credential}`, 'user-agent': `tollgate-cli/${VERSION}` };
-      const response = await request(url.replace(/\/+$/, '') + path, { headers, signal: limited });
-      const text = await response.text().catch((error) => {
-        throw connectionFailure(error, url, signal);
-      });
-      return resultOf<Result>(text, response.status, url);
+      const sent = request(url.replace(/\/+$/, '') + path, { headers, signal: limited });
+      const { text, status } = await noteIfSlow(textOf(sent, signal), waitingFor(url));
+      return resultOf<Result>(text, status, url);
     },
 
     /** @throws Failure that says what the service rejected, or that the service isn't responding. */
@@ -53,11 +61,9 @@ export function createServiceClient({ url, credential }: { url: string; credenti
       signal: AbortSignal,
     ): Promise<Result> {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS)]);
-      const response = await post(print(document), variables, limited);
-      const text = await response.text().catch((error) => {
-        throw connectionFailure(error, url, signal);
-      });
-      return dataOf(parse<Result>(text, response.status, url));
+      const sent = post(print(document), variables, limited);
+      const { text, status } = await noteIfSlow(textOf(sent, signal), waitingFor(url));
+      return dataOf(parse<Result>(text, status, url));
     },
 
     /**
@@ -72,7 +78,8 @@ export function createServiceClient({ url, credential }: { url: string; credenti
         REQUEST_TIMEOUT_MILLISECONDS,
       ).unref();
       const headers = { authorization: `Bearer ${credential}`, 'user-agent': `tollgate-cli/${VERSION}` };
-      const response = await request(origin + path, { headers, signal: AbortSignal.any([signal, late.signal]) });
+      const sent = request(origin + path, { headers, signal: AbortSignal.any([signal, late.signal]) });
+      const response = await noteIfSlow(sent, waitingFor(url));
       clearTimeout(timer);
       if (response.ok && response.body && response.headers.has('content-disposition')) return response.body;
       throw failureOf(await response.text(), response.status, url);

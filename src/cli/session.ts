@@ -5,6 +5,7 @@ import { nameOfType, typeOfId } from '../ids.ts';
 import { Failure } from './failure.ts';
 import { requestAs } from './http.ts';
 import { createServiceClient, type ServiceClient } from './service-client.ts';
+import { noteIfSlow, waitingFor } from './slow.ts';
 
 type GlobalOptions = { url: string; key?: string; token?: string; project?: string; json?: boolean };
 
@@ -60,9 +61,10 @@ export function openSession(command: Command): Session {
     throw new Failure('usage', `--url must be an http(s) URL such as https://pay.example.com, not ${options.url}.`);
   }
   const client = createServiceClient({ url: options.url, credential });
+  const send = requestAs({ client: 'cli', userAgent: 'tollgate-cli' });
   const tollgate = new Tollgate({
     ...{ baseUrl: options.url, token: credential, maxRetries: 0 },
-    fetch: requestAs({ client: 'cli', userAgent: 'tollgate-cli' }),
+    fetch: (target, init) => noteIfSlow(send(target, init), waitingFor(options.url)),
   });
   const signal = interruption();
 

@@ -2,7 +2,9 @@ import {
   type ArgumentNode,
   type DocumentNode,
   type GraphQLArgument,
+  type GraphQLField,
   type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
@@ -44,6 +46,26 @@ export function argumentOf(
   };
   visit(document, visitWithTypeInfo(types, { Argument: { enter } }));
   return found;
+}
+
+/**
+ * What a document does, in the schema's words: the description of its mutation or, in a query, of the last field on the
+ * way to the result that has one.
+ *
+ * @param at the path to the result, as field names.
+ */
+export function descriptionOf(schema: GraphQLSchema, document: DocumentNode, at: readonly string[]): string {
+  const operation = operationOf(document);
+  const [first] = operation.selectionSet.selections;
+  const names = operation.operation === 'query' ? at : [first?.kind === Kind.FIELD ? first.name.value : ''];
+  let type: GraphQLNamedType | undefined = getNamedType(rootType(schema, document));
+  let description = '';
+  for (const name of names) {
+    const field: GraphQLField<unknown, unknown> | undefined = isObjectType(type) ? type.getFields()[name] : undefined;
+    description = field?.description ?? description;
+    type = field && getNamedType(field.type);
+  }
+  return description;
 }
 
 export function operationOf(document: DocumentNode) {

@@ -5,7 +5,7 @@ import { rulesOf } from '../schema/input-rules.ts';
 import { VERSION } from '../version.ts';
 import { BODY_EXAMPLES } from './body-examples.ts';
 import { deprecatedOperation } from './deprecation.ts';
-import { argumentOf, typeAt } from './document-types.ts';
+import { argumentOf, descriptionOf, typeAt } from './document-types.ts';
 import { EXPORT_FORMATS, type Row } from './export/formats.ts';
 import { changedConnectorBody, newConnectorBody } from './openapi-connectors.ts';
 import { EVENT_SCHEMAS, eventWebhooks } from './openapi-events.ts';
@@ -15,6 +15,7 @@ import { FIELD_ERROR, PROBLEM, PROBLEM_RESPONSES, problemsOf } from './openapi-p
 import { responseSchema } from './openapi-resources.ts';
 import { addComponent, bareSchema, header, inputObjectSchema, type Json } from './openapi-schemas.ts';
 import { VALUE_SCHEMAS } from './openapi-values.ts';
+import { pathParameters } from './path-parameters.ts';
 import { expansions, type QueryParameter, queryParameters } from './query-parameters.ts';
 import { mayOmitBody, type RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
@@ -58,6 +59,7 @@ export function createOpenApi(
       version: VERSION,
       description:
         'Manage a payment gateway in front of paid HTTP APIs: projects, endpoints, API keys, webhooks, and connectors.',
+      contact: { name: 'The operator of this server' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: serverUrl }],
@@ -89,6 +91,7 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
   return {
     operationId: route.operationId,
     summary: route.summary,
+    description: route.description ?? descriptionOf(schema, route.document, route.at),
     ...(route.deprecated && deprecatedOperation(route.deprecated)),
     tags: [tagOf(route)],
     parameters: parameters(schema, route, schemas),
@@ -149,12 +152,6 @@ function answerHeaders({ kind, method, deprecated }: RestRoute): Json {
 }
 
 function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json[] {
-  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
   const paging = [
     {
       name: 'limit',
@@ -196,7 +193,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: IDEMPOTENCY_KEY.source },
   };
   return [
-    ...inPath,
+    ...pathParameters(route),
     ...(route.kind === 'list' ? paging : []),
     ...(route.kind === 'export' ? [format] : []),
     ...filters,

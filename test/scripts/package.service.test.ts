@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, glob, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,6 +65,26 @@ async function filesOf(root: string): Promise<string[]> {
     files.push(`${path} ${size} ${mtimeMs}`);
   }
   return files.sort();
+}
+
+/** The folders of a package and of everything that it needs on this machine, as npm resolved them. */
+async function closureOf(name: string): Promise<string[]> {
+  const root = join(ROOT, 'node_modules', name);
+  const found = new Set<string>();
+  const queue = [root];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    const text = await readFile(join(next, 'package.json'), 'utf8').catch(() => undefined);
+    if (text === undefined || found.has(next)) continue;
+    found.add(next);
+    const needed = JSON.parse(text) as Partial<Manifest>;
+    for (const each of Object.keys({ ...needed.dependencies, ...needed.optionalDependencies }))
+      queue.push(join(next, 'node_modules', each), join(ROOT, 'node_modules', each));
+  }
+  return [...found];
+}
+
+async function bytesIn(root: string): Promise<number> {
+  return (await filesOf(root)).reduce((sum, line) => sum + Number(line.split(' ')[1]), 0);
 }
 
 const commandLine = (...args: string[]) => [join(installed, 'bin/tollgate.js'), ...args];
@@ -160,6 +181,69 @@ describe('the package, in a folder without a clone', () => {
       .map((line) => JSON.parse(line).status);
     expect(statuses).not.toContain('failed');
     expect(statuses.length).toBeGreaterThan(3);
+  });
+
+  test('takes at most 400 MB with everything that npm installs along with it', async () => {
+    const own = (await filesOf(installed)).map((line) => Number(line.split(' ')[1]));
+    const others = await Promise.all(
+      Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).map(closureOf),
+    );
+    const folders = [...new Set(others.flat())];
+    const sizes = await Promise.all(folders.map(bytesIn));
+    expect(folders.length).toBeGreaterThan(1);
+    expect([...own, ...sizes].reduce((sum, size) => sum + size, 0) / 1_000_000).toBeLessThan(400);
+  });
+
+  test('starts as the systemd unit says, becomes ready, and stops PostgreSQL when only its main process is told to', async () => {
+    const unit = await readFile(join(ROOT, 'deploy/systemd/tollgate.service'), 'utf8');
+    const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!;
+    const [, program] = setting('ExecStart').split(' ');
+    const main = program!.replace('/opt/tollgate/', `${folder}/`);
+    const state = join(folder, 'state');
+    await mkdir(state);
+    const port = await freePort();
+    const child = spawn(NODE, [main], {
+      cwd: '/',
+      env: {
+        ...INHERITED,
+        ...Object.fromEntries(
+          setting('Environment')
+            .split(' ')
+            .map((pair) => pair.split('=')),
+        ),
+        // The file that the documentation tells operators to write.
+        ...{ SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, NETWORK: 'eip155:84532' },
+        FACILITATOR_URL: 'https://www.x402.org/facilitator',
+        AUTH_ISSUERS: JSON.stringify([
+          {
+            issuer: 'https://idp.example/',
+            jwksUri: 'https://idp.example/jwks.json',
+            audience: 'https://tollgate.example',
+          },
+        ]),
+        ...{ DATA_DIR: state, PORT: String(port) },
+      },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    const exit = once(child, 'exit');
+    const servers = () => Array.fromAsync(glob('**/postmaster.pid', { cwd: state }));
+    try {
+      const statusOf = () =>
+        fetch(`http://127.0.0.1:${port}/readyz`).then(
+          ({ status }) => status,
+          () => (child.exitCode === null ? 'not listening' : output),
+        );
+      await expect.poll(statusOf, { timeout: 120_000 }).toBe(200);
+      expect(await servers()).toHaveLength(1);
+    } finally {
+      // `KillMode=mixed` signals only the main process.
+      expect(setting('KillMode')).toBe('mixed');
+      child.kill('SIGTERM');
+    }
+    expect(await exit, output).toEqual([0, null]);
+    expect(await servers()).toEqual([]);
+    expect(await filesOf(installed)).toEqual(filesBefore);
   });
 
   test('says which version of Node it needs on an older one', async () => {

@@ -6,6 +6,9 @@ import { INHERITED } from './inherited.ts';
 export const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
 export const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
 
+/** What commands print only on a slow machine. See `src/cli/slow.ts`. */
+const WAITING = /^(Waiting (for a response|up to)|Checking…).*\n/gm;
+
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 
 export type CliProcess = {
@@ -40,7 +43,10 @@ export function startCli(args: string[], env: Record<string, string> = {}, input
     stderr += chunk;
     for (const watch of [...watchers]) watch();
   });
-  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({ code, stdout, stderr }));
+  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({
+    ...{ code, stdout },
+    stderr: stderr.replaceAll(WAITING, ''),
+  }));
 
   return {
     async waitFor(pattern) {

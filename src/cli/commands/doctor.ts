@@ -3,6 +3,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT_CODES } from '../failure.ts';
 import { print, printJson } from '../output.ts';
+import { noteIfSlow } from '../slow.ts';
 
 export function addDoctor(program: Command): void {
   addExamples(program.command('doctor'), 'tollgate doctor', 'tollgate doctor --json')
@@ -11,7 +12,10 @@ export function addDoctor(program: Command): void {
     .action(async (options: { json?: boolean }) => {
       // Imported on demand, so that other commands don't load most of the service.
       const { examine } = await import('../doctor/examine.ts');
-      for await (const finding of examine(process.env)) {
+      const findings = examine(process.env);
+      for (;;) {
+        const { value: finding, done } = await noteIfSlow(findings.next(), 'Checking…');
+        if (done) return;
         if (options.json) printJson(finding);
         else print(lineOf(finding));
         if (finding.status === 'failed') process.exitCode = EXIT_CODES.failed;

@@ -2,6 +2,7 @@ import { payingFetch, receiptOf } from '../../sandbox/test-buyer.ts';
 import { Failure } from '../failure.ts';
 import { request } from '../http.ts';
 import { note, print, printJson } from '../output.ts';
+import { noteIfSlow, waitingFor } from '../slow.ts';
 import { readSandbox } from './sandbox-buyer.ts';
 
 type PayOptions = { method: string; data?: string; isJson: boolean };
@@ -16,7 +17,7 @@ export async function runPay(url: string, options: PayOptions): Promise<void> {
   const { method, data, isJson } = options;
   const buy = payingFetch((await readSandbox()).wallet.privateKey, request);
   const body = data !== undefined && { body: data, headers: { 'content-type': 'application/json' } };
-  const response = await buy(url, { method, ...body });
+  const response = await noteIfSlow(buy(url, { method, ...body }), waitingFor(url));
   const text = await response.text();
   const { transaction } = receiptOf(response);
   if (isJson) printJson({ status: response.status, transaction: transaction ?? null, body: text });

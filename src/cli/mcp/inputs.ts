@@ -41,7 +41,7 @@ const LOGGED: ReadonlySet<string> = new Set([
   ...['endpointId', 'paymentId', 'customerId', 'eventId', 'deliveryId', 'webhookId', 'connectorId', 'replayId'],
   ...['targetId', 'payer', 'walletAddress', 'transactionHash', 'from', 'to', 'since', 'until', 'interval', 'orderBy'],
   ...['status', 'eventType', 'eventTypes', 'action', 'limit', 'maxPerSecond', 'path', 'priceUsd', 'methods'],
-  ...['isActive', 'timeoutSeconds', 'test', 'name'],
+  ...['isActive', 'timeoutSeconds', 'test', 'name', 'waitSeconds'],
 ]);
 
 /** The details to record about a call, short enough for the audit log. */

@@ -3,7 +3,9 @@ import type { CallToolResult, ToolAnnotations } from '@modelcontextprotocol/sdk/
 import { z } from 'zod';
 import { Tollgate, TollgateError } from '../../../packages/sdk/src/index.ts';
 import { VERSION } from '../../version.ts';
+import { Failure } from '../failure.ts';
 import { requestAs } from '../http.ts';
+import { createServiceClient } from '../service-client.ts';
 import { type Confirmations, createConfirmations } from './confirmations.ts';
 import { id, loggedArguments } from './inputs.ts';
 import { CAUTION } from './outside-text.ts';
@@ -94,7 +96,8 @@ async function callTool(tool: Tool, input: Record<string, unknown>, options: Cal
   });
   try {
     await tollgate.auditLog.recordToolCall({ tool: tool.name, arguments: loggedArguments(rest) });
-    return resultOf(await tool.run(rest, { tollgate, projectId, confirmations, ask }));
+    const client = createServiceClient({ url, credential });
+    return resultOf(await tool.run(rest, { tollgate, client, projectId, confirmations, ask }));
   } catch (error) {
     return { isError: true, content: [{ type: 'text', text: sentenceOf(error) }] };
   }
@@ -111,6 +114,7 @@ function resultOf(structuredContent: Record<string, unknown>): CallToolResult {
 
 /** The service's own message, including what is wrong with each argument. */
 function sentenceOf(error: unknown): string {
+  if (error instanceof Failure && error.code) return `${error.code}: ${error.message}`;
   if (!(error instanceof TollgateError)) return error instanceof Error ? error.message : String(error);
   const fields = error.errors.map(({ pointer, message }) => `\n${pointer}: ${message}`).join('');
   const id = error.requestId ? `\nRequest ${error.requestId}` : '';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Tollgate } from '../../../packages/sdk/src/index.ts';
+import type { ServiceClient } from '../service-client.ts';
 import type { Confirmations } from './confirmations.ts';
 
 /** The permissions that tools need. The service has others, but no tool uses them. */
@@ -21,6 +22,8 @@ export type Reply = 'confirmed' | 'declined' | 'unsupported';
 type ToolContext = {
   /** Sends requests for the call's project. Each request names this tool. */
   tollgate: Tollgate;
+  /** Runs GraphQL documents. For reading only, because its requests don't name the tool. */
+  client: ServiceClient;
   projectId: string;
   confirmations: Confirmations;
   /** Asks the user through the client, if the client supports that. */

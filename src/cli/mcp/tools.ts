@@ -2,6 +2,7 @@ import type { Tool } from './tool.ts';
 import { deliveryTools } from './tools/deliveries.ts';
 import { destinationTools } from './tools/destinations.ts';
 import { endpointTools } from './tools/endpoints.ts';
+import { followTools } from './tools/follow.ts';
 import { paymentTools } from './tools/payments.ts';
 import { projectTools } from './tools/projects.ts';
 import { recordTools } from './tools/records.ts';
@@ -13,6 +14,7 @@ export const TOOLS: readonly Tool[] = [
   ...endpointTools,
   ...paymentTools,
   ...deliveryTools,
+  ...followTools,
   ...replayTools,
   ...destinationTools,
   ...recordTools,

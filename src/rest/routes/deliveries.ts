@@ -25,6 +25,7 @@ export const deliveryRoutes: readonly RestRoute[] = [
     path: `${PROJECT}/deliveries/:deliveryId/explain`,
     operationId: 'explainDelivery',
     summary: 'Explain a delivery’s current status and what happens next',
+    description: 'The reason for the delivery’s current status, and what happens next.',
     document: documents.ExplainDeliveryDocument,
     kind: 'one',
     at: ['project', 'delivery', 'explanation'],

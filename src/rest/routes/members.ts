@@ -56,6 +56,7 @@ export const memberRoutes: readonly RestRoute[] = [
     path: `${PROJECT}/transfer`,
     operationId: 'getTransfer',
     summary: 'Get the open offer to transfer a project',
+    description: 'The open offer to transfer the project.',
     document: documents.GetTransferDocument,
     kind: 'one',
     at: ['project', 'transfer'],

@@ -64,6 +64,8 @@ export const projectRoutes: readonly RestRoute[] = [
     path: `${PROJECT}/upstream-secret`,
     operationId: 'getUpstreamSecret',
     summary: 'Get the secret for verifying requests from the gateway; null for API keys and for viewers',
+    description:
+      'The secret with which the gateway signs requests to your API. Null for API keys and for viewers, who can’t read it.',
     document: documents.GetUpstreamSecretDocument,
     kind: 'one',
     at: ['project'],
@@ -74,6 +76,7 @@ export const projectRoutes: readonly RestRoute[] = [
     path: `${PROJECT}/gateway-host`,
     operationId: 'getGatewayHostStatus',
     summary: 'Get the status of a project’s custom domain',
+    description: 'The status of the custom domain, and how to verify that you own it.',
     document: documents.GetGatewayHostStatusDocument,
     kind: 'one',
     at: ['project', 'gatewayHostStatus'],

@@ -9,6 +9,8 @@ export type RestRoute = {
   /** The operation's stable name in the OpenAPI document. */
   operationId: string;
   summary: string;
+  /** The operation's description in the OpenAPI document. Default: the one that its field has in GraphQL. */
+  description?: string;
   document: DocumentNode;
   /** Set this if the operation will be removed; see docs/versioning.md. */
   deprecated?: Deprecation;

@@ -66,6 +66,7 @@ const ARGUMENTS: Readonly<Record<string, () => Arguments>> = {
   get_customer: given('customerId'),
   get_delivery: given('deliveryId'),
   explain_delivery: given('deliveryId'),
+  follow_deliveries: () => ({ waitSeconds: 1 }),
   resend_delivery: given('deliveryId'),
   prepare_replay: () => ({ status: ['SUCCEEDED', 'PENDING'], webhookId: ids.webhookId! }),
   start_replay: () => ({ confirmation: 'confirm_00000000' }),
@@ -80,9 +81,9 @@ const ARGUMENTS: Readonly<Record<string, () => Arguments>> = {
 const argumentsOf = (name: string) => ARGUMENTS[name]?.() ?? {};
 
 const ALL = TOOLS.map(({ name }) => name);
-const READING = ALL.filter((name) => /^(list|get|explain)_/.test(name));
+const READING = ALL.filter((name) => /^(list|get|explain|follow)_/.test(name));
 const AROUND_DELIVERIES = [
-  ...['list_deliveries', 'get_delivery', 'explain_delivery', 'resend_delivery'],
+  ...['list_deliveries', 'get_delivery', 'explain_delivery', 'follow_deliveries', 'resend_delivery'],
   ...['prepare_replay', 'start_replay', 'get_replay', 'cancel_replay'],
   ...['list_webhooks', 'get_webhook', 'send_test_event', 'list_connectors', 'get_connector'],
   ...['list_events', 'get_event'],

@@ -18,7 +18,7 @@ const namesFor = (scopes: string[]) => TOOLS.filter((tool) => isGranted(tool, ne
 
 test('only the tools that a key’s scopes allow are offered', () => {
   expect(namesFor([])).toEqual([]);
-  expect(namesFor(['READ']).every((name) => /^(list|get|explain)_/.test(name))).toBe(true);
+  expect(namesFor(['READ']).every((name) => /^(list|get|explain|follow)_/.test(name))).toBe(true);
   expect(namesFor(['READ'])).toEqual(expect.arrayContaining(['list_payments', 'list_deliveries', 'list_audit_log']));
   expect(namesFor(['WRITE'])).toEqual(['create_endpoint', 'create_webhook']);
   expect(namesFor(['DELIVERIES'])).toEqual(

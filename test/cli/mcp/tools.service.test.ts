@@ -85,7 +85,11 @@ async function auditLog(at = base): Promise<Entry[]> {
  * Valid arguments for each tool, and a field in the result that shows that the tool worked. `wrong` has arguments that
  * are rejected.
  */
-type Case = { good: () => Record<string, unknown>; shows: string | RegExp; wrong: Record<string, unknown> };
+type Case = {
+  good: () => Record<string, unknown> | Promise<Record<string, unknown>>;
+  shows: string | RegExp;
+  wrong: Record<string, unknown>;
+};
 const noSuch = (prefix: string) => `${prefix}_01jc9x2v5qe3w8k4m6n7p9r0st`;
 const given = (name: string) => () => ({ [name]: ids[name]! });
 const CASES: Record<string, Case> = {
@@ -112,13 +116,18 @@ const CASES: Record<string, Case> = {
   list_deliveries: { good: () => ({ status: ['FAILED'] }), shows: '"status":"FAILED"', wrong: { status: ['LOST'] } },
   get_delivery: { good: given('deliveryId'), shows: '"statusCode":400', wrong: { deliveryId: noSuch('dlv') } },
   explain_delivery: { good: given('deliveryId'), shows: '"advice":"', wrong: { deliveryId: noSuch('dlv') } },
+  follow_deliveries: {
+    good: changeDelivery,
+    shows: /^\{"data":\[\{"id":"dlv_.*"cursor":"/,
+    wrong: { after: 'nonsense' },
+  },
   resend_delivery: { good: given('deliveryId'), shows: '"id":"dlv_', wrong: { deliveryId: noSuch('dlv') } },
   prepare_replay: { good: () => ({ status: ['SKIPPED'] }), shows: '"total":0', wrong: { webhookId: 'wh_1' } },
   start_replay: {
     good: async () => ({ confirmation: (await prepare()).confirmation! }),
     shows: '"id":"rpl_',
     wrong: { confirmation: 'confirm_0' },
-  } as unknown as Case,
+  },
   get_replay: { good: () => ({ replayId: ids.replayId! }), shows: '"status":"', wrong: { replayId: noSuch('rpl') } },
   cancel_replay: { good: () => ({ replayId: ids.replayId! }), shows: '"id":"rpl_', wrong: { replayId: noSuch('rpl') } },
   list_webhooks: { good: () => ({}), shows: '"id":"wh_', wrong: { after: 'nonsense' } },
@@ -144,6 +153,16 @@ const CASES: Record<string, Case> = {
   },
 };
 
+/** Changes a delivery, and returns the arguments to follow from the position before that. */
+async function changeDelivery(): Promise<{ after: string }> {
+  const { data } = await alice.graphql<{ project: { liveCursors: { deliveries: string } } }>(
+    'query ($id: ID!) { project(id: $id) { liveCursors { deliveries } } }',
+    { id: projectId },
+  );
+  await alice.rest('POST', `${base}/webhooks/${ids.webhookId}/test`, {});
+  return { after: data!.project.liveCursors.deliveries };
+}
+
 async function prepare(): Promise<{ total: number; confirmation: string | null }> {
   const { structured } = await mcp.call('prepare_replay', {
     status: ['FAILED', 'SUCCEEDED', 'PENDING'],
@@ -161,7 +180,7 @@ describe('each MCP tool', () => {
       expect(description, name).toMatch(/\.$/);
       expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false });
       expect(outputSchema, name).toMatchObject({ type: 'object' });
-      const isReading = /^(list|get|explain|prepare)_/.test(name);
+      const isReading = /^(list|get|explain|follow|prepare)_/.test(name);
       expect(annotations, name).toMatchObject({ readOnlyHint: isReading });
       if (isReading) expect(annotations, name).toMatchObject({ destructiveHint: false, idempotentHint: true });
     }
@@ -206,6 +225,33 @@ describe('each MCP tool', () => {
       expect(refused.text.length).toBeGreaterThan(20);
     });
   }
+});
+
+describe('follow_deliveries', () => {
+  type Followed = { data: { id: string; status: string }[]; cursor: string; lostConnection: string | null };
+  const follow = async (args: object) =>
+    (await mcp.call('follow_deliveries', { ...args })).structured as unknown as Followed;
+
+  test('misses nothing that happens between two calls, even if the first one saw no change', async () => {
+    const { after } = await changeDelivery();
+    let { data, cursor } = await follow({ after });
+    while (data.length > 0) ({ data, cursor } = await follow({ after: cursor, waitSeconds: 1 }));
+    const quiet = await follow({ status: ['SKIPPED'], waitSeconds: 1 });
+    expect(quiet).toEqual({ data: [], cursor: expect.any(String), lostConnection: null });
+    const { body } = await alice.rest<{ id: string }>('POST', `${base}/webhooks/${ids.webhookId}/test`, {});
+    const next = await follow({ after: quiet.cursor });
+    expect(next.data.map(({ id }) => id)).toContain(body.id);
+    expect(next.cursor).not.toBe(quiet.cursor);
+  });
+
+  test('returns only deliveries that match its filter', async () => {
+    const { after } = await changeDelivery();
+    await vi.waitFor(async () => {
+      const { data } = await follow({ after, status: ['PENDING'], waitSeconds: 1 });
+      expect(data.length).toBeGreaterThan(0);
+      expect(new Set(data.map(({ status }) => status))).toEqual(new Set(['PENDING']));
+    });
+  });
 });
 
 describe('the MCP server', () => {
