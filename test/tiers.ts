@@ -128,7 +128,7 @@ const isAll = process.env.TEST_SELECTION === 'all';
  */
 const GROUPS = [
   { tiers: ['unit', 'fuzz', 'browser', 'chaos'], maxWorkers: 6 },
-  { tiers: ['service'], maxWorkers: 10 },
+  { tiers: ['service'], maxWorkers: 8 },
   { tiers: ['timing'], maxWorkers: 1 },
 ];
 

@@ -1,6 +1,7 @@
 /** A process with buyers. Each buyer sends its next request once it has the response to the previous one. */
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
 import { now, serve } from '../support/child.ts';
 import { openConnection } from '../support/connection.ts';
 import { paymentOf, type Terms } from './payment-header.ts';
@@ -30,12 +31,34 @@ export type Streams = { url: string; requests: number; terms?: Terms };
  */
 export type StreamResult = { first: Float64Array; all: Float64Array };
 
-/** Reads a streamed response. Returns the delay of each chunk. */
-async function readStream(url: string, agent: Agent, terms: Terms | undefined): Promise<number[]> {
-  const headers = terms && { 'payment-signature': paymentOf(terms, 0).header };
+/** Streamed responses to open, side by side. */
+export type OpenStreams = {
+  url: string;
+  terms?: Terms;
+  count: number;
+  /** How many to open per second. */
+  perSecond: number;
+  /** Whether to read them. */
+  isRead: boolean;
+};
+
+type Buyer = { agent?: Agent; localAddress?: string; wallet: number };
+
+/** The open streams. `delays` is undefined if a stream isn't read. */
+const open: { response: IncomingMessage; delays: Promise<number[]> | undefined }[] = [];
+
+async function openStream(url: string, terms: Terms | undefined, buyer: Buyer): Promise<IncomingMessage> {
+  const { wallet, ...options } = buyer;
+  const headers = terms && { 'payment-signature': paymentOf(terms, wallet).header };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { agent, headers }, resolve).once('error', reject);
+    get(url, { ...options, headers }, resolve).once('error', reject);
   });
+  if (response.statusCode !== 200) throw new Error(`${url} responded with ${response.statusCode}`);
+  return response;
+}
+
+/** Reads a streamed response. Returns the delay of each chunk. */
+async function readStream(response: IncomingMessage): Promise<number[]> {
   const delays: number[] = [];
   let rest = '';
   response.setEncoding('latin1').on('data', (text: string) => {
@@ -45,10 +68,12 @@ async function readStream(url: string, agent: Agent, terms: Terms | undefined): 
     for (const chunk of chunks) delays.push(arrivedAt - Number(chunk.slice('data: '.length)));
   });
   await finished(response);
-  if (response.statusCode !== 200 || delays.length !== STREAM_CHUNKS) {
-    throw new Error(`${url} responded with ${response.statusCode} and ${delays.length} chunks: ${rest}`);
-  }
+  if (delays.length !== STREAM_CHUNKS) throw new Error(`A stream had ${delays.length} chunks, and then: ${rest}`);
   return delays;
+}
+
+function resultOf(responses: number[][]): StreamResult {
+  return { first: Float64Array.from(responses, ([first]) => first!), all: Float64Array.from(responses.flat()) };
 }
 
 const methods = {
@@ -56,9 +81,31 @@ const methods = {
   async stream({ url, requests, terms }: Streams): Promise<StreamResult> {
     const agent = new Agent({ keepAlive: true });
     const responses: number[][] = [];
-    while (responses.length < requests) responses.push(await readStream(url, agent, terms));
+    while (responses.length < requests) {
+      responses.push(await readStream(await openStream(url, terms, { agent, wallet: 0 })));
+    }
     agent.destroy();
-    return { first: Float64Array.from(responses, ([first]) => first!), all: Float64Array.from(responses.flat()) };
+    return resultOf(responses);
+  },
+
+  /** Resolves when the last stream is open. @throws Error if a response isn't a 200 */
+  async openStreams({ url, terms, count, perSecond, isRead }: OpenStreams): Promise<void> {
+    const opening = Array.from({ length: count }, async (_, index) => {
+      await setTimeout((index / perSecond) * 1000);
+      // Each buyer has its own address and wallet.
+      const localAddress = `127.0.${2 + (index >> 8)}.${index & 255}`;
+      const response = await openStream(url, terms, { agent: new Agent(), localAddress, wallet: index });
+      const delays = isRead ? readStream(response) : undefined;
+      delays?.catch(() => {});
+      open.push({ response, delays });
+    });
+    await Promise.all(opening);
+  },
+
+  /** Waits until the streams have ended, or closes them if they aren't read. @throws Error if chunks are missing */
+  async endStreams(): Promise<StreamResult> {
+    const ended = open.splice(0).map(({ response, delays }) => delays ?? void response.destroy());
+    return resultOf((await Promise.all(ended)).filter((delays) => delays !== undefined));
   },
 
   /** @throws Error if a response to an unpaid request isn't a 402, or a response to a paid one isn't a 200. */

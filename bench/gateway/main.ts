@@ -3,7 +3,7 @@
  *
  *   npm run bench:gateway                     everything, in about 15 minutes
  *   npm run bench:gateway -- --quick          smaller numbers, in about two minutes
- *   npm run bench:gateway -- --only paid      one part: unpaid, paid, single, memory, stream
+ *   npm run bench:gateway -- --only paid      one part: unpaid, paid, single, memory, stream, streams
  *   npm run bench:gateway -- --profile DIR    with CPU profiles of the servers
  */
 import { cpus } from 'node:os';

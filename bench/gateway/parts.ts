@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { median, percentile } from '../support/statistics.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
 import { NODE_SERVERS, type ServerName, STREAM_CHUNKS } from './server.ts';
-import type { Contest, Contestant, LoadOptions, Measurement } from './stage.ts';
+import type { Contest, Contestant, LoadOptions, Measurement, SideBySide } from './stage.ts';
 
 export type Part = {
   title: string;
@@ -14,6 +15,12 @@ const ROUNDS = 3;
 const AT_ONCE = 32;
 /** The number of wallets that the buyers share. */
 const WALLETS = 30;
+/** The number of streams that are open at the same time. */
+const SIDE_BY_SIDE = 500;
+/** Fewer, because each one also fills the kernel's buffers. */
+const UNREAD = 100;
+/** The most memory that a stream may take. */
+const MAX_STREAM_BYTES = 256 * 1024;
 const MEGABYTE = 1024 * 1024;
 const EXPRESS = '@x402/express';
 
@@ -35,6 +42,11 @@ export const PARTS = {
     title: `Streamed responses of ${STREAM_CHUNKS.toLocaleString('en')} chunks, one at a time: from the upstream to the buyer`,
     names: ['tollgate', EXPRESS],
     run: stream,
+  },
+  streams: {
+    title: `${SIDE_BY_SIDE} streamed responses side by side, with a chunk every 50 ms`,
+    names: ['tollgate'],
+    run: streams,
   },
 } satisfies Record<string, Part>;
 
@@ -166,3 +178,45 @@ async function stream(contest: Contest, isQuick: boolean): Promise<Table> {
   ]);
   return { columns: ['', 'first byte p50', 'p99', 'every chunk p50', 'p99'], rows };
 }
+
+/** The delays and CPU of streams, and how much memory one takes while its buyer reads, and while nobody does. */
+async function streams({ contestants, sideBySide }: Contest, isQuick: boolean): Promise<Table> {
+  const [tollgate] = contestants as [Contestant];
+  const tokens = { name: 'tokens' as const, count: SIDE_BY_SIDE, perSecond: 50, isRead: true };
+  await sideBySide(tollgate, tokens);
+  const rows: string[][] = [];
+  for (const server of isQuick ? [tollgate] : [undefined, tollgate]) {
+    const before = await server?.usage();
+    const { first, all } = await sideBySide(server, tokens);
+    const after = await server?.usage();
+    const cpu = before && after && (after.cpuMicroseconds - before.cpuMicroseconds) / SIDE_BY_SIDE;
+    rows.push([
+      server?.name ?? 'the upstream alone',
+      ...[first, all].flatMap((delays) => [0.5, 0.99].map((share) => milliseconds(percentile(delays, share)))),
+      cpu === undefined ? '–' : milliseconds(cpu / 1000),
+    ]);
+  }
+
+  // Measured last, because garbage collections stop the server, and it has to compile some of its code again.
+  async function bytesPerStream(load: SideBySide): Promise<number> {
+    // The connections of earlier streams may still be closing, and unread streams need some time to fill all buffers.
+    await setTimeout(2_000);
+    const before = await tollgate.usedBytes!();
+    let perStream = 0;
+    await sideBySide(tollgate, load, async () => {
+      await setTimeout(2_000);
+      perStream = ((await tollgate.usedBytes!()) - before) / load.count;
+    });
+    if (perStream > MAX_STREAM_BYTES) throw new Error(`A stream of ${load.name} takes ${kilobytes(perStream)}.`);
+    return perStream;
+  }
+  const reading = await bytesPerStream({ ...tokens, isRead: false });
+  const unread = await bytesPerStream({ ...tokens, name: 'flood', count: UNREAD, isRead: false });
+  const memory = (server: string, bytes: number) => (server === tollgate.name ? kilobytes(bytes) : '–');
+  return {
+    columns: ['', 'first byte p50', 'p99', 'every chunk p50', 'p99', 'CPU each', 'memory each', 'memory each, unread'],
+    rows: rows.map((row) => [...row, memory(row[0]!, reading), memory(row[0]!, unread)]),
+  };
+}
+
+const kilobytes = (bytes: number): string => `${Math.round(bytes / 1024)} KB`;

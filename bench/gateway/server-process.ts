@@ -1,4 +1,7 @@
 /** A process that runs one server. */
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { serve } from '../support/child.ts';
 import type { NodeServer, Server, ServerOptions, Usage } from './server.ts';
 
@@ -13,6 +16,9 @@ const FILES: Record<NodeServer, string> = {
 
 let server: Server;
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 const methods = {
   /** Returns the URL. */
   async open(name: NodeServer, options: ServerOptions): Promise<string> {
@@ -24,6 +30,16 @@ const methods = {
     const { user, system } = process.cpuUsage();
     const counts = server.counts?.() ?? { statements: 0, commits: 0 };
     return { ...counts, cpuMicroseconds: user + system, rssBytes: process.memoryUsage.rss() };
+  },
+  /** The bytes in the heap and in buffers that are still in use. */
+  async usedBytes(): Promise<number> {
+    // The memory of buffers is freed a little later.
+    for (let time = 0; time < 3; time++) {
+      collectGarbage();
+      await setTimeout(50);
+    }
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
   },
   stop: () => server.stop(),
 };

@@ -21,6 +21,13 @@ export type ServerOptions = {
 /** The chunks of a streamed response. */
 export const STREAM_CHUNKS = 1_000;
 
+/**
+ * The upstream's streamed responses. `stream`: a chunk per millisecond. `tokens`: a chunk every 50 milliseconds, like a
+ * language model. `flood`: more than all buffers on the way hold.
+ */
+export const STREAMS = ['stream', 'tokens', 'flood'] as const;
+export type StreamName = (typeof STREAMS)[number];
+
 /** The servers that run in a Node.js process. */
 export const NODE_SERVERS = ['tollgate', '@x402/express', '@x402/hono'] as const;
 export type NodeServer = (typeof NODE_SERVERS)[number];

@@ -3,10 +3,11 @@ import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { creator } from '../support/api.ts';
+import { STREAMS } from './server.ts';
 
 /**
- * Creates a project in an empty database, through the API, with an endpoint for the upstream's response and one that
- * streams. Returns the path of the first endpoint. The other path differs only in its last segment, `stream`.
+ * Creates a project in an empty database, through the API, with an endpoint for the upstream's response and one for each
+ * of its streams. Returns the path of the first endpoint. The other paths differ only in the last segment.
  */
 export async function createShop(options: {
   databaseUrl: string;
@@ -25,8 +26,10 @@ export async function createShop(options: {
     const projectId = await create('/api/projects', { name: 'Shop', walletAddress: payTo });
     const endpoint = { path: '/data', upstreamUrl, priceUsd: '0.01', description: 'Data' };
     await create(`/api/projects/${projectId}/endpoints`, endpoint);
-    const streamed = { path: '/stream', upstreamUrl: new URL('/stream', upstreamUrl), settlement: 'BEFORE_REQUEST' };
-    await create(`/api/projects/${projectId}/endpoints`, { ...endpoint, ...streamed });
+    for (const name of STREAMS) {
+      const streamed = { path: `/${name}`, upstreamUrl: new URL(name, upstreamUrl), settlement: 'BEFORE_REQUEST' };
+      await create(`/api/projects/${projectId}/endpoints`, { ...endpoint, ...streamed });
+    }
     return `/gateway/${projectId}/data`;
   } finally {
     await app.stop();

@@ -5,10 +5,10 @@ import { type Child, startChild } from '../support/child.ts';
 import { openPostgres } from '../support/postgres.ts';
 import { percentile } from '../support/statistics.ts';
 import { checkBooks } from './books.ts';
-import type { BuyerMethods, Load, StreamResult } from './buyers.ts';
+import type { BuyerMethods, Load, OpenStreams, StreamResult } from './buyers.ts';
 import { startNginx } from './nginx.ts';
 import { type Terms, termsOf } from './payment-header.ts';
-import type { NodeServer, ServerName, Usage } from './server.ts';
+import type { NodeServer, ServerName, StreamName, Usage } from './server.ts';
 import type { ServerMethods } from './server-process.ts';
 import { createShop } from './shop.ts';
 import type { StubMethods } from './stub.ts';
@@ -23,6 +23,8 @@ export type Contestant = {
   /** The terms of a paid request. nginx has none, because it only returns 402 responses. */
   terms?: Terms;
   usage(): Promise<Usage>;
+  /** The bytes in use after a garbage collection. nginx doesn't report them. */
+  usedBytes?(): Promise<number>;
 };
 
 /** Values are per request, except for the rate. */
@@ -45,7 +47,18 @@ export type Contest = {
   measure(contestant: Contestant, load: LoadOptions): Promise<Measurement>;
   /** Reads streamed responses through a server or, without one, directly from the upstream. */
   stream(contestant: Contestant | undefined, requests: number): Promise<StreamResult>;
+  /**
+   * Opens many streamed responses through a server or, without one, directly from the upstream. Calls `onOpen` while all
+   * of them are open.
+   */
+  sideBySide(
+    contestant: Contestant | undefined,
+    streams: SideBySide,
+    onOpen?: () => Promise<void>,
+  ): Promise<StreamResult>;
 };
+
+export type SideBySide = Pick<OpenStreams, 'count' | 'perSecond' | 'isRead'> & { name: StreamName };
 
 /** The resources that all parts share: PostgreSQL, the servers behind the gateway, and buyers. */
 export async function openStage({ core, cpuProfile }: { core: number | undefined; cpuProfile: string | undefined }) {
@@ -80,7 +93,8 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
       const where = { databaseUrl: database.url, dataDir };
       const origin = await child.call('open', name, { network: NETWORK, payTo: SELLER, ...behind, ...where });
       const url = `${origin}${path}`;
-      return { name, url, terms: termsOf(await demandOf(url)), usage: () => child.call('usage') };
+      const meters = { usage: () => child.call('usage'), usedBytes: () => child.call('usedBytes') };
+      return { name, url, terms: termsOf(await demandOf(url)), ...meters };
     }
 
     async function startStatic(tollgate: Contestant): Promise<Contestant> {
@@ -105,11 +119,25 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
         paid.set(contestant, (paid.get(contestant) ?? 0) + count);
 
       async function stream(contestant: Contestant | undefined, requests: number): Promise<StreamResult> {
-        const { url, terms } = contestant ?? { url: behind.upstreamUrl };
-        const streamUrl = url.replace(/data$/, 'stream');
-        const result = await buyers.call('stream', { url: streamUrl, requests, ...(terms && { terms }) });
+        const result = await buyers.call('stream', { ...placeOf(contestant, 'stream'), requests });
         if (contestant) addPaid(contestant, requests);
         return result;
+      }
+
+      async function sideBySide(
+        contestant: Contestant | undefined,
+        { name, ...streams }: SideBySide,
+        onOpen?: () => Promise<void>,
+      ): Promise<StreamResult> {
+        await buyers.call('openStreams', { ...placeOf(contestant, name), ...streams });
+        if (contestant) addPaid(contestant, streams.count);
+        await onOpen?.();
+        return buyers.call('endStreams');
+      }
+
+      function placeOf(contestant: Contestant | undefined, name: StreamName): { url: string; terms?: Terms } {
+        const { url, terms } = contestant ?? { url: behind.upstreamUrl };
+        return { url: url.replace(/data$/, name), ...(terms && { terms }) };
       }
 
       async function measure(contestant: Contestant, { isPaid, ...load }: LoadOptions): Promise<Measurement> {
@@ -131,7 +159,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
         };
       }
 
-      const result = await use({ contestants, measure, stream });
+      const result = await use({ contestants, measure, stream, sideBySide });
       const paidCount = paid.get(tollgate) ?? 0;
       await checkBooks(database.url, paidCount, tollgate.terms!.amount);
       const settlements = (await stub.call('settlements')) - settled;

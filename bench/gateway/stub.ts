@@ -12,6 +12,8 @@ import { STREAM_CHUNKS } from './server.ts';
 export type StubMethods = typeof methods;
 
 const PRODUCT = JSON.stringify({ product: 'x'.repeat(186) });
+const FLOOD_CHUNK = Buffer.alloc(64 * 1024);
+const FLOOD_CHUNKS = 512;
 const BALANCE = `0x${(10n ** 18n).toString(16).padStart(64, '0')}`;
 
 let network = '';
@@ -45,19 +47,32 @@ function payerOf(body: string): string {
 
 const sell: RequestListener = (request, response) => {
   request.resume();
-  if (request.url === '/stream') return stream(response);
+  if (request.url === '/stream') return stream(response, 1);
+  if (request.url === '/tokens') return stream(response, 50);
+  if (request.url === '/flood') return flood(response);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': PRODUCT.length }).end(PRODUCT);
 };
 
-/** Sends a chunk every millisecond, faster than any language model. Each chunk contains the time when it was sent. */
-function stream(response: ServerResponse): void {
+/** Sends chunks. Each one contains the time when it was sent. */
+function stream(response: ServerResponse, everyMilliseconds: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   let sent = 0;
   const timer = setInterval(() => {
     response.write(`data: ${now()}\n\n`);
     if (++sent === STREAM_CHUNKS) response.end();
-  }, 1);
+  }, everyMilliseconds);
   response.once('close', () => clearInterval(timer)).once('finish', () => clearInterval(timer));
+}
+
+/** Sends as much as the gateway takes, up to a limit that protects the kernel's memory. */
+function flood(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  let left = FLOOD_CHUNKS;
+  const pump = () => {
+    while (left-- > 0 && response.write(FLOOD_CHUNK));
+  };
+  response.on('drain', pump);
+  pump();
 }
 
 async function listen(listener: RequestListener): Promise<string> {

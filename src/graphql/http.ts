@@ -52,9 +52,12 @@ export function registerGraphQL(
    * console's.
    */
   async function countIfMisannounced(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const isMisannounced = consoleReads.areAnnounced(request.headers) && !consoleReads.include(queryOf(request.body));
+    const isMisannounced = consoleReads.areAnnounced(request.headers) && !isConsoleRead(request);
     if (isMisannounced) reply.headers(await admission.count(request.viewer!));
   }
+
+  const isConsoleRead = ({ headers, body }: FastifyRequest) =>
+    consoleReads.areAnnounced(headers) && consoleReads.include(queryOf(body));
 
   /** Reserves a stream until the response ends. The request stays in memory until then, so it can't have a file. */
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
@@ -101,7 +104,7 @@ export function registerGraphQL(
         throw error;
       }
     };
-    const context = { ...contextOf(request), countMore };
+    const context = { ...contextOf(request), ...(!isConsoleRead(request) && { countMore }) };
     const key = request.headers['idempotency-key'];
     const mutation = typeof key === 'string' ? plainMutationOf(request) : undefined;
     const plain = mutation ?? plainRequestOf(request);

@@ -48,7 +48,11 @@ beforeAll(async () => {
       upstreamHeaders: [{ name: 'Authorization', value: 'Bearer of the endpoint' }],
     },
     '/inherited': { upstreamUrl: `${upstream.url}/inherited`, priceUsd: '0.02' },
-    '/tokens': { upstreamUrl: `${upstream.url}/tokens`, priceUsd: '0.03', settlement: 'BEFORE_REQUEST' },
+    '/tokens': {
+      ...{ upstreamUrl: `${upstream.url}/tokens`, priceUsd: '0.03', settlement: 'BEFORE_REQUEST', timeoutSeconds: 600 },
+      upstreamHeaders: [{ name: 'Authorization', value: 'Bearer of the stream' }],
+    },
+    '/mcp': { upstreamUrl: `${upstream.url}/mcp`, priceUsd: '0.04', protocol: 'MCP' },
   });
   const changes = {
     ...{ slug: SLUG_HOST.split('.')[0], gatewayHost: OWN_HOST },
@@ -84,11 +88,14 @@ type Kind = {
   path: string;
   host?: string;
   body?: string;
+  contentType?: string;
   priceAtomic: bigint;
   /** The request that the upstream must get. */
   received: string;
   authorization?: string;
 };
+
+const TOOL_CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } });
 
 /** A private upstream serves all of them. */
 const KINDS: Record<string, Kind> = {
@@ -104,6 +111,10 @@ const KINDS: Record<string, Kind> = {
   'DELETE at its own price': {
     ...{ method: 'DELETE', path: '/items/7' },
     ...{ priceAtomic: 5n, received: 'DELETE /remove/7' },
+  },
+  'a tool call of an MCP server': {
+    ...{ method: 'POST', path: '/mcp', body: TOOL_CALL, contentType: 'application/json' },
+    ...{ priceAtomic: 40_000n, received: `POST /mcp ${TOOL_CALL}` },
   },
   'a path below a wildcard': {
     ...{ path: '/files/a/b%20c/?q=%C3%BC' },
@@ -148,13 +159,17 @@ describe.each(VERSIONS)('a stock client of version %s pays for', (_version, clie
   }
 
   test.each(Object.entries(KINDS))('%s', async (_title, kind) => {
-    const { method = 'GET', path, host, body, priceAtomic, received, authorization } = kind;
+    const { method = 'GET', path, host, body, contentType, priceAtomic, received, authorization } = kind;
     upstream.handle(({ headers }) =>
       headers.authorization === authorization ? { statusCode: 201, body: 'served' } : { statusCode: 401 },
     );
     const buyer = await rails.wallet(BUDGET_ATOMIC);
 
-    const answer = await clientOf(buyer)(urlAt(path, host), { method, ...(body && { body }) });
+    const answer = await clientOf(buyer)(urlAt(path, host), {
+      method,
+      ...(body && { body }),
+      ...(contentType && { headers: { 'content-type': contentType } }),
+    });
 
     expect([answer.status, await answer.text()]).toEqual([201, 'served']);
     const got = upstream.requests.map((request) => `${request.method} ${request.path} ${request.body}`.trim());
@@ -183,6 +198,7 @@ describe.each(VERSIONS)('a stock client of version %s pays for', (_version, clie
       expect((await reader.read()).value).toBe('data: 2\n\n');
       expect((await reader.read()).done).toBe(true);
       expect(upstream.requests.map(({ method, body }) => `${method} ${body}`)).toEqual(['POST a question']);
+      expect(upstream.requests[0]!.headers.authorization).toBe('Bearer of the stream');
     },
   );
 });

@@ -22,21 +22,30 @@ export type Route = {
   credential?: { value: string; from: 'endpoint' | 'project' };
   /** The upstream is open only to this project. */
   isPrivate?: true;
+  /** The endpoint's time limit, if it isn't the default. */
+  timeoutSeconds?: number;
+  /** Buyers send this message to an MCP endpoint. Only tool calls cost something. */
+  message?: 'tools/call' | 'tools/list';
 };
 
-/** An endpoint of each kind. Three share a path. */
+/** Routes of each kind. Three have the same path and different methods, and two belong to the same MCP endpoint. */
 export const ROUTES: Route[] = [
   { path: '/cheap/*', method: 'GET', priceAtomic: 1n },
   { path: '/fair/*', method: 'GET', priceAtomic: 10_000n },
   { path: '/dear/*', method: 'POST', priceAtomic: 999_999n },
-  { path: '/first/*', method: 'POST', priceAtomic: 20_000n, isFirst: true },
+  { path: '/first/*', method: 'POST', priceAtomic: 20_000n, isFirst: true, timeoutSeconds: 600 },
   { path: '/items/*', method: 'GET', methods: ['GET', 'HEAD'], priceAtomic: 300n },
   { path: '/items/*', method: 'POST', methods: ['POST', 'PUT'], priceAtomic: 70_000n },
   { path: '/items/*', method: 'DELETE', methods: ['DELETE'], priceAtomic: 5n, isFirst: true },
   { path: '/free/*', method: 'POST', priceAtomic: 0n },
   { path: '/own/*', method: 'GET', priceAtomic: 4_000n, credential: { value: 'of the endpoint', from: 'endpoint' } },
   { path: '/inherited/*', method: 'GET', priceAtomic: 50n, credential: { value: 'of the project', from: 'project' } },
-  { path: '/private/*', method: 'GET', priceAtomic: 600n, isFirst: true, isPrivate: true },
+  { path: '/mcp/*', method: 'POST', priceAtomic: 8_000n, message: 'tools/call' },
+  { path: '/mcp/*', method: 'POST', priceAtomic: 0n, message: 'tools/list' },
+  {
+    ...{ path: '/private/*', method: 'GET', priceAtomic: 600n, isFirst: true, isPrivate: true },
+    credential: { value: 'of the private endpoint', from: 'endpoint' },
+  },
 ];
 
 /** What goes wrong with a payment, and where. */
@@ -157,6 +166,31 @@ export const isFree = ({ route }: Plan): boolean => route.priceAtomic === 0n;
 export const isCharged = (plan: Plan): boolean =>
   !isFree(plan) && (plan.fate.isPaid || (plan.route.isFirst === true && plan.fate.upstream !== undefined));
 
+/** What the buyer sends, except for the payment. */
+export function requestOf({ route: { method, message }, path }: Plan): {
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+} {
+  if (message) {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: message, params: { name: path } });
+    return { method, headers: { 'content-type': 'application/json' }, body };
+  }
+  return { method, headers: {}, ...(method === 'POST' && { body: `order ${path}` }) };
+}
+
+/** Whether a response says that a tool call failed, which costs nothing. */
+export const isToolError = ({ text }: Answer): boolean => text === TOOL_ERROR;
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const TOOL_ERROR = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], isError: true } });
+/** The ways in which an upstream can fail without cutting off the connection. */
+const FAILURES: Served[] = [
+  { statusCode: 500, body: 'oops' },
+  { statusCode: 402, body: '{}' },
+  { statusCode: 302, headers: { location: 'https://elsewhere.example/' } },
+];
+
 export const bodyOf = ({ route, path }: Pick<Plan, 'route' | 'path'>): string => `${route.method} ${path}`;
 
 /** The minimum and maximum number of upstream calls that the documentation allows. */
@@ -183,8 +217,15 @@ export function serve(planAt: (path: string) => Plan): ReceiverHandler {
     plan.callCount++;
     if (method !== route.method || headers[CREDENTIAL] !== route.credential?.value) return { statusCode: 401 };
     const fails = fate.upstream !== undefined && !(fate.isOnce && plan.callCount > 1);
-    if (!fails) return { body: `served ${bodyOf(plan)} ${body}` };
-    if (fate.upstream === 'fails') return { statusCode: 500, body: 'oops' };
+    const text = `served ${bodyOf(plan)} ${body}`;
+    if (!fails) {
+      return route.message
+        ? { headers: JSON_TYPE, body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ text }] } }) }
+        : { body: text };
+    }
+    if (fate.upstream === 'fails') {
+      return route.message ? { headers: JSON_TYPE, body: TOOL_ERROR } : FAILURES[path.length % FAILURES.length]!;
+    }
     response.writeHead(200);
     response.write('half', () => response.destroy());
     return undefined;

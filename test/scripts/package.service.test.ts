@@ -216,8 +216,8 @@ describe('the package, in a folder without a clone', () => {
         FACILITATOR_URL: 'https://www.x402.org/facilitator',
         AUTH_ISSUERS: JSON.stringify([
           {
-            issuer: 'https://idp.example/',
-            jwksUri: 'https://idp.example/jwks.json',
+            issuer: 'https://YOUR_TENANT.us.auth0.com/',
+            jwksUri: 'https://YOUR_TENANT.us.auth0.com/.well-known/jwks.json',
             audience: 'https://tollgate.example',
           },
         ]),

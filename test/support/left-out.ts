@@ -43,6 +43,11 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     needs: 'the commit of the last release',
     how: 'Fetch the whole history (git fetch --unshallow).',
   },
+  {
+    files: /^test\/sdk\/runtimes\.service\./,
+    needs: 'Deno and Bun',
+    how: 'Run the tests on Linux x86-64 with glibc, for which the packages of the clients have both.',
+  },
   { files: /^test\/deploy\/systemd\./, needs: 'systemd-analyze', how: 'Install systemd.' },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {

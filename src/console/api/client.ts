@@ -59,11 +59,13 @@ export function createApi(session: Session): Api {
 }
 
 /** The server counts the console's own queries separately (docs/limits.md), so these requests identify themselves. */
+export const CONSOLE_READ = { 'tollgate-client': 'console' };
+
 function announce(operation: Operation): Operation {
   if (operation.kind !== 'query') return operation;
   const { fetchOptions } = operation.context;
   const given = typeof fetchOptions === 'function' ? fetchOptions() : fetchOptions;
-  const headers = { ...(given?.headers as Record<string, string>), 'tollgate-client': 'console' };
+  const headers = { ...(given?.headers as Record<string, string>), ...CONSOLE_READ };
   return makeOperation(operation.kind, operation, { ...operation.context, fetchOptions: { ...given, headers } });
 }
 

@@ -2,15 +2,15 @@ import {
   buildClientSchema,
   type GraphQLNamedType,
   type GraphQLSchema,
-  getIntrospectionQuery,
   type IntrospectionQuery,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isObjectType,
 } from 'graphql';
-import type { Api } from './client.ts';
+import { type Api, CONSOLE_READ } from './client.ts';
 import { runDocument } from './run-document.ts';
+import { SCHEMA_QUERY } from './schema-query.ts';
 
 /** A search result: a type, or one of its fields or values. */
 export type SchemaPlace = { typeName: string; member?: string; description: string };
@@ -27,8 +27,7 @@ export function loadSchema(api: Api): Promise<GraphQLSchema> {
 }
 
 async function readSchema(api: Api): Promise<GraphQLSchema> {
-  const query = getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true });
-  const { data } = (await runDocument(api, { query })) as { data?: IntrospectionQuery };
+  const { data } = (await runDocument(api, { query: SCHEMA_QUERY }, CONSOLE_READ)) as { data?: IntrospectionQuery };
   if (!data) throw new Error('The server didn’t return its schema.');
   return buildClientSchema(data);
 }

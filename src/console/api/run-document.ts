@@ -3,10 +3,14 @@ import type { Api } from './client.ts';
 export type DocumentRequest = { query: string; variables?: Record<string, unknown>; operationName?: string };
 
 /** Runs a query or mutation and returns the whole response. */
-export async function runDocument(api: Api, request: DocumentRequest): Promise<unknown> {
+export async function runDocument(
+  api: Api,
+  request: DocumentRequest,
+  headers?: Readonly<Record<string, string>>,
+): Promise<unknown> {
   const response = await api.request('/graphql', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(request),
   });
   return response.json();

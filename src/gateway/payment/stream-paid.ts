@@ -20,8 +20,11 @@ import { upstreamRequestFor } from './upstream-request.ts';
 
 export type StreamPaid = ReturnType<typeof createStreamPaid>;
 
-/** The memory that a streamed response takes, no matter how large it is: the buffers between two sockets. */
-export const STREAM_BYTES = 256 * 1024;
+/**
+ * What a streamed response counts as, no matter how large it is. It takes about 50 KB while the buyer keeps up, and up to
+ * 256 KB for the buffers between two sockets while the buyer doesn't read, which is possible for 30 seconds.
+ */
+export const STREAM_BYTES = 128 * 1024;
 
 const REPEAT_ONCE = 'You were charged. Send the same request with the same payment again to retry once for free.';
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createResponseMemory, type ResponseMemoryBounds } from '../../../src/gateway/payment/response-memory.ts';
+import { STREAM_BYTES } from '../../../src/gateway/payment/stream-paid.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
@@ -139,6 +140,12 @@ test("a seller cannot keep a buyer from buying elsewhere by using up the memory 
   const elsewhere = droppable('192.0.2.1', 'b');
   expect([elsewhere.hasAddressRoom(10), elsewhere.take(10), elsewhere.isOverShare]).toEqual([true, true, false]);
   expect([dropped, first!.isOverShare, first!.take(1), second!.isOverShare]).toEqual([['a1'], true, false, false]);
+});
+
+test('500 streams of one seller fit side by side, even if one address reads them all', () => {
+  const open = createResponseMemory();
+  const takes = Array.from({ length: 500 }, () => open('192.0.2.1', 'seller').take(STREAM_BYTES));
+  expect(takes).toEqual(Array(500).fill(true));
 });
 
 test('ten accounts and addresses that work together leave room for one that uses little memory', () => {
