@@ -123,8 +123,8 @@ const LEFT_OPEN: Readonly<Record<string, string>> = {
     "import { x402Client } from '@x402/core/client';\nconst client = new x402Client();\ndeclare const orderId: string;",
   'docs/sdk.md': 'declare const apiKey: string;\ndeclare const projectId: string;',
 };
-/** This package isn't a development dependency. */
-const UNTYPED = "from '@x402/axios'";
+/** These packages aren't development dependencies. */
+const UNTYPED = ["from '@x402/axios'", "from 'gql.tada'"];
 
 test('the TypeScript programs on all pages compile', async () => {
   const folder = await folderWithPackages();
@@ -132,7 +132,7 @@ test('the TypeScript programs on all pages compile', async () => {
     const names: string[] = [];
     for (const page of await listPages())
       for (const { language, code } of allBlocks(await readPage(page))) {
-        if (language !== 'ts' || code.includes(UNTYPED)) continue;
+        if (language !== 'ts' || UNTYPED.some((text) => code.includes(text))) continue;
         const name = `${page.replaceAll(/\W/g, '-')}-${names.length}.ts`;
         await writeFile(join(folder, name), `${LEFT_OPEN[page] ?? ''}\n${code}\nexport {};\n`);
         names.push(name);
