@@ -31,7 +31,7 @@ export function headersFor(
   return mcp ? mcpHeaders(all, mcp) : all;
 }
 
-/** The body that the upstream gets, or null if there is none. */
+/** The body that the upstream gets. Null if the request has no body. */
 export function bodyFor({ raw }: FastifyRequest, mcp: McpRequest | undefined): Readable | null {
   if (mcp) return mcp.body && Readable.from([mcp.body]);
   return hasBody(raw) ? raw : null;

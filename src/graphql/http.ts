@@ -104,7 +104,9 @@ export function registerGraphQL(
         throw error;
       }
     };
-    const context = { ...contextOf(request), ...(!isConsoleRead(request) && { countMore }) };
+    // Only users have a separate limit for the console.
+    const isOfConsole = request.viewer?.kind === 'user' && isConsoleRead(request);
+    const context = { ...contextOf(request), ...(!isOfConsole && { countMore }) };
     const key = request.headers['idempotency-key'];
     const mutation = typeof key === 'string' ? plainMutationOf(request) : undefined;
     const plain = mutation ?? plainRequestOf(request);

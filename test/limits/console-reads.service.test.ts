@@ -1,6 +1,7 @@
 import { parse } from 'graphql';
 import { formatDocument, stringifyDocument } from 'urql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCHEMA_QUERY } from '../../src/console/api/schema-query.ts';
 import { ViewerDocument } from '../../src/generated/console/viewer.ts';
 import { CONSOLE_READS_PER_MINUTE } from '../../src/limits/tiers.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -47,6 +48,19 @@ describe("the console's own queries", () => {
     expect(await limitOf(starter.token, `${CONSOLE_QUERY}\n`)).toEqual(account);
     expect(await limitOf(starter.token, CONSOLE_QUERY, {})).toEqual(account);
     expect(await limitOf(body.key, CONSOLE_QUERY)).toEqual(account);
+  });
+
+  test('include the schema, which costs an API key as much as any other introspection', async () => {
+    const starter = await app.user('explores', 'STARTER');
+    const { base } = await createProject(starter);
+    const { body } = await starter.rest<{ key: string }>('POST', `${base}/keys`, { name: 'ci' });
+    expect(await limitOf(starter.token, SCHEMA_QUERY)).toEqual({ status: 200, policy: 'console', limit: 120 });
+    const left = async () => /r=(\d+)/.exec((await starter.rest('GET', '/api/projects')).headers.get('ratelimit')!)![1];
+    expect(await left()).toBe('57');
+    await limitOf(body.key, SCHEMA_QUERY, {});
+    const announced = Number(await left());
+    await limitOf(body.key, SCHEMA_QUERY);
+    expect(announced - Number(await left())).toBe(57 - announced);
   });
 
   test('have the same limit if a script sends them, and the script’s other queries don’t get it', async () => {

@@ -84,7 +84,7 @@ function skipSpaces(text: string, start: number): number {
   return SPACES.lastIndex;
 }
 
-/** The index after a value, or -1 if it is cut off or there is none. */
+/** The index after the value at `start`, or -1 if the value is cut off or missing. */
 function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { createProject } from '../../support/resources.ts';
 
 let app: TestApp;
 let alice: TestUser;
@@ -9,9 +10,7 @@ let base: string;
 beforeAll(async () => {
   app = await startTestApp({});
   alice = await app.user('alice');
-  const walletAddress = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
-  const { body } = await alice.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress });
-  project = `/api/projects/${body.id}`;
+  ({ base: project } = await createProject(alice));
   base = `${project}/endpoints`;
 });
 
