@@ -262,7 +262,7 @@ export function visibleUsers(viewer: Viewer): { AND: Prisma.UserWhereInput[] } &
   return marked({ AND: [isOperator(viewer) ? { NOT: { issuer: '' } } : { id: { in: [] } }] });
 }
 
-/** The filter for the accounts that the viewer sees: their own, owners of visible projects, for operators all. */
+/** The filter for the accounts that the viewer can see: their own, and visible projects' owners. Operators see all. */
 export function visibleAccounts(viewer: Viewer): { AND: Prisma.UserWhereInput[] } & TenantFilter {
   if (isOperator(viewer)) return visibleUsers(viewer);
   return marked({ AND: [{ OR: [{ id: viewer.userId }, { projects: { some: visibleTo(viewer) } }] }] });

@@ -115,11 +115,11 @@ export async function openBus(options: {
     heartbeat = setTimeout(beat, heartbeatMilliseconds).unref();
   }
 
-  /** Only one attempt is ever scheduled: a lost connection schedules the first, and each that fails the next. */
+  /** At most one attempt is scheduled: the first by a lost connection, and each further one by a failed attempt. */
   function reconnectLater(): void {
     if (closed) return;
     const backoff = Math.min(MIN_BACKOFF_MILLISECONDS * 2 ** failures, MAX_BACKOFF_MILLISECONDS);
-    // Processes that lost their connections at the same time don't all come back at the same time.
+    // Processes that lost their connections at the same time don't all reconnect at the same time.
     setTimeout(reconnect, backoff * (0.75 + Math.random() / 2)).unref();
   }
 

@@ -13,7 +13,7 @@ export async function noteIfSlow<Result>(work: Promise<Result>, text: string): P
   }
 }
 
-/** @param url of a server, of which only the origin is shown, because the rest may contain secrets */
+/** @param url the server's. Only its origin is shown, because the rest may contain secrets. */
 export function waitingFor(url: string): string {
   return `Waiting for a response from ${new URL(url).origin}…`;
 }

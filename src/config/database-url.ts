@@ -9,7 +9,7 @@ const HONORED: ReadonlySet<string> = new Set([
   ...['host', 'port'],
 ]);
 
-const SCHEMA = 'Tollgate uses the schema `public`. Give it a database of its own';
+const SCHEMA = 'Tollgate uses the schema `public`. Give it its own database';
 const POOL = 'Set DATABASE_POOL_SIZE, and DATABASE_DIRECT_URL if the URL points to PgBouncer in transaction mode';
 const TIMEOUT = 'Tollgate sets its own timeouts';
 
@@ -22,12 +22,12 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ...{ query_timeout: TIMEOUT, idle_in_transaction_session_timeout: TIMEOUT },
   application_name: 'Tollgate names its connections itself',
   target_session_attrs: 'Use a URL that always points to the primary server',
-  channel_binding: 'Use sslmode=verify-full, which also makes sure that nobody else answers in place of the server',
+  channel_binding: 'Use sslmode=verify-full, which also ensures that no other machine can pose as the server',
 };
 
 /**
  * A database's URL. Each parameter is either honored or refused by name: one that is ignored could put the tables into
- * another schema than the operator expects.
+ * a different schema than the operator expects.
  */
 export const databaseUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })

@@ -90,7 +90,7 @@ export type BuildContext = {
   attemptNumber: number;
   /** Whether the previous attempt's request may have arrived: it was sent, but there was no response. */
   previousAttemptAmbiguous: boolean;
-  /** If `repeatsResponses` is set: the number of the attempt that began the last manual resend. Its retries get it too. */
+  /** If `repeatsResponses` is set: the number of the attempt that began the last manual resend, also in its retries. */
   resentAt?: number;
   now: Date;
   /** The result of `lookBack`, read again before a response is classified. */
@@ -130,7 +130,7 @@ export type Outcome =
   | { kind: 'blocked'; reason: string; afterSeconds: number }
   /** This event can never be accepted. The connector continues with the next one. */
   | { kind: 'drop'; reason: string }
-  /** The vendor accepts other events. This one is held until the seller has fixed what `reason` starts with, and resends it. */
+  /** The vendor accepts other events. This one is held until the seller does what `reason` says first, and resends it. */
   | { kind: 'hold'; reason: string }
   /** The seller must fix something, such as the credentials. The connector is paused, and its deliveries are held. */
   | { kind: 'pause'; reason: string }

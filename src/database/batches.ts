@@ -19,7 +19,7 @@ export type BatchSize = {
   failed(error: unknown): boolean;
 };
 
-/** Finds the size at which a batch is finished well within the statement timeout. */
+/** Finds the size at which a batch finishes well within the statement timeout. */
 export function createBatchSize(): BatchSize {
   let rows = FIRST_BATCH_SIZE;
   return {
@@ -38,8 +38,8 @@ export function createBatchSize(): BatchSize {
 }
 
 /**
- * Deletes batch after batch until one isn't full. Each is a statement of its own, so a large backlog can't time out as a
- * whole.
+ * Deletes batch after batch until one isn't full. Each batch is a separate statement, so a large backlog can't time out
+ * as a whole.
  *
  * @param deleteBatch deletes up to this many rows, and returns how many.
  * @returns how many rows were deleted.
@@ -57,7 +57,7 @@ export async function deleteInBatches(deleteBatch: (rows: number) => Promise<num
     } catch (error) {
       if (!size.failed(error)) throw error;
     }
-    // Yield to other statements.
+    // Leaves time for other statements.
     await sleep(performance.now() - startedAt, undefined, { ref: false });
   }
 }

@@ -1,16 +1,16 @@
 import type { LogFn } from 'pino';
 import { faultCode, unavailability } from './unavailable.ts';
 
-/** A line about the same fault is written once in this time. */
+/** The minimum time between two lines about the same fault. */
 const FOLD_MILLISECONDS = 10_000;
 
-/** When a line was last written, and how often it has been left out since then. */
+/** When a line was last written, and how many copies of it have been left out since then. */
 type Line = { writtenAt: number; leftOut: number };
 
 /**
- * Bounds what an outage of the database adds to the log. Every request and every loop meets the same fault many times a
- * second, so a line with the same message and the same kind of fault is written once in 10 s. Its next copy says in
- * `leftOut` how many were left out in between. All other lines are written as they are.
+ * Limits how many lines a database outage adds to the log. Requests and loops can run into the same fault many times a
+ * second, so a line with the same message and the same type of fault is written at most once every 10 s. In the next
+ * one, `leftOut` is the number of lines that were left out in between. All other lines are written unchanged.
  *
  * @param now a monotonic clock in milliseconds.
  * @returns a hook for Pino: https://getpino.io/#/docs/api?id=logmethod

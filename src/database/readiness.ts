@@ -37,8 +37,8 @@ export function createReadiness(
 }
 
 /**
- * PostgreSQL's own timeouts don't apply to a commit: it waits for a synchronous standby for as long as that is away. A
- * check that is still waiting is canceled and its connection closed, so that checks don't use up all connections.
+ * PostgreSQL's own timeouts don't apply to a commit: it waits for as long as a synchronous standby is unavailable. A
+ * check that is still waiting is canceled, and its connection is closed, so that checks don't use up all connections.
  */
 async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<void> {
   const check: Check = { id: randomUUID(), isGivenUp: false };
@@ -56,7 +56,7 @@ async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<voi
   }
 }
 
-/** The row's ID is also how the server's process is found, because a pooler doesn't tell which one it uses. */
+/** The ID in the row is also used to find the server's process, because a pooler doesn't say which one it uses. */
 type Check = { id: string; isGivenUp: boolean; client?: pg.PoolClient };
 
 const CANCEL = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity

@@ -35,7 +35,7 @@ import { createWebhookSender } from './send/send-webhook.ts';
 export type DeliveryWorkerOptions = {
   db: Pick<Database, 'pool'>;
   egress: Pick<Egress, 'send'>;
-  /** What a project's webhooks and their token requests go through. Defaults to `egress`. */
+  /** The egress for a project's webhooks and their token requests. Defaults to `egress`. */
   webhookEgress?: (projectId: string) => Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   bus: Bus;

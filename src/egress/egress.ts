@@ -41,7 +41,7 @@ export type EgressDoor = {
 
 export type Egress = EgressDoor & {
   /**
-   * The same functions for callers with another allow-list. Each allow-list has its own connections, but all of them
+   * The same functions for callers with a different allow-list. Each allow-list has its own connections, but all of them
    * share the limits.
    *
    * @param allow must come from the configuration, because its connections stay open until the egress closes.

@@ -18,7 +18,7 @@ export class OriginPool {
   readonly #options: Options;
   readonly #first: Client;
   #others: Pool | undefined;
-  /** Each has a single request, which is sent for the second time. */
+  /** Each of these sends a single request, for the second time. */
   readonly #resending = new Set<Client>();
   #openCount = 0;
 
@@ -41,7 +41,7 @@ export class OriginPool {
 
   async close(): Promise<void> {
     await Promise.all([this.#first.close(), this.#others?.close()]);
-    // A request that failed until now may have been sent once more.
+    // Requests that failed in the meantime may have been sent again.
     await Promise.all([...this.#resending].map((client) => client.close()));
   }
 
@@ -56,8 +56,8 @@ export class OriginPool {
   }
 
   /**
-   * Sends a request on a connection of its own, which is then closed. It takes the place of the connection on which the
-   * request failed. The others may have been idle for just as long.
+   * Sends a request on its own connection, which is then closed. It replaces the connection on which the request
+   * failed. The other connections aren't used, because they may have been idle for just as long.
    */
   #dispatchAlone(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const client = this.#openClient();

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { isConnectionNew } from './phases.ts';
 
-/** Requests that can be sent twice without doing more than once (RFC 9110 §9.2.2). */
+/** Methods of requests that have the same effect if they are sent twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /** The errors of a connection that the server closed. */
@@ -22,7 +22,7 @@ export function resendOnce(
 ): Dispatcher.DispatchHandler {
   const isRepeatable = body === undefined || body === null || typeof body === 'string' || Buffer.isBuffer(body);
   if (!IDEMPOTENT.has(method) || !isRepeatable) return handler;
-  /** Whether it is being sent on a connection that may have been closed in the meantime. */
+  /** Whether the request is being sent on a connection that may have been closed in the meantime. */
   let isAtRisk = false;
 
   return {

@@ -6,10 +6,10 @@ const STATUS = 9;
 const STATUS_END = STATUS + 3;
 
 /**
- * Some servers send `100 Continue` although the request didn't ask for it. Clients must ignore it, as any informational
- * response (RFC 9110 §15.2), but undici closes the connection. It does ignore `102 Processing`, so this turns the one
- * into the other, byte by byte as they arrive. Only the informational responses before a response and its first bytes
- * are looked at, never its body.
+ * Some servers send `100 Continue` although the request didn't ask for it. Clients must ignore it, like any
+ * informational response (RFC 9110 §15.2), but undici closes the connection. It does ignore `102 Processing`, so this
+ * changes 100 to 102 as the bytes arrive. It reads only the informational responses before a response and the first
+ * bytes of the response, never its body.
  */
 export class SkipContinue {
   /** The position in a status line, `STATUS_END` in the rest of an informational response, or -1 elsewhere. */

@@ -1,6 +1,6 @@
-/** What a client presents, and whom it trusts, in PEM format. */
+/** The certificate that a client presents, and the authority that it trusts, in PEM format. */
 export type TlsIdentity = {
-  /** The same for the same contents. Connections are shared only within an identity. */
+  /** Identities with the same contents have the same ID. Only requests with the same ID share connections. */
   id: string;
   certificate?: string;
   privateKey?: string;

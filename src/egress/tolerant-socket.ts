@@ -4,7 +4,7 @@ import { SkipContinue } from './skip-continue.ts';
 /** How undici starts a request. It writes bodies as bytes, and nothing between their chunks looks like this. */
 const REQUEST_HEAD = /^\S+ \S+ HTTP\/1\.1\r\n/;
 
-/** What a write fails with if the server has closed the connection. */
+/** The errors of a write if the server has closed the connection. */
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET']);
 
 type Done = (error?: (Error & { code?: string }) | null) => void;
@@ -16,8 +16,8 @@ type Done = (error?: (Error & { code?: string }) | null) => void;
  * - Responses that a server sends before it has read the whole request, after which it closes the connection (RFC 9112
  *   §9.3, §9.6). The response is already in this machine's receive buffer, but Node destroys the socket as soon as a
  *   write fails. Here, such a write remains unfinished instead, so the response is read first. Nothing waits for it
- *   forever: after an EPIPE or ECONNRESET, the connection doesn't exist any longer, so reading from it ends or fails,
- *   and then undici destroys the socket.
+ *   forever: after an EPIPE or ECONNRESET, the connection no longer exists, so reading from it ends or fails, and
+ *   then undici destroys the socket.
  *
  * @returns the same socket.
  */

@@ -62,8 +62,8 @@ export function startGateway(options: {
   const { responsePacing, upstreamAllow, detailsOf, documentsOf, now = () => new Date() } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
-   * Accounts don't share connections, because many may call the same origin. Neither do free calls, paid calls, and held streams, because
-   * anyone can make free ones, or streams that are held for minutes.
+   * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and held streams
+   * don't share them either, because anyone can make free calls, or open streams that are held for minutes.
    */
   const dispatcherFor =
     (use: 'free' | 'paid' | 'held') =>

@@ -31,7 +31,7 @@ export async function serveDocument(
   if (!document) throw notFound();
   const response = documentResponse(document, request.raw.headers['if-none-match']);
   if (request.method === 'HEAD') return response;
-  // Documents are kept per project, so each project counts as an account of its own.
+  // Documents are kept per project, so each project counts as a separate account.
   const memory = memoryFor(projectId);
   memory.mayDrop(end);
   if (!memory.take(response.body.length)) throw busyRefusal({});

@@ -18,7 +18,7 @@ export function ignoreTypeOfEmptyBody(app: FastifyInstance): void {
     if (hasType && isIgnored) request.headers = { 'content-type': undefined };
     done(null, payload);
   });
-  // For all types without a parser of their own.
+  // For all types that have no parser.
   app.addContentTypeParser('*', (request, payload, done) => readNothing(request, payload, done));
 }
 

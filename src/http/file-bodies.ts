@@ -88,7 +88,7 @@ export function createFileBodyHook(
         }
       },
     });
-    // Whoever reads the body hears of its errors. After a refused request, nobody reads it anymore.
+    // Whoever reads the body gets its errors. After a refused request, nobody reads it anymore.
     counted.on('error', () => {});
     if (isLarge) reserve();
     // `pipeline` would also destroy the request after an error, and with it the connection that the response needs.

@@ -3,7 +3,7 @@ import type { Database } from '../database/client.ts';
 import { createReadiness } from '../database/readiness.ts';
 import { notFound } from '../errors.ts';
 
-/** How soon a probe can find out more, because readiness is checked at most once a second. */
+/** Readiness is checked at most once a second, so an earlier probe gets the same result. */
 const RETRY_AFTER_SECONDS = 1;
 
 /** Serves liveness, readiness, and metrics for orchestrators and monitoring. Metrics aren't served through proxies. */

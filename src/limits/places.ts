@@ -17,7 +17,7 @@ export type Places = {
 };
 
 /**
- * Limits how many things of a kind an account and a process can do at the same time.
+ * Limits how many operations of one kind an account and a process can run at the same time.
  *
  * @param texts what callers are told if their account or the process has no places left.
  * @param retryAfterSeconds how long callers are told to wait. Most places should be released in less time.

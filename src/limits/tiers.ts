@@ -5,7 +5,7 @@ export type Limits = {
   maxWebhooksPerProject: number | null;
   /** How many deliveries the account's replays can resend per day. */
   maxReplayedPerDay: number;
-  /** How many bytes of requests and responses are stored per day with the attempts of the account's deliveries. */
+  /** How many bytes of delivery requests and responses are stored per day for the account. */
   maxContentBytesPerDay: number;
   /** How many bytes of endpoints' schemas and examples the account can store per day. */
   maxSchemaBytesPerDay: number;

@@ -105,7 +105,7 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
     }
 
     /**
-     * The cursor of the present moment: a subscription that starts after it shows what happens from now on.
+     * A cursor for the present moment: a subscription that starts after it shows everything that happens from now on.
      *
      * @throws AppError `NOT_FOUND` if the viewer can't see the project.
      */

@@ -70,7 +70,7 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   return {
     subscriptionCount: opener.subscriptionCount,
 
-    /** For each subscription, the function that returns the cursor of the present moment. */
+    /** For each subscription, the function that returns a cursor for the present moment. */
     now: {
       ...{ events: events.now, deliveries: deliveries.now, payments: payments.now },
       ...{ replays: replays.now, notices: notices.now },

@@ -33,7 +33,7 @@ export type Member<Item> = {
   leave(): void;
 };
 
-/** How much can wait for a member that is slower than the writers for a short time. */
+/** How much can wait for a member that is slower than the writers for a moment. */
 const MAX_WAITING_ROWS = 64;
 const MAX_WAITING_BYTES = 32 * 1024;
 

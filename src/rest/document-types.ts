@@ -33,7 +33,7 @@ export function typeAt(
   return type;
 }
 
-/** The argument that a variable is passed to. Undefined if it is used in another way. */
+/** The argument that a variable is passed to. Undefined if it is used differently. */
 export function argumentOf(
   schema: GraphQLSchema,
   document: DocumentNode,

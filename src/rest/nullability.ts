@@ -23,7 +23,7 @@ export function nullability(
 function withoutNull({ type, anyOf, ...schema }: JsonSchema): JsonSchema {
   if (Array.isArray(anyOf)) return { ...anyOf.find((part) => part.type !== 'null'), ...schema };
   if ('$ref' in schema) return schema;
-  // Where any JSON is possible, so is null. Otherwise, the type `JSON` means an object with fields of its own.
+  // Where any JSON is possible, so is null. Otherwise, the type `JSON` means an object with its own fields.
   const types = [type ?? 'object'].flat().filter((name) => name !== 'null');
   return { type: types.length === 1 ? types[0] : types, ...schema };
 }

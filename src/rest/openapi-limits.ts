@@ -21,7 +21,7 @@ function rulesSchema(rules: z.ZodType): Json {
       if (patterns.length === 0 || jsonSchema.type !== 'string' || known?.pattern !== undefined) return;
       delete jsonSchema.pattern;
       delete jsonSchema.allOf;
-      // The format says the same in a form that every language knows.
+      // The format sets the same limits in a way that every language supports.
       if (jsonSchema.format === undefined) Object.assign(jsonSchema, limitsByPattern(patterns));
     },
   });

@@ -1,5 +1,5 @@
 /**
- * Patterns with classes of Unicode, as they are in the document. Not all languages know these classes. Spaces at the ends
+ * Patterns with Unicode classes, as they are in the document. Not all languages know these classes. Spaces at the ends
  * are trimmed, even if they are control characters.
  */
 const BY_SOURCE: Readonly<Record<string, string>> = {
@@ -8,7 +8,7 @@ const BY_SOURCE: Readonly<Record<string, string>> = {
   '^[^\\p{Cc}\\p{Cs}]*$': '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
 };
 
-/** Lookaround, which RE2 (Go) and Rust lack, and classes of Unicode. */
+/** Lookaround, which RE2 (Go) and Rust lack, and Unicode classes. */
 const NOT_EVERYWHERE = /\(\?[=!<]|\\[pP]\{/;
 
 /** Whether all common languages read a pattern in the same way. JSON Schema has no flags. */

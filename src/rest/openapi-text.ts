@@ -6,7 +6,7 @@ import type { RestRoute } from './routes/route.ts';
 const PLACEHOLDER = '{server}';
 
 /**
- * Writes the OpenAPI document once, because that takes long. What differs between requests is only the server's URL.
+ * Writes the OpenAPI document once, because that takes a while. Only the server's URL differs between requests.
  *
  * @returns the function that returns the document as JSON, for the server at an absolute URL without a path.
  */

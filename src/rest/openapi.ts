@@ -32,7 +32,7 @@ const DEVELOPMENT_URL = 'http://127.0.0.1:4000';
 /**
  * The REST API's OpenAPI 3.1 document, generated from the route table and its GraphQL types.
  *
- * @param serverUrl the server's absolute URL, without a path. Many generators of clients can't resolve a relative one.
+ * @param serverUrl the server's absolute URL, without a path. Many client generators can't resolve a relative one.
  */
 export function createOpenApi(
   schema: GraphQLSchema,

@@ -1,6 +1,6 @@
 /** About how much memory an entry takes in addition to its text and bytes. */
 const ENTRY_BYTES = 1_024;
-/** Entries up to this size are never dropped for larger ones. It is enough for the few short secrets that most have. */
+/** Entries up to this size are never dropped for larger ones. Most owners have only a few short secrets, which fit. */
 const MAX_SMALL_BYTES = 32 * 1_024;
 /** Owners of more than this share of a half lose entries first. */
 const OWNER_SHARE = 1 / 4;

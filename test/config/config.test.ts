@@ -221,7 +221,7 @@ describe('a variable', () => {
     [
       'schema=tollgate',
       'schema',
-      'Tollgate uses the schema `public`. Give it a database of its own, and remove the parameter.',
+      'Tollgate uses the schema `public`. Give it its own database, and remove the parameter.',
     ],
     ['currentSchema=tollgate', 'currentSchema', 'Tollgate uses the schema'],
     ['search_path=tollgate', 'search_path', 'Tollgate uses the schema'],

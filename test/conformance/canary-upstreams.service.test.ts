@@ -142,7 +142,7 @@ async function sendWrong(kind: 'Endpoint' | 'Project', path: string, id: string)
   }
 }
 
-/** The other kinds of endpoints, which send their requests in other ways. */
+/** The other kinds of endpoints, which send their requests differently. */
 const KINDS = {
   '/stream': { settlement: 'BEFORE_REQUEST' },
   '/free': { priceUsd: '0' },

@@ -406,7 +406,7 @@ describe('expired or revoked credentials', () => {
     expect(await client.closed).toMatchObject({ code: 4403 });
   });
 
-  test("an API key's sockets are closed with 4403 when its project is deleted, which all processes hear of", async () => {
+  test("an API key's sockets are closed with 4403 when its project is deleted, in all processes", async () => {
     const id = await createProject(alice);
     const base = `/api/projects/${id}`;
     const hints: string[] = [];

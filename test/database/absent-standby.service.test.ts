@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-test('while the synchronous standby is away, checks fail after a while, and leave no session behind', async () => {
+test('while the synchronous standby is unavailable, checks fail after a while, and leave no session behind', async () => {
   await chooseStandby('absent');
   const requireWritable = createReadiness(pool, { waitMilliseconds: 200 });
   for (let count = 0; count < 3; count++) {

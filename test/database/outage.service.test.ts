@@ -14,7 +14,7 @@ import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
 
 /**
  * PostgreSQL restarts behind a proxy that accepts connections and closes them, as HAProxy does when it has no server.
- * All roles run in one process of their own, so that its log and memory can be measured.
+ * All roles run in one separate process, so that its log and memory can be measured.
  */
 
 const OUTAGE_SECONDS = 6;

@@ -13,14 +13,14 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
     'npm run demo': 'test/docs/demo.service.test.ts runs it',
   },
   'docs/buyers.md': {
-    'export PRIVATE_KEY=0x…': 'needs a wallet of your own',
+    'export PRIVATE_KEY=0x…': 'needs your own wallet',
     'npm install @x402/core @x402/evm @x402/fetch viem': 'installs packages into a project of yours',
     'npm install @x402/axios @x402/evm axios viem': 'installs packages into a project of yours',
     "pip install 'x402[evm,requests]'": 'installs packages into a project of yours',
     'go get github.com/x402-foundation/x402/go/v2': 'installs packages into a project of yours',
   },
   'docs/cli.md': {
-    'export TOLLGATE_API_KEY=tg_live_…': 'needs a key of your own',
+    'export TOLLGATE_API_KEY=tg_live_…': 'needs your own key',
     'npx tollgate start': 'the service is already running',
     'npx tollgate members update bob@example.com --role admin':
       'needs someone who accepts; test/cli/members.service.test.ts runs it',

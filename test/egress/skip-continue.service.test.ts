@@ -28,7 +28,7 @@ const serve = (transport: Transport, chunks: string[]) =>
 describe.each(TRANSPORTS)('informational responses that no request asked for are skipped over %s', (transport) => {
   test.each([
     ['one', [CONTINUE + okWith('done')]],
-    ['one in a packet of its own', [CONTINUE, okWith('done')]],
+    ['one in a separate packet', [CONTINUE, okWith('done')]],
     ['many', [CONTINUE.repeat(15), CONTINUE.repeat(15) + okWith('done')]],
     ['with header fields', ['HTTP/1.1 100 Continue\r\nDate: now\r\nServer: x\r\n\r\n', okWith('done')]],
     ['without a reason', ['HTTP/1.1 100\r\n\r\n', okWith('done')]],

@@ -97,7 +97,7 @@ describe('node(id:)', () => {
     };
     const own = await selves(alice);
     const ofKey = await selves(keyOfProject);
-    // An API key acts for its project's owner, but is a viewer of its own.
+    // An API key acts for its project's owner, but is a separate viewer.
     expect(ofKey.User).toBe(own.User);
     expect(ofKey.Viewer).not.toBe(own.Viewer);
     for (const [caller, found] of [[alice, own] as const, [keyOfProject, ofKey] as const]) {

@@ -10,7 +10,7 @@ const identified = Object.values(schema.getTypeMap())
   .filter((type) => type.getFields().id !== undefined);
 const isNode = (type: GraphQLObjectType) => type.getInterfaces().some(({ name }) => name === 'Node');
 
-test('every type with an `id` has IDs with a prefix of its own', () => {
+test('every type with an `id` has IDs with its own prefix', () => {
   expect(identified.map(({ name }) => name).sort()).toEqual(Object.keys(ID_PREFIXES).sort());
   const prefixes = Object.values(ID_PREFIXES);
   expect(new Set<string>(prefixes).size).toBe(prefixes.length);

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ERRORS, type ErrorCode } from '../../src/errors.ts';
 
-/** A response of the REST API with its unparsed body. */
+/** A response from the REST API with its unparsed body. */
 export type WireAnswer = { method: string; path: string; status: number; headers: Headers; text: string };
 
 type Json = Record<string, unknown>;

@@ -551,7 +551,7 @@ export type AccountLimits = {
   maxWebhooksPerProject: number | null;
   /** How many deliveries replays can resend per day. In a shared project, the owner’s limit applies. */
   maxReplayedDeliveriesPerDay: number;
-  /** How many megabytes of requests and responses are stored per day with the attempts of deliveries in the account’s own projects. Above this, `Attempt.isContentOmitted` is true. */
+  /** How many megabytes of delivery requests and responses are stored per day for the account’s own projects. Above this, `Attempt.isContentOmitted` is true. */
   maxStoredContentMegabytesPerDay: number;
   /** How many megabytes of responses over 4 KB are stored per day for `Idempotency-Key`. */
   maxStoredResponseMegabytesPerDay: number;
@@ -896,7 +896,7 @@ export type UpdateEndpointRequest = {
   path?: string;
   /** Price per request in USD, for example, "0.01". "0" makes the endpoint free. */
   priceUsd?: string;
-  /** What is behind the endpoint. A change also sets `methods` to the default ones, unless you list them. */
+  /** What is behind the endpoint. If you change this, `methods` is also reset to the default, unless you set it. */
   protocol?: EndpointProtocol;
   /** When the endpoint’s payments are settled. */
   settlement?: SettlementOrder;
@@ -2488,7 +2488,7 @@ export type Attempt = {
   responseHeaders: unknown;
   /** The beginning of the response body. */
   responseBody: string | null;
-  /** Whether the request and the response aren’t stored, because the account had reached its daily limit for them. The fields for them are null. */
+  /** Whether the request and the response weren’t stored because the account had reached its daily limit. The fields for them are null. */
   isContentOmitted: boolean;
 };
 
@@ -2688,7 +2688,7 @@ export type WebhookHeaderInput = {
 export type CreateWebhookRequest = {
   /** How to authenticate requests, in addition to signing them. */
   authentication?: WebhookAuthenticationInput | null;
-  /** If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. No other authority is then trusted for this webhook. */
+  /** If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. Tollgate then trusts only this authority for the webhook. */
   certificateAuthority?: string | null;
   /** For servers that require a client certificate (mutual TLS). */
   clientCertificate?: WebhookClientCertificateInput | null;
@@ -2784,7 +2784,7 @@ export type CreateWebhookResponse = {
 export type UpdateWebhookRequest = {
   /** How to authenticate requests, in addition to signing them. Set to null to remove the authentication. If you change the webhook’s URL, send the authentication secrets again. */
   authentication?: WebhookAuthenticationInput | null;
-  /** The certificate of a private authority, in PEM format. No other authority is then trusted for this webhook. Set to null to trust public authorities. */
+  /** The certificate of a private authority, in PEM format. Tollgate then trusts only this authority for the webhook. Set to null to trust public authorities. */
   certificateAuthority?: string | null;
   /** For servers that require a client certificate (mutual TLS). Set to null to remove it. If you change the webhook’s URL, send the private key again. */
   clientCertificate?: WebhookClientCertificateInput | null;

@@ -32,7 +32,7 @@ export type McpOptions = {
   granted: Granted;
 };
 
-/** The MCP server. It has no access of its own: each tool sends requests to the API with the given credential. */
+/** The MCP server. It has no access itself: each tool sends requests to the API with the given credential. */
 export function createMcpServer(options: McpOptions): McpServer {
   const offered = TOOLS.filter((tool) => isGranted(tool, options.granted));
   const server = new McpServer(

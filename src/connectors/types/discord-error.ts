@@ -9,7 +9,10 @@ const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   10087: pause("A Discord tag in the connector's settings no longer exists. Replace it."),
   40004: retry('Discord has temporarily turned off sending messages.'),
   40006: retry('Discord has temporarily turned off webhooks.'),
-  ...sameFor([40058, 220001], pause("This Discord channel has only posts. Save a post's thread ID, or a post name.")),
+  ...sameFor(
+    [40058, 220001],
+    pause("This Discord channel accepts only posts. Save a post's thread ID, or a post name."),
+  ),
   40066: pause('Only moderators can set the tags of this Discord channel. Allow everyone to set at least one tag.'),
   40067: pause('This Discord channel requires a tag for every post. Save the ID of a tag.'),
   50027: pause('Discord rejected the token in the webhook URL. Copy the URL again.'),
@@ -22,7 +25,7 @@ const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   }),
   220002: pause("A Discord post can't have both a thread ID and a name. Remove one of them."),
   220003: pause("This Discord channel isn't a forum or media channel. Remove the post name and the tags."),
-  220004: pause("Discord doesn't allow this webhook in forum channels. Create a webhook of the usual kind."),
+  220004: pause("Discord doesn't allow this webhook in forum channels. Create an incoming webhook."),
   240000: { kind: 'drop', reason: "Discord's link filter blocked the message." },
 };
 

@@ -1,7 +1,7 @@
 import type { ConnectorResponse } from '../definition.ts';
 import { parseJson, valueAt } from '../shared/classify.ts';
 
-/** What a response of n8n says about the workflow, if it is one of n8n's own. */
+/** What a response from n8n says about the workflow, if n8n itself wrote it. */
 export type N8nState =
   /** n8n is starting up, or a proxy in front of it responded. */
   | 'unavailable'
@@ -15,11 +15,11 @@ export type N8nState =
   /** The run succeeded, but there was nothing to respond with. */
   | 'ran without result';
 
-/** Sent with status 200 to every request from when n8n listens until its database is up to date. */
+/** n8n sends this with status 200 to every request from when it starts listening until its database is up to date. */
 const STARTING = /^\s*n8n is starting up\. Please wait\s*$/;
 
 /**
- * The run has succeeded, and then n8n couldn't find what the Webhook node is set to return. The words differ between
+ * The run succeeded, but then n8n couldn't find what the Webhook node is set to return. The wording differs between
  * versions 0, 1, and 2 of n8n.
  */
 const WITHOUT_RESULT: readonly RegExp[] = [
@@ -39,7 +39,7 @@ const NOT_STARTED: readonly RegExp[] = [
   /^The response mode '.*' is not valid\b/s,
 ];
 
-/** A webhook or its workflow wasn't found. Proxies have words of their own. */
+/** A webhook or its workflow wasn't found. Proxies use other wordings. */
 const UNPUBLISHED = /\bis not registered\b|^(Could not|Cannot) find\b|^(Active|Published) version not found\b/;
 
 /**
@@ -48,7 +48,7 @@ const UNPUBLISHED = /\bis not registered\b|^(Could not|Cannot) find\b|^(Active|P
  *
  * https://github.com/n8n-io/n8n/tree/master/packages/cli/src/webhooks
  *
- * @returns undefined if the status says it all.
+ * @returns undefined if the status alone is enough.
  */
 export function stateOf({ statusCode, body }: Pick<ConnectorResponse, 'statusCode' | 'body'>): N8nState | undefined {
   if (statusCode === 200) return STARTING.test(body) ? 'unavailable' : undefined;

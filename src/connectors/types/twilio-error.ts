@@ -28,7 +28,7 @@ const ERROR_CODES: Readonly<Record<number, Outcome>> = {
   ...sameFor([21701, 21705], pause('Twilio can\'t find the messaging service. Change "From".')),
   ...sameFor([21703, 21704], pause('The Twilio messaging service has no sender. Add a number to it.')),
   30032: pause('The toll-free sender isn\'t verified. Verify it in Twilio, or change "From".'),
-  30034: pause("US carriers don't know the sender. Register it (A2P 10DLC) in Twilio."),
+  30034: pause("The sender isn't registered with US carriers. Register it (A2P 10DLC) in Twilio."),
 };
 
 /** What a rejected request to Twilio means. */

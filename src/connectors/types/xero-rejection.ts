@@ -28,7 +28,7 @@ const RULES: readonly Rule[] = [
   { words: /account/i, isBankOnly: true, pause: 'Check the account codes, and the accounts in Xero.' },
   {
     words: /\b(?:archived|inactive|deleted|voided|locked)\b|not of valid status|cannot be edited/i,
-    hold: () => 'Restore or unlock in Xero what this entry refers to',
+    hold: () => 'Restore or unlock the Xero item that this entry refers to',
   },
 ];
 

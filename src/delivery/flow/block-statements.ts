@@ -1,7 +1,7 @@
 /**
- * The statements that share vendors' blocks among processes. A block is a row in the rate limiter's table, as slots and
- * turns are, with the time when a request may be tried. If nothing is sent to the vendor for a while after that, the
- * row is deleted with the expired counters.
+ * The statements that share vendors' blocks among processes. Like a slot or a turn, a block is a row in the rate
+ * limiter's table, with the time when a request may be tried. If nothing is sent to the vendor for a while after that,
+ * the row is deleted with the expired counters.
  */
 
 const KEY = (type: string) => `'delivery-block:' || ${type}`;

@@ -14,7 +14,7 @@ export type BlocksOptions = {
 
 /** How long the result of a trial may take. After that, another request may be tried. */
 const TRIAL_SECONDS = 20;
-/** Spreads out the deliveries that waited for a block to end. All at the same time could cause another one. */
+/** Spreads out the deliveries that waited for a block to end. Otherwise, they could cause another one. */
 const JITTER = 0.2;
 
 /** `isStored`: whether this process has read the block from the database. Times are in milliseconds. */

@@ -9,7 +9,7 @@ import { unplanned } from '../../database/unplanned.ts';
 
 // Deliveries are looked up key by key, and each lookup is sorted like the index "Delivery_ordering". Right after a
 // backlog has formed, the statistics still say that hardly anything is unfinished. Without the order, the planner would
-// then take any index of unfinished deliveries to be just as good, and read all of them.
+// then consider every index of unfinished deliveries just as good, and read all of them.
 
 const isOfKey = (delivery: string, webhook: string, key: string) => `
   ${delivery}."webhookId" = ${webhook} AND ${delivery}."orderingKey" = ${key} AND ${delivery}."outcome" IS NULL`;

@@ -18,8 +18,8 @@ export function createThrottles(now: () => number = () => performance.now()) {
   const throttles = new Map<string, Throttle>();
 
   /**
-   * Forgets a tenth of the destinations of the account with the most, so that no account ends the waits of others.
-   * Those whose wait ends first are forgotten.
+   * Forgets a tenth of the destinations of the account that has the most, starting with those whose wait ends first.
+   * Accounts with fewer destinations lose none.
    */
   function makeRoom(): void {
     const byAccount = Map.groupBy(throttles, ([, { account }]) => account);

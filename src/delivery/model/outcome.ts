@@ -8,7 +8,7 @@ export type HealthEffect =
    * The destination is rate limiting requests (429). It isn't failing, but nothing is sent to it for `afterSeconds`.
    */
   | { kind: 'limited'; afterSeconds: number }
-  /** The vendor is blocking this service's address. No destination is to blame, and all of its type wait. */
+  /** The vendor is blocking this service's address. No destination is to blame, and all connectors of the type wait. */
   | { kind: 'blocked'; afterSeconds: number }
   | { kind: 'disable'; reason: string }
   | { kind: 'pause'; reason: string };

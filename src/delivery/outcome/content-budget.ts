@@ -23,8 +23,8 @@ type Balance = { bytes: number; refusedUntil: number };
 export type ContentBudgetOptions = { pool: Queryable; log: Logger; now?: () => number };
 
 /**
- * Limits how much content (requests and responses) is stored per day with the attempts of an account's deliveries.
- * Otherwise, one account could fill the disk. All processes share the count.
+ * Limits how much content (delivery requests and responses) is stored per day for an account. Otherwise, one account
+ * could fill the disk. All processes share the count.
  */
 export function createContentBudget({ pool, log, now = () => performance.now() }: ContentBudgetOptions) {
   const balances = new Map<string, Balance>();

@@ -31,7 +31,7 @@ export type WithToken = ReturnType<typeof createWithToken>;
 
 type TokenOptions = {
   pool: pg.Pool;
-  /** What a project's token requests go through. */
+  /** The egress for a project's token requests. */
   egressOf: (projectId: string) => Pick<Egress, 'send'>;
   secretBox: Pick<SecretBox, 'open' | 'seal'>;
   userAgent: string;

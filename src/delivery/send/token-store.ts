@@ -17,7 +17,7 @@ export type TokenRow = {
   sealed: string;
   /** Issued within the last minute. */
   isNew: boolean;
-  /** Needs no successor yet. */
+  /** Doesn't need to be replaced yet. */
   isFresh: boolean;
   isValid: boolean;
   generation: number;

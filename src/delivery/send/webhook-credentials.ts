@@ -16,7 +16,7 @@ export type OAuthClient = {
   scope?: string | undefined;
 };
 
-/** In PEM format. With an authority, no other is trusted for this webhook. */
+/** In PEM format. If there is an authority, only that authority is trusted for this webhook. */
 export type WebhookTls = {
   clientCertificate?: { certificate: string; privateKey: string };
   certificateAuthority?: string;
@@ -51,7 +51,7 @@ export function bearerHeader(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` };
 }
 
-/** How to connect to the webhook's server, or undefined for the usual way. */
+/** How to connect to the webhook's server, or undefined for the default. */
 export function tlsIdentityOf({ tls = {} }: WebhookCredentials): TlsIdentity | undefined {
   const { clientCertificate, certificateAuthority } = tls;
   if (!clientCertificate && !certificateAuthority) return undefined;

@@ -83,9 +83,9 @@ export function createAuditService({ db }: { db: TenantDatabase }) {
     },
 
     /**
-     * Records that a program is about to call a tool, whether or not the call changes anything. Changes have entries of
-     * their own. Everyone who can use the project may do this, because a program that can only read must be able to record
-     * its own calls. The entry names its author, and is marked as a report.
+     * Records that a program is about to call a tool, whether or not the call changes anything. Changes have their own
+     * entries. Everyone who can use the project may do this, because a program that can only read must be able to
+     * record its own calls. The entry says who sent it, and is marked as a report.
      *
      * @throws AppError `NOT_FOUND`, `VALIDATION_FAILED` if the arguments are too long, or `RATE_LIMITED` for too many calls.
      */

@@ -87,7 +87,7 @@ export const Attempt = builder.prismaObject('Attempt', {
     }),
     isContentOmitted: t.exposeBoolean('isContentOmitted', {
       description:
-        'Whether the request and the response aren’t stored, because the account had reached its daily limit for them. ' +
+        'Whether the request and the response weren’t stored because the account had reached its daily limit. ' +
         'The fields for them are null.',
     }),
   }),

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../generated/prisma/client.ts';
 import { MAX_UPSTREAM_SECONDS } from './settlement.ts';
 
-/** Media types of responses that are sent bit by bit, usually without an end or over a long time. */
+/** Media types of responses that are sent piece by piece, usually endlessly or over a long time. */
 const STREAM_TYPES: ReadonlySet<string> = new Set([
   'text/event-stream',
   'application/x-ndjson',
@@ -12,9 +12,9 @@ const STREAM_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Says that an endpoint's responses are streams by their media type, but are held until they are complete.
+ * Warns that an endpoint's responses have the media type of a stream, but are held until they are complete.
  *
- * @returns undefined if they aren't, or if the endpoint streams them.
+ * @returns undefined if they have another type, or if the endpoint streams them.
  */
 export function heldStreamWarning({
   mimeType,

@@ -200,7 +200,7 @@ const CURSOR = { complexity: { field: 5, multiplier: 1 } } as const;
 
 const LiveCursors = builder.objectRef<{ projectId: string }>('LiveCursors').implement({
   description:
-    'Cursors of the present moment, one for each subscription. Pass one as `after` to miss nothing that happens from now on.',
+    'Cursors for the present moment, one for each subscription. Pass one as `after` to get everything that happens from now on.',
   fields: (t) => ({
     events: t.string({
       ...CURSOR,
@@ -239,7 +239,7 @@ const LiveCursors = builder.objectRef<{ projectId: string }>('LiveCursors').impl
 builder.objectField(Project, 'liveCursors', (t) =>
   t.field({
     type: LiveCursors,
-    description: 'Where subscriptions to the project start now.',
+    description: 'Cursors for subscriptions to the project that start now.',
     resolve: ({ id }) => ({ projectId: id }),
   }),
 );

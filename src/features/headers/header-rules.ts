@@ -12,7 +12,7 @@ export const CONNECTION_NAMES =
   /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|http2-settings|expect|max-forwards|via|proxy-.*)$/;
 /** Headers that carry payments. */
 export const PAYMENT_NAMES = /^(?:x-)?payment(?:-.*)?$/;
-/** Headers that make some servers and proxies treat a request as if it had another path, host, or method. */
+/** Headers that make some servers and proxies treat a request as if it had a different path, host, or method. */
 export const ROUTING_NAMES =
   /^x-(?:original|rewrite|http-method|method-override|http-host|host|proxy|envoy|accel|sendfile|middleware)(?:-.*)?$/;
 

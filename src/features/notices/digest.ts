@@ -31,7 +31,7 @@ type DueDigest = ContactFlags & { week: string; projectName: string };
  * leaves it for later, so that it doesn't take up every round.
  */
 export function createDigests({ pool, log, consoleOrigin }: DigestOptions) {
-  /** When to try the digests again that couldn't be written. */
+  /** When to retry the digests that couldn't be written, by project. */
   const postponed = new Map<string, number>();
 
   return async function writeDigests(): Promise<void> {

@@ -99,7 +99,10 @@ function openLane({ pool, signal, ...options }: QueueOptions, { isEmail, atOnce,
   function send(message: ClaimedMessage): void {
     const { account, projectId } = message;
     const onSlow = () => {
-      options.log.info({ account, projectId }, "a contact takes long to respond; its account's notices may be delayed");
+      options.log.info(
+        { account, projectId },
+        "a contact takes a long time to respond; its account's notices may be delayed",
+      );
       void fill();
     };
     const egress: SendOptions['egress'] = {

@@ -4,7 +4,7 @@ const SLOW_AFTER_MILLISECONDS = 1_000;
 const SLOW_FOR_MILLISECONDS = 3_600_000;
 const MAX_REMEMBERED = 5_000;
 
-/** Remembers the accounts with contacts that recently took long to respond. */
+/** Remembers the accounts with contacts that recently took a long time to respond. */
 export function createSlowAccounts(now: () => number = () => performance.now()) {
   /** When each account stops counting as slow, the earliest first. */
   const until = new Map<string, number>();

@@ -2,7 +2,7 @@ import { ERROR_MESSAGES } from '../../egress/egress-error.ts';
 import type { TargetCheck } from '../../egress/url.ts';
 
 const ACCEPTED = ' You can use any https URL with a public host, on port 443 or 1024 and above.';
-/** The settings that open private addresses, with what their refusals say. */
+/** The settings that allow private addresses, with the sentence that mentions each one in an error. */
 const OPENED_BY = {
   EGRESS_ALLOW: ' In development, you can allow other addresses with the EGRESS_ALLOW setting.',
   WEBHOOK_ALLOW: ' The operator can use WEBHOOK_ALLOW to allow other addresses for a project.',

@@ -41,7 +41,7 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
     }),
     maxStoredContentMegabytesPerDay: t.int({
       description:
-        'How many megabytes of requests and responses are stored per day with the attempts of deliveries in the account’s own projects. ' +
+        'How many megabytes of delivery requests and responses are stored per day for the account’s own projects. ' +
         'Above this, `Attempt.isContentOmitted` is true.',
     }),
     maxStoredResponseMegabytesPerDay: t.int({
@@ -54,7 +54,7 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
   }),
 });
 
-/** What a `Viewer` shows of the caller. */
+/** The fields of `Viewer` that describe the caller. */
 function describe(viewer: Caller) {
   const key = viewer.kind === 'apiKey' ? viewer : null;
   return {

@@ -100,7 +100,7 @@ export function createChain({ network, transport }: { network: Network; transpor
    * for something else.
    */
   async function useOf(sought: SoughtAuthorization, latest: BlockTime): Promise<ChainOutcome> {
-    // The time is from our own clock, which may have been ahead. It wasn't presented after it was found here.
+    // Our own clock may have been ahead, but the authorization can't have been presented after the latest block.
     const since = BigInt(Math.floor(sought.since.getTime() / 1000));
     const presentedAt = (since < latest.timestamp ? since : latest.timestamp) - CLOCK_SKEW_SECONDS;
     const newest = await client.getBlockNumber({ cacheTime: 0 });

@@ -59,7 +59,8 @@ export async function checkRail({ facilitator, network, transport }: PaymentRail
   for (const operation of ['verify', 'settle'] as const) await checkOperation(facilitator, operation, log);
   try {
     const chainId = Number(await transport({}).request({ method: 'eth_chainId' }));
-    if (chainId !== network.chainId) log.error({ ...fields, chainId }, 'the node is on another chain than the network');
+    if (chainId !== network.chainId)
+      log.error({ ...fields, chainId }, 'the node is on a different chain than the network');
   } catch (error) {
     log.warn({ ...fields, err: error }, "couldn't ask the node which chain it is on");
   }

@@ -187,7 +187,7 @@ const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 /** The JSON of the declarations in version 1 that were sent. Each is discarded together with its declaration. */
 const texts = new WeakMap<Declaration['outputSchema'], string>();
 
-/** A declaration in version 1 as JSON. Large ones would take long to convert for every request. */
+/** A declaration in version 1 as JSON. Converting a large one for every request would take too long. */
 export function outputSchemaText({ outputSchema }: Declaration): string {
   const text = texts.get(outputSchema) ?? JSON.stringify(outputSchema);
   texts.set(outputSchema, text);

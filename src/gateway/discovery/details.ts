@@ -10,7 +10,7 @@ export type DetailsOf = ReturnType<typeof createDetails>;
 const NONE: Details = { inputSchema: null, exampleResponse: null };
 /** The limit for all projects combined, as JSON. Objects take up to 22 times as much memory as their JSON. */
 const MAX_BYTES = 8_388_608;
-/** The minimum number of bytes that an endpoint counts as, even if its details are smaller. */
+/** An endpoint counts as at least this many bytes, even if its details are smaller. */
 const MIN_BYTES = 1_024;
 
 type Entry = { version: string; details: Details | Promise<Details>; bytes: number };

@@ -1,4 +1,4 @@
-/** The body of a tool call, for MCP endpoints whose sellers give no schema. Which tools there are is free to ask. */
+/** The body of a tool call, for MCP endpoints whose sellers provide no schema. Listing the tools is free. */
 export const TOOL_CALL_SCHEMA = {
   type: 'object',
   description: 'A JSON-RPC request that calls a tool of an MCP server. All other messages are free.',

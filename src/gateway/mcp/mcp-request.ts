@@ -13,7 +13,7 @@ export type McpRequest = { kind: 'call'; id: RpcId; body: Buffer } | { kind: 'fr
  * Reads a request to an MCP endpoint (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports) and
  * determines whether it has to be paid for.
  *
- * @throws AppError if the gateway can't tell, see `readPost` and `readMessage`.
+ * @throws AppError if the gateway can't tell; see `readPost` and `readMessage`.
  */
 export async function readMcpRequest({ method, raw }: FastifyRequest, memory: ResponseMemory): Promise<McpRequest> {
   if (method !== 'POST') {
@@ -27,12 +27,12 @@ export async function readMcpRequest({ method, raw }: FastifyRequest, memory: Re
   return message.kind === 'call' ? { ...message, body: bytes } : { kind: 'free', body: Buffer.from(message.text) };
 }
 
-/** The headers for the upstream. They describe the body that it gets, which may be another one than what arrived. */
+/** The headers for the upstream. They describe the body that it gets, which may differ from the one that arrived. */
 export function mcpHeaders(headers: Headers, { kind, body }: McpRequest): Headers {
   const { 'content-digest': digest, ...others } = headers;
   if (body === null) return headers;
   const length = { 'content-length': String(body.length) };
   if (kind === 'free') return { ...others, ...length, 'content-type': 'application/json' };
-  // The gateway has to read the response. It is charged for if it can't be read.
+  // The gateway has to read the response. If it can't, the call is charged.
   return { ...headers, ...length, 'accept-encoding': 'identity' };
 }

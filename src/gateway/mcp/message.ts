@@ -4,7 +4,7 @@ import { elementsOf, membersOf, parseScalar } from './json-text.ts';
 /** The ID of a JSON-RPC request (https://www.jsonrpc.org/specification#request_object). */
 export type RpcId = string | number;
 
-/** What a POST to an MCP endpoint contains. `text`: the message to send instead of what arrived. */
+/** What a POST to an MCP endpoint contains. `text`: the message to send instead of the one that arrived. */
 type Message = { kind: 'call'; id: RpcId } | { kind: 'free'; text: string };
 
 /** The only method that buyers pay for. */
@@ -12,7 +12,7 @@ const PAID_METHOD = 'tools/call';
 /** A batch counts as one request, so it can't be large. */
 const MAX_BATCH = 20;
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const;
-/** All methods of MCP have such names. */
+/** All of MCP's methods have names like this. */
 const METHOD_NAME = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -33,7 +33,7 @@ export function readMessage(bytes: Uint8Array): Message {
   const messages = elements.map((element) => {
     const message = read(element);
     if (message.kind === 'free') return message.text;
-    throw refused(`Send each \`${PAID_METHOD}\` in a request of its own, because each is paid for.`);
+    throw refused(`Send each \`${PAID_METHOD}\` in its own request, because each one is paid for separately.`);
   });
   return { kind: 'free', text: `[${messages.join()}]` };
 }

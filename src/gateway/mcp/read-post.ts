@@ -4,7 +4,7 @@ import type { ResponseMemory } from '../upstream/call.ts';
 import { refusal } from '../upstream/gateway-response.ts';
 import { hasBody, InterruptedRequest, meterBody } from '../upstream/request-body.ts';
 
-/** Stock servers read at most 4 MB. Images and audio that are sent to tools are larger than other messages. */
+/** Common MCP servers read at most 4 MB. Images and audio that are sent to tools are larger than other messages. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
@@ -36,7 +36,7 @@ export async function readPost(request: IncomingMessage, memory: ResponseMemory)
   return Buffer.concat(chunks);
 }
 
-/** The upstream could decode the body in another way than the gateway, and find another message. */
+/** Otherwise, the upstream could decode the body differently than the gateway does, and read a different message. */
 function checkType({ 'content-type': type = '', 'content-encoding': encoding }: IncomingMessage['headers']): void {
   if (!/^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type)) {
     const detail = 'Send the message as `Content-Type: application/json`, in UTF-8.';

@@ -8,8 +8,8 @@ const MAX_BATCH = 100;
 const MEMBERS = ['id', 'method', 'result', 'error'] as const;
 
 /**
- * Why a tool call failed, according to the MCP server: the JSON-RPC response to it is an error, or its result says
- * `isError`.
+ * Why a tool call failed, according to the MCP server: the JSON-RPC response to it is an error, or `isError` is true in
+ * its result.
  *
  * Everything else counts as success: a task whose result isn't ready yet
  * (https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and also a response in which the
@@ -54,7 +54,7 @@ function errorMessage(error: string): string {
 
 function resultMessage(result: string): string | undefined {
   const isError = membersOf(result, ['isError'])?.isError === 'true';
-  return isError ? 'The result of the tool call says `isError`.' : undefined;
+  return isError ? 'The tool call’s result has `isError: true`.' : undefined;
 }
 
 /** The data of the messages in an event stream. */

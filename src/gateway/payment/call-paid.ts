@@ -39,7 +39,7 @@ export type CallPaid = ReturnType<typeof createCallPaid>;
 /** Calls the upstream for a verified payment. If the call fails, the payment fails too, and the buyer isn't charged. */
 export function createCallPaid(options: {
   ledger: Ledger;
-  /** How a project's upstreams are called. */
+  /** The connections to use for a project's upstreams. */
   dispatcherOf: (route: PaidRoute) => Dispatcher;
   signer: UpstreamSigner;
   log: Logger;

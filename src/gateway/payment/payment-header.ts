@@ -109,7 +109,7 @@ export function readPaymentHeader(headers: Record<string, string | string[] | un
   if (bad) return bad;
   const payments = read.filter((one) => one.kind === 'payment');
   const isSame = payments.every(({ payment }) => signedBy(payment) === signedBy(payments[0]!.payment));
-  if (!isSame) return malformed('Send only one payment. The request has different ones.');
+  if (!isSame) return malformed('The request has different payments. Send only one.');
   return payments[0] ?? read[0] ?? { kind: 'none' };
 }
 

@@ -17,9 +17,10 @@ const MAX_HEADER_CHARACTERS = 3_000;
 const MAX_DECLARATION_BYTES = 16_384;
 
 /**
- * JSON that every client can read and send back. Some clients decode base64 to one character per byte, and encode what they
- * send back in the same way. Escapes make Latin-1 readable for them. They would fail to encode other characters if these
- * were escaped, so they get the bytes of their UTF-8 encoding, and send them back unchanged.
+ * JSON that every client can read and send back. Some clients treat every byte of the decoded base64 as one character,
+ * and encode what they send back in the same way. Latin-1 characters are escaped, so these clients read them correctly.
+ * Other characters stay in UTF-8: these clients misread them but send back the same bytes. If they were escaped, the
+ * clients couldn't encode them.
  */
 function headerJson(value: unknown): string {
   return JSON.stringify(value).replace(/[\u0080-\u00ff]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`);
@@ -92,7 +93,7 @@ function mostComplete(required: { resource: Resource; extensions: object }, decl
   const smallest = declarations.at(-1);
   for (const declaration of declarations) {
     const { bazaar, bazaarBytes } = declaration;
-    // Encoding a large declaration takes long, so those that can't fit aren't tried. Base64 has 4 characters for 3 bytes.
+    // Encoding a large declaration is slow, so those that can't fit aren't tried. Base64 has 4 characters for 3 bytes.
     if (declaration !== smallest && (bazaarBytes * 4) / 3 > MAX_HEADER_CHARACTERS) continue;
     header = encodeHeader({ ...required, extensions: { ...required.extensions, bazaar } });
     if (header.length <= MAX_HEADER_CHARACTERS) break;

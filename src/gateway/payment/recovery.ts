@@ -15,7 +15,7 @@ export type Recovery = {
 const POLL_MILLISECONDS = 2_000;
 /** An account gets at most half of these. */
 const AT_ONCE = 40;
-/** Looking for payments takes the longer the more of them are abandoned, so it is done for several at a time. */
+/** The more payments are abandoned, the longer each search takes, so several are searched for at a time. */
 const REFILL = 5;
 
 /**
@@ -34,7 +34,7 @@ export function createRecovery(options: {
   const { ledger, settler, log, pollMilliseconds = POLL_MILLISECONDS } = options;
   let isRunning = false;
   let loop: Promise<void> = Promise.resolve();
-  /** Ends the wait for the next look. */
+  /** Ends the wait for the next search. */
   let wake = () => {};
   let missing = 0;
   /** The recoveries in progress, with the project of each. */

@@ -16,7 +16,7 @@ import { STREAM_BYTES, type StreamPaid } from './stream-paid.ts';
 const IDENTIFIER_REUSED =
   'This payment identifier was already used for another request. Use a new identifier. Nothing was charged for this one.';
 const REPEATED_TOO_OFTEN =
-  'The response that this payment paid for was returned too often within a minute. Wait for the number of seconds in `Retry-After`.';
+  'The response to this payment was requested too often within a minute. Wait for the number of seconds in `Retry-After`.';
 
 /**
  * How many kilobytes of its stored response a payment can get per minute: enough for a 10 MB response about ten times.

@@ -47,8 +47,8 @@ const ALL = 'all';
 /** How much of the memory can be firm. Most of that is streams, which can't be dropped once they are paid for. */
 const FIRM_SHARE = 3 / 4;
 /**
- * How much of the firm memory that is left a single address or account can hold. If it is the only one, that is a
- * quarter of the memory.
+ * How much of the remaining firm memory a single address or account can hold. If it is the only one, that is a quarter
+ * of the memory.
  */
 const FIRM_SHARE_OF_ONE = 1 / 2;
 

@@ -224,11 +224,11 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
 
     /**
      * SETTLING or UNKNOWN → the chain's result, or else UNKNOWN. If there is no result yet, but there is enough time,
-     * the settlement is sent again, with longer and longer pauses, or for the first time if a process died before it
-     * could. The chain accepts an authorization only once.
+     * the settlement is sent again, with growing pauses, or for the first time if a process died before it could send
+     * it. The chain accepts an authorization only once.
      *
-     * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged, and
-     * isn't looked up again right after the last lookup, because buyers can retry at any rate.
+     * @param lease the lease of the process that owns the payment. Without it, an unresolved payment stays unchanged.
+     * Buyers can retry as often as they like, so it also isn't looked up again right after the last lookup.
      */
     async resolve(payment: Payment, lease?: PaymentLease): Promise<SettleResult> {
       const recent = lease ? undefined : unresolved.get(payment.id);

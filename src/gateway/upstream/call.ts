@@ -14,7 +14,8 @@ export type UpstreamRequest = {
    */
   publicLocation(location: string, path: string): string | undefined;
   /**
-   * Whether the response may come from the path with or without the trailing slash, which can be sold at another price.
+   * Whether the response may come from the same path with a slash added to or removed from its end. It may not if that
+   * path has a different price.
    */
   mayUseOtherSlash(): Promise<boolean>;
   /** Removes the response's headers that buyers must not see, because they repeat the seller's secrets. */

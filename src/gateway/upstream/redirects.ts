@@ -84,7 +84,7 @@ function withOtherSlash(target: string): string | undefined {
   return (path.endsWith('/') ? path.slice(0, -1) : `${path}/`) + query;
 }
 
-/** Many frameworks write escapes in another way than they were requested. */
+/** Many frameworks write escapes differently than the request did. */
 function decoded(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (byte) => String.fromCharCode(Number.parseInt(byte.slice(1), 16)));
 }

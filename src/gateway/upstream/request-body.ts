@@ -81,8 +81,8 @@ export class MeteredBody extends Transform {
   }
 
   /**
-   * Waits until the first 64 KB have arrived, or the whole body if it is smaller. A call doesn't take a connection to
-   * the upstream before that. Otherwise, a slow buyer could keep others from using it.
+   * Waits until the first 64 KB have arrived, or the whole body if it is smaller. Until then, a call doesn't take a
+   * connection to the upstream. Otherwise, a slow buyer could keep others from using it.
    *
    * @throws the reason of the signal, or the body's error.
    */
@@ -120,7 +120,7 @@ export class MeteredBody extends Transform {
   }
 
   /**
-   * The whole body, to send it again. It isn't kept any longer.
+   * The whole body, to send it again. It isn't kept after this call.
    *
    * @returns undefined if the body is larger than 64 KB or incomplete, or was taken before.
    */
@@ -135,7 +135,7 @@ export class MeteredBody extends Transform {
     return this.#endedAt;
   }
 
-  /** For how long the body has been full in total, because the upstream didn't read what had arrived. */
+  /** The total time that the body was full because the upstream didn't read what had arrived. */
   get fullMilliseconds(): number {
     const now = this.#endedAt ?? performance.now();
     return this.#fullMilliseconds + (this.#fullSince === null ? 0 : now - this.#fullSince);

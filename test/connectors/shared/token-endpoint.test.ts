@@ -8,7 +8,7 @@ const classify = (body: Record<string, unknown>) =>
     { advice: 'Update the client.', secrets: [] },
   );
 
-describe('a response of a token endpoint', () => {
+describe('a response from a token endpoint', () => {
   test('can have tokens of up to 8 KB', () => {
     const token = 't'.repeat(8_192);
     expect(classify({ access_token: token, refresh_token: token })).toMatchObject({

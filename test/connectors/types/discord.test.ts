@@ -168,7 +168,7 @@ describe('reading Discord responses', () => {
     [50083, /^The Discord thread is archived\. Unarchive it/],
     [160005, /^The Discord thread is locked\. Unlock it/],
     [40067, /^This Discord channel requires a tag for every post/],
-    [220001, /^This Discord channel has only posts\. Save a post's thread ID, or a post name/],
+    [220001, /^This Discord channel accepts only posts\. Save a post's thread ID, or a post name/],
   ])('explains code %i', (code, reason) => {
     expect(outcomeOf(400, { code })).toEqual({ kind: 'pause', reason: expect.stringMatching(reason) });
   });

@@ -198,7 +198,7 @@ describe('reading n8n responses', () => {
     expect(n8n.classify(toResponse(answer), context)).toEqual({ kind: 'pause', reason: expect.stringMatching(words) });
   });
 
-  test('takes other text with status 200 for a response of the workflow', () => {
+  test('takes other text with status 200 for a response from the workflow', () => {
     const body = 'n8n is starting up. Please wait, your order is next.';
     expect(n8n.classify(vendorResponse(200, body), context)).toEqual({ kind: 'delivered' });
   });

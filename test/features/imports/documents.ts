@@ -161,7 +161,7 @@ export const EXPANDING = apiThatShares(
   },
 );
 
-/** A large API of the usual kind: 1,000 operations, each with a body schema of ten fields and an example. */
+/** A large but typical API: 1,000 operations, each with a body schema of ten fields and an example. */
 export const LARGE = apiWith(
   Object.fromEntries(
     Array.from({ length: 1_000 }, (_, index) => [

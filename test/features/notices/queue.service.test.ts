@@ -103,7 +103,7 @@ test('many accounts with contacts that don’t respond don’t delay an account 
   await hanging.waitFor(60, 20_000);
   expect(held, 'no request has ended').toHaveLength(60);
   const isSlow = ({ msg, projectId }: Row) =>
-    /takes long to respond/.test(String(msg)) && slow.includes(projectId as string);
+    /takes a long time to respond/.test(String(msg)) && slow.includes(projectId as string);
   await expect.poll(() => stage.lines.filter(isSlow).length).toBe(60);
 
   // From now on, these accounts share a small part of the slots.

@@ -95,7 +95,7 @@ describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a receiver that requires a clien
   test('gets none without it, and the error names a client certificate', async () => {
     const { errorMessage, advice } = await attemptOf({ certificateAuthority: pki.AUTHORITY });
     expect(advice).toContain('requires a client certificate, set ');
-    // With TLS 1.3, Node's server only closes the connection. Servers that send the alert get a message of their own.
+    // With TLS 1.3, Node's server only closes the connection. Servers that send the alert get a different message.
     if (maxVersion === 'TLSv1.2') expect(errorMessage).toContain('client certificate');
     expect(clients).toEqual([]);
   });

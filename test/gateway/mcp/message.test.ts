@@ -50,8 +50,8 @@ test('values are sent exactly as they were written', () => {
 });
 
 test.each([
-  ['a tool call in a batch', `[{"jsonrpc":"2.0","id":2,"method":"ping"},${CALL}]`, 'a request of its own'],
-  ['a tool call in a batch in uppercase', `[${CALL.replace('call', 'CALL')}]`, 'a request of its own'],
+  ['a tool call in a batch', `[{"jsonrpc":"2.0","id":2,"method":"ping"},${CALL}]`, 'in its own request'],
+  ['a tool call in a batch in uppercase', `[${CALL.replace('call', 'CALL')}]`, 'in its own request'],
   ['an empty batch', ' [ ] ', 'at least one'],
   ['a large batch', `[${Array(21).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`, 'at most 20'],
   ['a batch in a batch', '[[{"jsonrpc":"2.0","method":"a"}]]', 'JSON-RPC'],

@@ -129,7 +129,7 @@ describe('a free request', () => {
     }
   });
 
-  test('counts toward a limit of its own, and tool calls are not limited by it', async () => {
+  test('counts toward its own limit, and tool calls are not limited by it', async () => {
     const startedAt = performance.now();
     rateLimitNow = () => startedAt;
     const statuses = await Promise.all(Array.from({ length: 601 }, async () => (await post(PING)).status));

@@ -16,10 +16,10 @@ const ERROR = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"isError":true}}';
 const ASKING = '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}';
 const BY_ERROR = 'The MCP server responded with the JSON-RPC error -32602.';
-const BY_RESULT = 'The result of the tool call says `isError`.';
+const BY_RESULT = 'The tool call’s result has `isError: true`.';
 
 test.each([
-  ['a result that says `isError`', json(FAILED), BY_RESULT],
+  ['a result in which `isError` is true', json(FAILED), BY_RESULT],
   ['a JSON-RPC error', json(ERROR), BY_ERROR],
   ['an error without an ID', json(ERROR.replace('"id":1,', '')), BY_ERROR],
   ['an error with null as the ID', json(ERROR.replace('"id":1', '"id":null')), BY_ERROR],
@@ -77,7 +77,7 @@ test('names with escapes are found', () => {
 });
 
 test('members and elements are found as `JSON.parse` finds them', () => {
-  // In Node 24, `JSON.parse` can return another name than the text has, so names that need escapes aren't compared.
+  // In Node 24, `JSON.parse` can return a different name than the text has, so names that need escapes aren't compared.
   const stringUnit = fc.constantFrom(...'ab{}[]:,. 1\n\u{1f600}');
   const value = fc.oneof(
     fc.json({ stringUnit }),

@@ -49,7 +49,7 @@ describe('a payment in several headers', () => {
   ])('is an error if different authorizations are sent: %s', (_name, headers) => {
     expect(readPaymentHeader(headers)).toEqual({
       kind: 'malformed',
-      message: 'Send only one payment. The request has different ones.',
+      message: 'The request has different payments. Send only one.',
     });
   });
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 let account = 0;
 
-/** Each seller has connections of their own. */
+/** Each seller has their own connections. */
 beforeEach(async () => {
   const endpoint = { upstreamUrl: `http://127.0.0.1:${upstream.port}/`, methods: ['GET', 'POST'] };
   shop = await createShop(app, await app.user(`seller-${account++}`), {

@@ -62,7 +62,7 @@ test.each([
   ['8 KB', `/x?${'a'.repeat(8 * 1024 - 3)}`, true],
   ['more than 8 KB', `/x?${'a'.repeat(8 * 1024 - 2)}`, false],
 ])(
-  'a URL with %s is shown, or left out if comparing it with the upstream URL would take long',
+  'a URL with %s is shown, or left out if comparing it with the upstream URL would take too long',
   (_what, location, isShown) => {
     expect(located('https://a.test/x?key=1', '/x', '/x', location) !== undefined).toBe(isShown);
   },

@@ -38,7 +38,7 @@ export const followTools = [
         .describe(`How long to wait for a change, 1 to ${MAX_WAIT_SECONDS}. Default: ${DEFAULT_WAIT_SECONDS}.`),
     },
     output: z.object({
-      data: z.array(deliveryView.schema).describe('The deliveries that changed. Empty if none did in this time.'),
+      data: z.array(deliveryView.schema).describe('The deliveries that changed. Empty if none changed in time.'),
       cursor: z.string().nullable().describe('Pass this cursor as `after` to continue.'),
       lostConnection: z.string().nullable().describe('Why the connection was lost while waiting. Call again.'),
     }),

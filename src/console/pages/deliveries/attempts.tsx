@@ -81,7 +81,7 @@ function whyNoMore(count: number, status: DeliveryStatus): string | undefined {
 
 function whyNoBody({ isContentOmitted, statusCode }: Attempt): string {
   if (isContentOmitted) {
-    return 'The request and the response aren’t stored, because the account had reached its daily limit for them.';
+    return 'The request and the response weren’t stored because the account had reached its daily limit.';
   }
   return statusCode == null ? 'No response received.' : 'The response had no body.';
 }

@@ -42,7 +42,7 @@ const mcpClientCode = (address: string) =>
   ].join('\n');
 
 const WHEN_CHARGED_MCP =
-  'The buyer gets the result of a tool call once the payment is settled. Buyers aren’t charged for calls that fail, or for anything else.';
+  'The buyer gets the result of a tool call once the payment is settled. Buyers aren’t charged for failed calls or for other requests.';
 
 /** An endpoint as buyers see it: its address, its price, and how to pay. */
 export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; onClose(): void }) {

@@ -12,21 +12,21 @@ export function CertificateFields<Values extends CredentialsValues>({ form }: { 
       <Stack gap="md">
         <Textarea
           label="Certificate authority"
-          description="If your server’s certificate comes from a private authority, the authority’s certificate. No other authority is then trusted."
+          description="The authority’s certificate, if your server’s certificate comes from a private authority. Tollgate then trusts only this authority."
           placeholder="-----BEGIN CERTIFICATE-----"
           {...PEM}
           {...form.getInputProps('certificateAuthority')}
         />
         <Textarea
           label="Client certificate"
-          description="If your server requires one (mutual TLS), including any intermediate certificates."
+          description="The certificate to present if your server requires one (mutual TLS), with any intermediate certificates."
           placeholder="-----BEGIN CERTIFICATE-----"
           {...PEM}
           {...form.getInputProps('clientCertificate.certificate')}
         />
         <Textarea
           label="Private key"
-          description={`Of the client certificate, without a passphrase. ${WRITE_ONLY}`}
+          description={`The client certificate’s key, without a passphrase. ${WRITE_ONLY}`}
           placeholder="-----BEGIN PRIVATE KEY-----"
           {...PEM}
           {...form.getInputProps('clientCertificate.privateKey')}

@@ -137,7 +137,7 @@ builder.relayMutationField(
       protocol: t.field({
         type: EndpointProtocolEnum,
         description:
-          'What is behind the endpoint. A change also sets `methods` to the default ones, unless you list them.',
+          'What is behind the endpoint. If you change this, `methods` is also reset to the default, unless you set it.',
       }),
       settlement: t.field({ type: SettlementOrderEnum, description: 'When the endpoint’s payments are settled.' }),
       timeoutSeconds: t.int({

@@ -16,8 +16,8 @@ type Failure = Exclude<Proof, { outcome: 'proved' }>;
 
 const AT_ONCE = 10;
 /**
- * The others are left to other accounts. An account whose hosts are all due at the same time has them checked over
- * several rounds.
+ * The remaining checks are for other accounts. If all of an account's hosts are due at the same time, they are checked
+ * over several rounds.
  */
 const AT_ONCE_PER_ACCOUNT = 2;
 /** A round ends after this many hosts, so that other periodic work isn't held up. */

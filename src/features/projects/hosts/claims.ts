@@ -11,13 +11,13 @@ export type Hosts = { gatewayHost: string | null; claimedHost: string | null };
 /** How long a host's verification may keep failing before the project loses the host. */
 export const LOST_AFTER_DAYS = 7;
 
-/** How long after a check of one of an account's hosts a new one is checked. Owners can also ask for a check. */
+/** How long a new host has to wait after the last check of its account's hosts. Owners can request an earlier check. */
 const PAUSE_MINUTES = 5;
 
 /**
- * When the first check of a new claim of account $1 is due: immediately, or some minutes after the account's last check.
- * Otherwise, each change of a domain would cause a check. A claim that wasn't checked yet stands for the one before it,
- * because a claim is deleted when another replaces it.
+ * When the first check of account $1's new claim is due: immediately, or some minutes after the account's last check.
+ * Otherwise, each change of a domain would cause a check. If a claim hasn't been checked yet, the time of its first
+ * check counts, because the claim that it replaced, along with the time of its check, is deleted.
  */
 const FIRST_CHECK_AT = `
   SELECT greatest(statement_timestamp(), max(least(

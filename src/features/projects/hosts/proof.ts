@@ -11,7 +11,7 @@ const MAX_RESPONSE_BYTES = 1_024;
 /** The result of checking a host. If another project has the name, only DNS can prove who owns it. */
 export type Proof =
   | { outcome: 'proved'; by: 'DNS' | 'HTTP' }
-  /** `unknown`: something failed that may be temporary. `blocked`: this server may not call the host's address. */
+  /** `unknown`: a failure that may be temporary. `blocked`: this server may not call the host's address. */
   | { outcome: 'missing' | 'unknown' | 'blocked'; problem: string };
 
 export type HostProver = {

@@ -43,7 +43,7 @@ builder.relayMutationField(
       }),
       certificateAuthority: t.string({
         description:
-          'If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. No other authority is then trusted for this webhook.',
+          'If your server’s certificate comes from a private authority: the authority’s certificate, in PEM format. Tollgate then trusts only this authority for the webhook.',
       }),
       timeoutSeconds: t.int({
         description: 'Time limit for a request, including its complete response: 1 to 30 seconds. Default: 15.',
@@ -109,7 +109,7 @@ builder.relayMutationField(
       }),
       certificateAuthority: t.string({
         description:
-          'The certificate of a private authority, in PEM format. No other authority is then trusted for this webhook. Set to null to trust public authorities.',
+          'The certificate of a private authority, in PEM format. Tollgate then trusts only this authority for the webhook. Set to null to trust public authorities.',
       }),
       timeoutSeconds: t.int({
         description: 'Time limit for a request, including its complete response: 1 to 30 seconds.',
