@@ -6,11 +6,15 @@ import type { RestRoute } from './routes/route.ts';
 const PLACEHOLDER = '{server}';
 
 /**
- * Writes the OpenAPI document once, because that takes a while. Only the server's URL differs between requests.
+ * Writes the OpenAPI document when it is first requested, because that takes a while, and most processes are never asked
+ * for it. Only the server's URL differs between requests.
  *
  * @returns the function that returns the document as JSON, for the server at an absolute URL without a path.
  */
 export function createOpenApiText(schema: GraphQLSchema, routes: readonly RestRoute[]): (serverUrl: string) => string {
-  const [before, after] = JSON.stringify(createOpenApi(schema, routes, PLACEHOLDER)).split(JSON.stringify(PLACEHOLDER));
-  return (serverUrl) => before! + JSON.stringify(serverUrl) + after!;
+  let parts: string[] | undefined;
+  return (serverUrl) => {
+    parts ??= JSON.stringify(createOpenApi(schema, routes, PLACEHOLDER)).split(JSON.stringify(PLACEHOLDER));
+    return parts.join(JSON.stringify(serverUrl));
+  };
 }

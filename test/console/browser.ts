@@ -12,7 +12,8 @@ import {
 import { expect } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+// The headless shell draws the same pages with less CPU time.
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
