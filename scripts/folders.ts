@@ -80,6 +80,8 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['egress', 'all outgoing connections'],
   ['operation.ts', 'work that a caller waits for, its deadline, and its turns'],
   ['request-context.ts', 'the ID of the current request'],
+  ['loop.ts', 'background work that repeats'],
+  ['wake-signal.ts', 'waking a loop early'],
   ['retry-after.ts', 'parsing `Retry-After`'],
   ['validation.ts', 'validating input'],
   ['did-you-mean.ts', 'suggestions for misspelled names'],

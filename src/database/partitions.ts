@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
+import { createLoop, type Loop } from '../loop.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { noteDroppedHours, notingHours } from './changed-hours.ts';
 import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
@@ -43,34 +44,16 @@ const MAX_TRIES = 20;
 const PAUSE_MILLISECONDS = 500;
 
 /** Creates upcoming partitions and drops expired ones, in one process at a time. */
-export function createPartitionKeeper(options: PartitionKeeperOptions) {
-  const { log } = options;
-  const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await keepPartitions(options, stopping.signal).then(
-        () => options.onKept?.(),
-        (error) => {
-          if (!stopping.signal.aborted)
-            log.warn({ err: error }, 'could not maintain partitions; the next round will retry');
-        },
-      );
-      const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-    }
-  }
-
-  return {
-    start(): void {
-      loop = run();
+export function createPartitionKeeper(options: PartitionKeeperOptions): Loop {
+  return createLoop({
+    task: 'maintain partitions',
+    intervalMilliseconds: ROUND_MILLISECONDS,
+    log: options.log,
+    async round(signal) {
+      await keepPartitions(options, signal);
+      options.onKept?.();
     },
-    async stop(): Promise<void> {
-      stopping.abort();
-      await loop;
-    },
-  };
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { WakeSignal } from '../../wake-signal.ts';
 import type { createAdmission } from '../flow/admission.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
@@ -7,7 +8,6 @@ import { type ClaimResult, claimDue } from './claim.ts';
 import type { createLeases } from './leases.ts';
 import { createLowWaterMark } from './low-water-mark.ts';
 import { createParking } from './parking.ts';
-import type { WakeSignal } from './wake-signal.ts';
 
 export type ClaimLoopOptions = {
   pool: pg.Pool;

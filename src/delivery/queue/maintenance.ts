@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { createLoop } from '../../loop.ts';
+import type { WakeSignal } from '../../wake-signal.ts';
 import { recheckWaiting } from '../flow/ordering.ts';
 import { releaseStranded } from './held.ts';
 import type { createLeases } from './leases.ts';
-import type { WakeSignal } from './wake-signal.ts';
 import type { createWorkerRegistry } from './worker-registry.ts';
 
 export type MaintenanceOptions = {
@@ -26,9 +26,8 @@ const STRANDED_EVERY_ROUNDS = 10;
  * releases deliveries that were left behind.
  */
 export function createMaintenance({ pool, leases, registry, signal, onPaces, log }: MaintenanceOptions) {
-  const ending = new AbortController();
   let isStopping = false;
-  let running: Promise<void> = Promise.resolve();
+  let rounds = 0;
   /** How many deliveries the last round released. If it released any, there may be another batch. */
   let released = 0;
 
@@ -37,26 +36,23 @@ export function createMaintenance({ pool, leases, registry, signal, onPaces, log
     if (released > 0) signal.notify();
   }
 
-  async function run(): Promise<void> {
-    for (let round = 0; !isStopping || leases.count() > 0; round++) {
-      try {
-        await leases.prolong();
-        if (!isStopping) await registry.beat();
-        if (!isStopping) await onPaces();
-        if (!isStopping && (released > 0 || round % STRANDED_EVERY_ROUNDS === 0)) await releaseLeftBehind();
-      } catch (error) {
-        log.debug({ err: error }, "couldn't maintain the queue");
-      }
-      const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: ending.signal }).catch(() => {});
-      if (ending.signal.aborted) return;
-    }
-  }
+  const loop = createLoop({
+    task: 'maintain the queue',
+    intervalMilliseconds: ROUND_MILLISECONDS,
+    log,
+    // While the database is unavailable, the claim loop already says so.
+    level: 'debug',
+    async round() {
+      const isTimeToRelease = rounds++ % STRANDED_EVERY_ROUNDS === 0;
+      await leases.prolong();
+      if (!isStopping) await registry.beat();
+      if (!isStopping) await onPaces();
+      if (!isStopping && (released > 0 || isTimeToRelease)) await releaseLeftBehind();
+    },
+  });
 
   return {
-    start(): void {
-      running = run();
-    },
+    start: loop.start,
 
     /** From now on, only extends the leases of deliveries in flight. */
     stop(): void {
@@ -64,9 +60,6 @@ export function createMaintenance({ pool, leases, registry, signal, onPaces, log
     },
 
     /** Stops extending leases too. */
-    async end(): Promise<void> {
-      ending.abort();
-      await running;
-    },
+    end: loop.stop,
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
-import { createWakeSignal } from '../queue/wake-signal.ts';
+import { createLoop } from '../../loop.ts';
 import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './batch.ts';
 
 const LEASE_SECONDS = 10;
@@ -19,25 +19,21 @@ const WAIT_MILLISECONDS = 200;
 /** Runs the replays that this process holds a lease for: a few deliveries at a time, within each replay's rate. */
 export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
   const stopping = new AbortController();
-  const signal = createWakeSignal();
   const jobs = new Set<Promise<void>>();
   let unsubscribe = () => {};
-  let loop: Promise<void> = Promise.resolve();
 
   const pause = (milliseconds: number) => sleep(milliseconds, undefined, { signal: stopping.signal }).catch(() => {});
 
-  async function look(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        const room = MAX_JOBS - jobs.size;
-        const claimed = room > 0 ? await claimReplays(db.pool, { limit: room, leaseSeconds: LEASE_SECONDS }) : [];
-        for (const job of claimed) carry(job);
-      } catch (error) {
-        log.warn({ err: error }, "couldn't check for replays; will retry");
-      }
-      await signal.wait(LOOK_MILLISECONDS * (0.75 + Math.random() / 2));
-    }
-  }
+  const loop = createLoop({
+    task: 'check for replays',
+    intervalMilliseconds: LOOK_MILLISECONDS,
+    log,
+    async round() {
+      const room = MAX_JOBS - jobs.size;
+      const claimed = room > 0 ? await claimReplays(db.pool, { limit: room, leaseSeconds: LEASE_SECONDS }) : [];
+      for (const job of claimed) carry(job);
+    },
+  });
 
   function carry(job: ReplayJob): void {
     const running = run(job)
@@ -45,7 +41,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
       .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will resume'))
       .finally(() => {
         jobs.delete(running);
-        signal.notify();
+        loop.wake();
       });
     jobs.add(running);
   }
@@ -75,14 +71,13 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
 
   return {
     start(): void {
-      unsubscribe = bus.subscribe(topics.replaysDue, signal.notify);
-      loop = look();
+      unsubscribe = bus.subscribe(topics.replaysDue, loop.wake);
+      loop.start();
     },
     async stop(): Promise<void> {
       stopping.abort();
       unsubscribe();
-      signal.notify();
-      await loop;
+      await loop.stop();
       await Promise.all(jobs);
     },
   };

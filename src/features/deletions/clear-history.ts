@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { createBatchSize } from '../../database/batches.ts';
+import { createLoop } from '../../loop.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
 
 /**
@@ -54,13 +55,8 @@ export function createHistoryClearing({
   /** Called with the number of deleted rows. */
   onCleared?: (rows: number) => void;
 }) {
-  const stopping = new AbortController();
   const size = createBatchSize();
-  let loop: Promise<void> = Promise.resolve();
-  let hint = Promise.withResolvers<void>();
   let unsubscribe = () => {};
-  const pause = (milliseconds: number) =>
-    sleep(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
 
   /**
    * Deletes a batch of the history of the next deleted project, webhook, or connector, in ID order. If the statement
@@ -105,45 +101,38 @@ export function createHistoryClearing({
     return 1;
   }
 
-  async function clearAll(kind: Kind): Promise<void> {
+  async function clearAll(kind: Kind, signal: AbortSignal): Promise<void> {
     // Anything that can't be cleared now is left for the next round.
     let after = '';
-    while (!stopping.signal.aborted) {
+    while (!signal.aborted) {
       const startedAt = performance.now();
       const batch = await clearBatch(kind, after);
       if (!batch) return;
       if (batch.count > 0) onCleared?.(batch.count);
       else if (!batch.isTooLarge) after = batch.id;
       // Yield to other statements.
-      await pause(performance.now() - startedAt);
+      await sleep(performance.now() - startedAt, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      hint = Promise.withResolvers();
-      for (const kind of KINDS) {
-        await clearAll(kind).catch((error) => log.warn({ err: error }, "couldn't look for history to delete"));
-      }
-      const isFinished = await countDeletions(pool).then(
-        (count) => count === 0,
-        () => true,
-      );
-      const next = isFinished ? LOOK_MILLISECONDS : RETRY_MILLISECONDS;
-      await Promise.race([hint.promise, pause(next * (0.75 + Math.random() / 2))]);
-    }
-  }
+  const loop = createLoop({
+    task: 'look for history to delete',
+    intervalMilliseconds: RETRY_MILLISECONDS,
+    log,
+    async round(signal) {
+      for (const kind of KINDS) await clearAll(kind, signal);
+      return (await countDeletions(pool)) === 0 ? LOOK_MILLISECONDS : RETRY_MILLISECONDS;
+    },
+  });
 
   return {
     start(): void {
-      unsubscribe = bus.subscribe(topics.deletions, () => hint.resolve());
-      loop = run();
+      unsubscribe = bus.subscribe(topics.deletions, loop.wake);
+      loop.start();
     },
     async stop(): Promise<void> {
-      stopping.abort();
       unsubscribe();
-      hint.resolve();
-      await loop;
+      await loop.stop();
     },
   };
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { claimRound } from '../../database/rounds.ts';
+import { createLoop } from '../../loop.ts';
 import { DELETED_USER_ID } from '../deletions/bury.ts';
 import { inCountingStep } from './counting-step.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
@@ -144,7 +144,6 @@ const DELETE_EMPTY = `
  */
 export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logger }): DeliveryRollups {
   const stopping = new AbortController();
-  let loop: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
     let isBehind = true;
@@ -198,24 +197,14 @@ export function createDeliveryRollups({ pool, log }: { pool: pg.Pool; log: Logge
     if (await claimRound(pool, 'deliveryRollups', MIN_PERIOD_SECONDS)) await run();
   }
 
-  async function repeat(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await runDue().catch((error) =>
-        log.warn({ err: error }, 'could not count deliveries; the next round will retry'),
-      );
-      const pause = ROUND_MILLISECONDS * (0.75 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-    }
-  }
+  const loop = createLoop({ task: 'count deliveries', intervalMilliseconds: ROUND_MILLISECONDS, log, round: runDue });
 
   return {
     run,
-    start() {
-      loop = repeat();
-    },
+    start: loop.start,
     async stop() {
       stopping.abort();
-      await loop;
+      await loop.stop();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { createLoop } from '../../loop.ts';
 import { composeMessages } from './compose.ts';
 import { createDigests } from './digest.ts';
 import { createMessageQueue, type QueueOptions } from './queue.ts';
@@ -13,7 +13,6 @@ export function createNoticeRunner(
   const stopping = new AbortController();
   const queue = createMessageQueue({ ...options, signal: stopping.signal });
   const writeDigests = createDigests({ pool, log, consoleOrigin });
-  let loop: Promise<void> = Promise.resolve();
 
   /**
    * Each step is independent of the others. If one fails, the next round retries it. Messages that were written earlier
@@ -32,13 +31,7 @@ export function createNoticeRunner(
   }
 
   /** A round doesn't wait for messages that earlier rounds are still sending. */
-  async function keepRunning(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await startRound();
-      const pause = LOOK_MILLISECONDS * (0.75 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-    }
-  }
+  const loop = createLoop({ task: 'send notices', intervalMilliseconds: LOOK_MILLISECONDS, log, round: startRound });
 
   return {
     /** Runs one round, and waits until its messages are sent. */
@@ -46,13 +39,11 @@ export function createNoticeRunner(
       await startRound();
       await queue.settled();
     },
-    start(): void {
-      loop = keepRunning();
-    },
+    start: loop.start,
     /** Stops sending, and waits for messages that are being sent. */
     async stop(): Promise<void> {
       stopping.abort();
-      await loop;
+      await loop.stop();
       await queue.settled();
     },
   };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { createLoop } from '../../loop.ts';
 import { holdingLease } from './hold-lease.ts';
 import type { Settler } from './settle.ts';
 
@@ -32,10 +33,7 @@ export function createRecovery(options: {
   pollMilliseconds?: number;
 }): Recovery {
   const { ledger, settler, log, pollMilliseconds = POLL_MILLISECONDS } = options;
-  let isRunning = false;
-  let loop: Promise<void> = Promise.resolve();
-  /** Ends the wait for the next search. */
-  let wake = () => {};
+  /** How many recoveries still have to finish before the next search starts early. */
   let missing = 0;
   /** The recoveries in progress, with the project of each. */
   const running = new Map<Promise<void>, string>();
@@ -67,43 +65,32 @@ export function createRecovery(options: {
       const recovery = recover(payment).finally(() => {
         running.delete(recovery);
         missing -= 1;
-        if (missing <= 0) wake();
+        if (missing <= 0) loop.wake();
       });
       running.set(recovery, payment.projectId);
     }
   }
 
-  /**
-   * Waits until a few recoveries have finished, so that one that waits for the facilitator doesn't hold up the others,
-   * or until some time has passed. The time is randomized so that processes don't all poll at the same time.
-   */
-  async function nextLook(): Promise<void> {
-    missing = Math.min(REFILL, running.size);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, pollMilliseconds * (0.75 + Math.random() / 2));
-    wake = resolve;
-    await promise;
-    clearTimeout(timer);
-  }
-
-  async function repeat(): Promise<void> {
-    while (isRunning) {
-      await recoverAbandoned().catch((error) =>
-        log.warn({ err: error }, "couldn't look for abandoned payments; will retry"),
-      );
-      if (isRunning) await nextLook();
-    }
-  }
+  // The next search starts when a few recoveries have finished, so that one that waits for the facilitator doesn't hold
+  // up the others, or when some time has passed.
+  const loop = createLoop({
+    task: 'look for abandoned payments',
+    intervalMilliseconds: pollMilliseconds,
+    log,
+    async round() {
+      missing = Number.POSITIVE_INFINITY;
+      try {
+        await recoverAbandoned();
+      } finally {
+        missing = Math.min(REFILL, running.size);
+      }
+    },
+  });
 
   return {
-    start() {
-      isRunning = true;
-      loop = repeat();
-    },
+    start: loop.start,
     async stop() {
-      isRunning = false;
-      wake();
-      await loop;
+      await loop.stop();
       await Promise.all(running.keys());
     },
   };

@@ -1,5 +1,5 @@
 /**
- * Lets a loop sleep until it has something to do.
+ * Lets a loop sleep until it has something to do. Its timers don't keep the process running.
  *
  * @param farthest alarms more than this many milliseconds away are ignored, because the loop polls before then.
  */
@@ -27,14 +27,14 @@ export function createWakeSignal(farthest = Number.POSITIVE_INFINITY) {
         alarm = undefined;
         notify();
       };
-      alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1), at };
+      alarm = { timer: setTimeout(ring, Math.ceil(milliseconds) + 1).unref(), at };
     },
 
     /** Resolves after a notification, or after this many milliseconds at the latest. */
     async wait(milliseconds: number): Promise<void> {
       if (!isSet && milliseconds > 0) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, milliseconds);
+          const timer = setTimeout(resolve, milliseconds).unref();
           wake = () => {
             clearTimeout(timer);
             resolve();
