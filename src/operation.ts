@@ -28,21 +28,14 @@ type TakeTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job when it's the account's turn. */
 export type AccountTurns = { take<T>(accountId: string, job: () => Promise<T>): Promise<T> };
 
-type State = Operation & { beginChange(): Change; takeTurn: TakeTurn; accountId: string | undefined };
+type State = Operation & { beginChange(): Change; takeTurn: TakeTurn };
 
 const storage = new AsyncLocalStorage<State>();
 
 const RETRY_AFTER_SECONDS = 1;
 
-/**
- * @param takeTurn decides when the operation may use a connection to the primary server.
- * @param accountId the caller's account, for `inTurnOf`.
- */
-export function startOperation(
-  milliseconds: number,
-  takeTurn: TakeTurn = (job) => job(),
-  accountId?: string,
-): Operation {
+/** @param takeTurn decides when the operation may use a database connection. */
+export function startOperation(milliseconds: number, takeTurn: TakeTurn = (job) => job()): Operation {
   const seconds = milliseconds / 1000;
   const { promise: over, reject } = Promise.withResolvers<never>();
   over.catch(() => {});
@@ -55,7 +48,6 @@ export function startOperation(
 
   const operation: State = {
     takeTurn,
-    accountId,
     over,
     isOver: () => isOver,
     refusal() {
@@ -119,21 +111,6 @@ export function inTurn<T>(job: () => Promise<T>): Promise<T> {
   return operation.takeTurn(async () => {
     if (operation.isOver()) throw operation.refusal();
     return storage.run({ ...operation, takeTurn: (inner) => inner() }, job);
-  });
-}
-
-/**
- * Runs a job that uses a limited resource other than the primary server's connections, when it's the turn of the current
- * operation's account.
- *
- * @throws AppError if the deadline passes before the job starts.
- */
-export function inTurnOf<T>(turns: AccountTurns, job: () => Promise<T>): Promise<T> {
-  const operation = storage.getStore();
-  if (operation?.accountId === undefined) return job();
-  return turns.take(operation.accountId, async () => {
-    if (operation.isOver()) throw operation.refusal();
-    return job();
   });
 }
 

@@ -16,7 +16,7 @@ import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { createDeliveryRollups } from '../../src/features/delivery-stats/rollups.ts';
+import { createRollups } from '../../src/features/delivery-stats/rollups.ts';
 import { openPool } from '../support/open-pool.ts';
 import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
@@ -112,9 +112,12 @@ try {
 
 /** Each round counts only a limited number of hours per project. */
 async function countEverything(): Promise<void> {
-  const rollups = createDeliveryRollups({ pool, log });
+  const rollups = createRollups({ pool, log });
   const countedHours = async () =>
-    (await pool.query(`SELECT count(*)::int AS hours FROM "DeliveryRollup" WHERE "interval" = 'HOUR'`)).rows[0].hours;
+    (
+      await pool.query(`SELECT (SELECT count(*) FROM "DeliveryRollup" WHERE "interval" = 'HOUR')
+        + (SELECT count(DISTINCT ("projectId", "hour")) FROM "RevenueHour") AS hours`)
+    ).rows[0].hours;
   for (let counted = -1; counted !== (await countedHours()); ) {
     counted = await countedHours();
     await rollups.run();

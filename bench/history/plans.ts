@@ -14,7 +14,8 @@ export type Plan = {
 
 const PARTITION = /^(Event|Delivery|Attempt)_/;
 /** The tables that grow over time. */
-const GROWING = /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|AuditEntry)$/;
+const GROWING =
+  /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|RevenueHour|CustomerRevenue|ChangedRevenueHour|AuditEntry)$/;
 /** PostgreSQL rightly reads a table sequentially if it has few rows. */
 const FEW_ROWS = 10_000;
 

@@ -36,7 +36,6 @@ export type Config = {
   dataDir: string;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
-  databaseReadUrl: string | undefined;
   databasePoolSize: number;
   roles: ReadonlySet<Role>;
   publicUrl: string | undefined;
@@ -128,7 +127,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     dataDir: variables.DATA_DIR,
     databaseUrl: variables.DATABASE_URL,
     databaseDirectUrl: variables.DATABASE_DIRECT_URL,
-    databaseReadUrl: variables.DATABASE_READ_URL,
     databasePoolSize: variables.DATABASE_POOL_SIZE,
     roles: new Set(variables.ROLES),
     publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
@@ -176,8 +174,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     if (app) config.oauthApps = { ...config.oauthApps, [vendor]: app };
   }
   if (config.secretKeys) attempt('SECRET_KEYS', () => checkSecretKeys(config.secretKeys!), undefined);
-  for (const name of ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL'] as const)
-    if (variables[name] && !env.DATABASE_URL) problems.push(`${name}: must be set together with DATABASE_URL`);
+  if (variables.DATABASE_DIRECT_URL && !env.DATABASE_URL)
+    problems.push('DATABASE_DIRECT_URL: must be set together with DATABASE_URL');
   const named = new Set(problems.map(variableOf));
   if (production) {
     problems.push(...unsafeInProduction(config, variables).filter((problem) => !named.has(variableOf(problem))));

@@ -61,13 +61,9 @@ export const VARIABLES = {
     schema: databaseUrl,
     help: 'URL of the same database without a pooler. If it differs from `DATABASE_URL`, `DATABASE_URL` may point to [PgBouncer in transaction mode](deployment.md#pgbouncer); migrations, `LISTEN`, the queue, and payment steps use this URL. Default: `DATABASE_URL`.',
   },
-  DATABASE_READ_URL: {
-    schema: databaseUrl,
-    help: 'URL of a [read replica](deployment.md#a-read-replica) for statistics. It must not point to a pooler in transaction mode. Default: statistics are read from `DATABASE_URL`.',
-  },
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500).default(20),
-    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, the `worker` role uses four more for the queue, and the `api` role uses up to five more for the read replica.',
+    help: 'Maximum number of PostgreSQL connections for this process. `LISTEN` uses one more, the `gateway` role uses one more for payments, and the `worker` role uses four more for the queue.',
   },
   ROLES: {
     schema: z

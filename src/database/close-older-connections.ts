@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 
 /** The service's pools. A connection that only listens for notifications has no prepared statements. */
-const POOLS = ['tollgate', 'tollgate-queue', 'tollgate-ledger', 'tollgate-statistics'];
+const POOLS = ['tollgate', 'tollgate-queue', 'tollgate-ledger'];
 /** A process could be about to use a connection that has just become idle. */
 const IDLE = "state = 'idle' AND state_change < clock_timestamp() - interval '100 ms'";
 const PAUSE_MILLISECONDS = 100;

@@ -18,7 +18,7 @@ export function createOperationRunner(poolSize: number): RunOperation {
   const turns = createAccountTurns({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
   return async (viewer, work) => {
     const takeTurn = <R>(job: () => Promise<R>) => turns.take(viewer.userId, job);
-    const operation = startOperation(DEADLINE_MILLISECONDS, takeTurn, viewer.userId);
+    const operation = startOperation(DEADLINE_MILLISECONDS, takeTurn);
     try {
       return await operation.run(work);
     } finally {

@@ -7,7 +7,7 @@ export function createPoolMetrics(registry: Registry) {
   const pools = new Map<string, pg.Pool>();
   new Gauge({
     name: 'tollgate_database_connections',
-    help: 'This process’s open database connections, by state. The main pool has at most DATABASE_POOL_SIZE connections, and the queue pool (workers only) and the replica’s pool have at most 4 each.',
+    help: 'This process’s open database connections, by state. The main pool has at most DATABASE_POOL_SIZE connections, and the queue pool (workers only) has at most 4.',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
@@ -26,5 +26,5 @@ export function createPoolMetrics(registry: Registry) {
       for (const [name, pool] of pools) this.set({ pool: name }, pool.waitingCount);
     },
   });
-  return { watchPool: (name: 'main' | 'queue' | 'replica', pool: pg.Pool) => void pools.set(name, pool) };
+  return { watchPool: (name: 'main' | 'queue', pool: pg.Pool) => void pools.set(name, pool) };
 }

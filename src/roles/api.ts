@@ -9,7 +9,6 @@ import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
 import { sharedNow } from '../clock.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
-import { openReplica, REPLICA_CONNECTIONS_PER_ACCOUNT, type StatisticsSource } from '../database/replica.ts';
 import { behindWall } from '../database/tenant-client.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
@@ -57,7 +56,6 @@ import { registerTestPayments } from '../http/test-payments.ts';
 import { createBacklogs } from '../limits/backlog.ts';
 import { createFailedCredentials } from '../limits/failed-credentials.ts';
 import { openRateLimiter } from '../limits/rate-limit.ts';
-import { createAccountTurns } from '../limits/turns.ts';
 import { createLiveFeed } from '../live/feed.ts';
 import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
@@ -73,7 +71,7 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
   const { config, log, db, bus, secretBox, metrics, onClose } = ground;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
   const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
-  const services = createServices(ground, openStatistics(ground));
+  const services = createServices(ground);
   const networks = config.networks.map(({ network }) => network);
   warnAboutModes({ db, networks, log }).catch((error) => log.warn({ err: error }, "couldn't check projects' modes"));
 
@@ -148,7 +146,7 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
   }
 }
 
-function createServices(ground: Ground, statistics: StatisticsSource): Services {
+function createServices(ground: Ground): Services {
   const { config, bus, keyring, secretBox, egress, events, overrides } = ground;
   const db = behindWall(ground.db);
   const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
@@ -203,7 +201,7 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
       connectors: findConnector,
       retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds,
     }),
-    deliveryStats: createDeliveryStatsService({ db, statistics }),
+    deliveryStats: createDeliveryStatsService({ db }),
     notices: createNoticeService({
       ...{ db, secretBox, egressAllow, publicUrl: config.publicUrl },
       canSendEmail: config.mail !== undefined,
@@ -217,19 +215,9 @@ function createServices(ground: Ground, statistics: StatisticsSource): Services 
     replays: createReplayService({ db, bus }),
     payments: createPaymentService({ db, isLocalChain: config.sandbox }),
     customers: createCustomerService({ db }),
-    revenue: createRevenueService({ db, statistics }),
+    revenue: createRevenueService({ db }),
     audit: createAuditService({ db }),
     search: createSearchService({ db }),
     feed: createLiveFeed({ db, bus }),
   };
-}
-
-/** Statistics come from the read replica if there is one. */
-function openStatistics({ config, db, log, metrics, onClose }: Ground): StatisticsSource {
-  if (!config.databaseReadUrl) return db.prisma;
-  const turns = createAccountTurns({ perAccount: REPLICA_CONNECTIONS_PER_ACCOUNT, perProcess: Infinity });
-  const replica = openReplica({ db, url: config.databaseReadUrl, log, turns });
-  onClose(replica.close);
-  metrics.watchPool('replica', replica.pool);
-  return replica;
 }

@@ -9,7 +9,7 @@ import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createDueProbes } from '../features/connectors/due-probes.ts';
 import { createIdleTokens } from '../features/connectors/idle-tokens.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
-import { createDeliveryRollups } from '../features/delivery-stats/rollups.ts';
+import { createRollups } from '../features/delivery-stats/rollups.ts';
 import { createNoticeChecks } from '../features/notices/checks.ts';
 import { createMailer } from '../features/notices/mailer.ts';
 import { createNoticeRunner } from '../features/notices/runner.ts';
@@ -57,7 +57,7 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   const loops = [
     createReplayRunner({ db, bus, log }),
     createDailySummaries({ db, events, log }),
-    createDeliveryRollups({ pool: db.pool, log }),
+    createRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
     createNoticeRunner({
       ...{ pool: db.pool, egress, secretBox, consoleOrigin, log, userAgent: USER_AGENT },

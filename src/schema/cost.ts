@@ -14,7 +14,7 @@ const LIST_MULTIPLIER = 10;
 
 /** The cost of a statistic, which reads many rows, or rows that summarize them. */
 export const STATISTIC_COST = 25;
-/** The cost of a statistic about customers, which reads every payment or customer that it's about. */
+/** The cost of a statistic about customers, which reads rows for every customer that it's about. */
 export const CUSTOMER_STATISTIC_COST = 50;
 
 /** The cost of a leaf that can be large: one point per kilobyte, so documents can't request far more than they pay for. */

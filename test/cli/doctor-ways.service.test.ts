@@ -1,18 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startThrowawayPostgres } from '../../scripts/throwaway-postgres.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
-import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
-import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { runCli } from '../support/cli.ts';
-import { createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
-import { databaseUrl } from '../support/database-url.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { isPgBouncerInstalled, type PgBouncer, setSessionDefaults, startPgBouncer } from '../support/pgbouncer.ts';
-import { type Standby, startStandby } from '../support/standby.ts';
 
 let dataDir: string;
 let database: TestDatabase;
@@ -101,55 +95,6 @@ describe.skipIf(!isPgBouncerInstalled).concurrent('behind PgBouncer in transacti
     expect(found['database LISTEN']).toMatchObject({
       status: 'failed',
       advice: expect.stringMatching(/set DATABASE_DIRECT_URL/),
-    });
-  });
-});
-
-describe.concurrent('for DATABASE_READ_URL, doctor', { timeout }, () => {
-  let primary: EmbeddedPostgres;
-  let standby: Standby;
-  let url: string;
-
-  beforeAll(async () => {
-    primary = await startThrowawayPostgres();
-    await runOnServer(primary.url, 'CREATE DATABASE tollgate');
-    url = databaseUrl(primary.url, 'tollgate');
-    await applyMigrations(url, MIGRATIONS, pino({ level: 'silent' }));
-    standby = await startStandby(primary);
-  });
-  afterAll(async () => {
-    await standby?.remove();
-    await primary?.stop();
-  });
-
-  const replicaFinding = async (readUrl: string) =>
-    (await examine({ DATABASE_URL: url, DATABASE_READ_URL: readUrl })).DATABASE_READ_URL;
-
-  test('reports how far a standby is behind', async () => {
-    const readUrl = standby.urlOf('tollgate');
-    expect(await replicaFinding(readUrl)).toMatchObject({
-      status: 'ok',
-      message: expect.stringMatching(/^a standby, less than \d s behind$/),
-    });
-    await runOnServer(readUrl, 'SELECT pg_wal_replay_pause()');
-    await runOnServer(url, 'CREATE TABLE later ()');
-    expect(await replicaFinding(readUrl)).toMatchObject({
-      status: 'warning',
-      message: 'It is more than 10 s behind.',
-    });
-    await runOnServer(readUrl, 'SELECT pg_wal_replay_resume()');
-  });
-
-  test('rejects anything but a standby of this database, and warns if it is unreachable', async () => {
-    const wrong = await Promise.all([url, database.url, standby.urlOf('postgres')].map(replicaFinding));
-    for (const finding of wrong)
-      expect(finding).toMatchObject({
-        status: 'failed',
-        message: 'It does not point to a standby of this database.',
-      });
-    expect(await replicaFinding(await unreachable())).toMatchObject({
-      status: 'warning',
-      message: expect.stringMatching(/ECONNREFUSED/),
     });
   });
 });

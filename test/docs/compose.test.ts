@@ -17,7 +17,7 @@ type Example = {
 /** Settings that compose.yaml sets itself or leaves at their defaults. */
 const OF_THE_PROCESS = [
   ...['NODE_ENV', 'PORT', 'HOST', 'DATA_DIR', 'ROLES', 'SANDBOX'],
-  ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_READ_URL'],
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL'],
 ];
 
 const compose = await readFile(join(ROOT, 'compose.yaml'), 'utf8');

@@ -11,7 +11,7 @@ import { type Finding, findingsOf, type Patient, type Surroundings } from './fin
 import { isWide, openingFindings } from './openings.ts';
 import { checkChains, checkFacilitators, checkIssuers, checkWayOut } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
-import { checkNotifications, checkReplica } from './ways.ts';
+import { checkNotifications } from './ways.ts';
 
 type Check<Subject> = (subject: Subject) => Promise<Finding | Finding[]>;
 
@@ -21,7 +21,6 @@ const DATABASE_CHECKS: readonly Check<Patient>[] = [
   checkMigrations,
   checkClock,
   checkNotifications,
-  checkReplica,
   checkConnections,
 ];
 const quiet = pino({ level: 'silent' });

@@ -17,10 +17,12 @@ const KINDS = [
     table: 'Project',
     owner: ['userId', DELETED_USER_ID],
     column: 'projectId',
-    history: ['Delivery', 'Event', 'Payment', 'Customer'],
+    history: ['Delivery', 'Event', 'Payment', 'Customer', 'CustomerRevenue'],
   },
 ] as const;
 type Kind = (typeof KINDS)[number];
+/** What identifies a row for deletion, in tables without an `id`. */
+const ROW_ADDRESS = new Map([['CustomerRevenue', 'ctid']]);
 /** How much a batch deleted, and which project, webhook, or connector it belonged to. */
 type Batch = { id: string; count: number; isTooLarge?: boolean };
 
@@ -89,8 +91,9 @@ export function createHistoryClearing({
   async function deleteBatch(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
       const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
-      const batch = `SELECT "id" FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${size.rows}`;
-      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE "id" = ANY (ARRAY(${batch}))`, [id]);
+      const row = ROW_ADDRESS.get(child) ?? '"id"';
+      const batch = `SELECT ${row} FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${size.rows}`;
+      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE ${row} = ANY (ARRAY(${batch}))`, [id]);
       if (rowCount) return rowCount;
       // Payments that were sent to the chain are recorded first, which requires their customer and project.
       const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;

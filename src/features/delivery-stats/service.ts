@@ -1,6 +1,5 @@
 import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
-import type { StatisticsSource } from '../../database/replica.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
@@ -97,13 +96,8 @@ const READ = `
 const spanOf = (projectId: VisibleProjectId, { from, to }: Period) => [projectId, from.toISOString(), to.toISOString()];
 
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
-export function createDeliveryStatsService(options: {
-  db: TenantDatabase;
-  statistics: StatisticsSource;
-  now?: () => Date;
-  maxRead?: number;
-}) {
-  const { db, statistics, now = () => new Date(), maxRead = MAX_READ } = options;
+export function createDeliveryStatsService(options: { db: TenantDatabase; now?: () => Date; maxRead?: number }) {
+  const { db, now = () => new Date(), maxRead = MAX_READ } = options;
   return {
     /**
      * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.
@@ -121,11 +115,11 @@ export function createDeliveryStatsService(options: {
       const rollups = interval === 'HOUR' ? 'HOUR' : 'DAY';
       const span = spanOf(visible, period);
       const [rows, filtered] = await Promise.all([
-        statistics.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
+        db.prisma.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
           READ,
           ...[...span, interval.toLowerCase(), rollups, maxRead + 1],
         ),
-        statistics.$queryRawUnsafe<(FilteredOut & { isPartial: boolean })[]>(READ_FILTERED_OUT, ...span, maxRead + 1),
+        db.prisma.$queryRawUnsafe<(FilteredOut & { isPartial: boolean })[]>(READ_FILTERED_OUT, ...span, maxRead + 1),
       ]);
       const found = new Map(rows.map(({ start, isPartial, ...figures }) => [start?.getTime(), figures]));
       return {

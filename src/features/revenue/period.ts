@@ -16,6 +16,8 @@ const MAX_YEAR = 9998;
 /** The number of intervals in a period without `from`. */
 const DEFAULT_LENGTH: Record<RevenueInterval, number> = { HOUR: 24, DAY: 30, MONTH: 12 };
 
+const NEXT_LONGER: Partial<Record<RevenueInterval, RevenueInterval>> = { HOUR: 'DAY', DAY: 'MONTH' };
+
 /**
  * Extends a period to whole intervals. `to` defaults to now, and `from` to 24 hours, 30 days, or 12 months before it.
  *
@@ -59,6 +61,28 @@ export function bucketStarts({ from, to, interval }: Period): Date[] {
   const starts: Date[] = [];
   for (let start = from; start < to; start = step(start, interval, 1)) starts.push(start);
   return starts;
+}
+
+/**
+ * Divides a period of whole hours into the longest intervals: months, days before and after them, and hours at both
+ * ends. Each piece consists of whole intervals of one length. There are at most five.
+ */
+export function toLongestIntervals({ from, to }: Pick<Period, 'from' | 'to'>): Period[] {
+  const divide = (period: Period): Period[] => {
+    const interval = NEXT_LONGER[period.interval];
+    if (!interval) return [period];
+    const start = startOf(period.from, interval);
+    const first = start < period.from ? step(start, interval, 1) : start;
+    const last = startOf(period.to, interval);
+    if (first >= last) return [period];
+    const pieces = [
+      { ...period, to: first },
+      ...divide({ from: first, to: last, interval }),
+      { ...period, from: last },
+    ];
+    return pieces.filter((piece) => piece.from < piece.to);
+  };
+  return divide({ from, to, interval: 'HOUR' });
 }
 
 function countBuckets(from: Date, to: Date, interval: RevenueInterval): number {

@@ -125,7 +125,7 @@ test('delivery statistics that would read too many deliveries include only the n
     };
     const read = (maxRead: number) => {
       const query = { from: new Date('2026-02-03T10:00:00Z'), to: new Date('2026-02-03T13:00:00Z') };
-      return createDeliveryStatsService({ db: behindWall(db), statistics: db.prisma, maxRead }).read(viewer, shop.id, {
+      return createDeliveryStatsService({ db: behindWall(db), maxRead }).read(viewer, shop.id, {
         ...query,
         interval: 'HOUR',
       });

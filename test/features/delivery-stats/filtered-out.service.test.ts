@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keepPartitions } from '../../../src/database/partitions.ts';
 import { createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
 import { countFilteredOut } from '../../../src/features/delivery-stats/filtered-out.ts';
-import { createDeliveryRollups } from '../../../src/features/delivery-stats/rollups.ts';
+import { createRollups } from '../../../src/features/delivery-stats/rollups.ts';
 import { firstIdAt, newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, type Resource } from '../../support/resources.ts';
@@ -111,10 +111,10 @@ describe('the events that filters exclude', () => {
       await late.query('BEGIN');
       await happen(Date.now(), [['wh_late']], late);
       await happen(Date.now(), [['wh_early']]);
-      await createDeliveryRollups({ pool: counting, log }).run();
+      await createRollups({ pool: counting, log }).run();
       expect(await rollups()).toEqual([]);
       await late.query('COMMIT');
-      await createDeliveryRollups({ pool: counting, log }).run();
+      await createRollups({ pool: counting, log }).run();
       expect(await rollups()).toMatchObject([
         { destinationId: 'wh_early', count: 1 },
         { destinationId: 'wh_late', count: 1 },

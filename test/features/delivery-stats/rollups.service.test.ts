@@ -4,9 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keepPartitions } from '../../../src/database/partitions.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
-import { createDeliveryRollups } from '../../../src/features/delivery-stats/rollups.ts';
+import { createRollups } from '../../../src/features/delivery-stats/rollups.ts';
 import { firstIdAt, newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { openPast, type Past } from '../../support/past.ts';
 import { createProject, createWebhook, type Resource } from '../../support/resources.ts';
 
 const MINUTE = 60_000;
@@ -16,33 +17,25 @@ const log = pino({ level: 'silent' });
 
 let app: TestApp;
 let sql: pg.Pool;
-/** The process that counts deliveries. Its clock is the table `past.clock`. */
+let past: Past;
+/** The connections of the process that counts deliveries. */
 let counting: pg.Pool;
 let alice: TestUser;
 let shop: Resource & { base: string };
 let webhookIds: string[];
 let clock: number;
 
-const count = () => createDeliveryRollups({ pool: counting, log }).run();
+const count = () => createRollups({ pool: counting, log }).run();
 
 beforeAll(async () => {
   app = await startTestApp({ env: { ROLES: 'api' } });
   sql = new pg.Pool({ connectionString: app.databaseUrl, max: 4 });
   alice = await app.user('alice', 'ENTERPRISE');
-  await sql.query(`
-    CREATE SCHEMA past;
-    CREATE TABLE past.clock ("now" timestamptz, "openSince" timestamptz);
-    INSERT INTO past.clock VALUES (now(), NULL);
-    CREATE FUNCTION past.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT "now" FROM past.clock';
-    CREATE VIEW past.pg_stat_activity AS SELECT datname, backend_type, application_name, pid, "openSince" AS xact_start
-      FROM pg_catalog.pg_stat_activity, past.clock`);
-  counting = new pg.Pool({
-    connectionString: app.databaseUrl,
-    onConnect: async (client) => void (await client.query('SET search_path = past, pg_catalog, public')),
-  });
+  past = await openPast(app.databaseUrl);
+  counting = past.pool;
 });
 afterAll(async () => {
-  await counting?.end();
+  await past?.close();
   await sql?.end();
   await app?.stop();
 });
@@ -55,10 +48,7 @@ beforeEach(async () => {
 
 async function moveTo(time: number, openSince: number | null = null): Promise<void> {
   clock = time;
-  await sql.query('UPDATE past.clock SET "now" = $1, "openSince" = $2', [
-    new Date(time),
-    openSince === null ? null : new Date(openSince),
-  ]);
+  await past.moveTo(time, openSince);
 }
 
 type Finish = { status?: string; attemptCount?: number; responseTimeMs?: number | null; webhookId?: string };
@@ -276,7 +266,7 @@ test('new deliveries are looked for again after every few hours that are recount
     return counting.query(...asked);
   };
   const watched = { query, connect: () => counting.connect() } as unknown as pg.Pool;
-  await createDeliveryRollups({ pool: watched, log }).run();
+  await createRollups({ pool: watched, log }).run();
   expect(left).toEqual([12, 7, 2, 0]);
 });
 
@@ -354,7 +344,7 @@ test('only one of several workers counts in each round', async () => {
     return counting.query(...asked);
   };
   const watched = { query, connect: () => counting.connect() } as unknown as pg.Pool;
-  const workers = [1, 2, 3].map(() => createDeliveryRollups({ pool: watched, log }));
+  const workers = [1, 2, 3].map(() => createRollups({ pool: watched, log }));
   for (const worker of workers) worker.start();
   await Promise.all(workers.map((worker) => worker.stop()));
   expect(texts.filter((text) => String(text).includes('pg_stat_activity'))).toHaveLength(1);

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bucketStarts, MAX_BUCKETS, type RevenueInterval, toPeriod } from '../../../src/features/revenue/period.ts';
+import {
+  bucketStarts,
+  MAX_BUCKETS,
+  type RevenueInterval,
+  toLongestIntervals,
+  toPeriod,
+} from '../../../src/features/revenue/period.ts';
 
 const now = new Date('2026-03-15T13:45:12.345Z');
 const at = (text: string) => new Date(text);
@@ -64,6 +70,34 @@ describe('a revenue period', () => {
             expect(toPeriod({ from: start, to: new Date(start.getTime() + 1), interval }, now).from).toEqual(start);
         },
       ),
+    );
+  });
+});
+
+describe('the longest intervals of a period', () => {
+  test('are months, days around them, and hours at both ends', () => {
+    const pieces = toLongestIntervals({ from: at('2026-01-30T22:00:00Z'), to: at('2026-04-02T01:00:00Z') });
+    expect(pieces.map(({ interval, from, to }) => [interval, from.toISOString(), to.toISOString()])).toEqual([
+      ['HOUR', '2026-01-30T22:00:00.000Z', '2026-01-31T00:00:00.000Z'],
+      ['DAY', '2026-01-31T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
+      ['MONTH', '2026-02-01T00:00:00.000Z', '2026-04-01T00:00:00.000Z'],
+      ['DAY', '2026-04-01T00:00:00.000Z', '2026-04-02T00:00:00.000Z'],
+      ['HOUR', '2026-04-02T00:00:00.000Z', '2026-04-02T01:00:00.000Z'],
+    ]);
+  });
+
+  test('cover it without gaps, and each piece consists of whole intervals', () => {
+    const hour = fc
+      .integer({ min: 0, max: 3_000 })
+      .map((hours) => new Date(Date.UTC(2027, 11, 30) + hours * 3_600_000));
+    fc.assert(
+      fc.property(hour, hour, (one, other) => {
+        const [from, to] = one < other ? [one, other] : [other, new Date(one.getTime() + 3_600_000)];
+        const pieces = toLongestIntervals({ from: from!, to: to! });
+        expect([from, ...pieces.map((piece) => piece.to)]).toEqual([...pieces.map((piece) => piece.from), to]);
+        // `toPeriod` widens a period to whole intervals.
+        for (const piece of pieces) expect(toPeriod(piece, now)).toEqual(piece);
+      }),
     );
   });
 });
