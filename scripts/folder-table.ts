@@ -15,7 +15,8 @@ export function foldersPage(): string {
 
 These are the folders of \`src/\`, from top to bottom. A file imports only from its own folder and from folders below
 it. This rule also applies to types, and \`npm run folders\` checks it. A subfolder that isn't listed belongs to its
-parent, and a folder without a description contains what its name suggests. [Architecture](architecture.md) explains how
+parent, and a folder without a description contains what its name suggests. A subfolder with nothing but
+a \`schema.ts\`, such as \`features/endpoints/changes/\`, has more of its parent's GraphQL fields. [Architecture](architecture.md) explains how
 the parts work together.
 
 | Folder | What it contains |

@@ -5,7 +5,7 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 /** Markdown outside docs/ that is also on the site. */
 const OUTSIDE_DOCS = [
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-  ...['packages/*/README.md', 'bench/README.md', 'src/console/README.md'],
+  ...['packages/*/README.md', 'bench/README.md', 'prisma/README.md', 'src/**/README.md'],
 ];
 
 /** Returns the paths of all pages on the site, relative to the root of the repository, in order. */

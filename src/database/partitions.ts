@@ -161,10 +161,13 @@ async function createNext(
     CREATE TABLE "${name}" (LIKE "${table.name}" INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)
       WITH (fillfactor = ${table.fillPercent});
     LOCK TABLE "${table.name}_default" IN ACCESS EXCLUSIVE MODE;
+    -- The rows only move, so the triggers for deletions mustn't run.
+    ALTER TABLE "${table.name}_default" DISABLE TRIGGER USER;
     WITH moved AS (
       DELETE FROM "${table.name}_default" WHERE "${table.key}" >= '${from}' AND "${table.key}" < '${to}' RETURNING ${columns}
     )
     INSERT INTO "${name}" (${columns}) SELECT ${columns} FROM moved;
+    ALTER TABLE "${table.name}_default" ENABLE TRIGGER USER;
     ALTER TABLE "${table.name}" ATTACH PARTITION "${name}" FOR VALUES FROM ('${from}') TO ('${to}')`);
   return { name, ends };
 }

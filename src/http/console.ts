@@ -58,8 +58,6 @@ function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
     "img-src 'self' data:",
     "font-src 'self'",
     ["connect-src 'self'", ...issuers].join(' '),
-    // The API explorer and reference are pages on this server.
-    "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",

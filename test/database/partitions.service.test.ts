@@ -162,6 +162,29 @@ test('a row without a partition goes to the default one, and moves once its part
   expect(await idsOf('Attempt', 'deliveryId')).toEqual([deliveryId]);
 });
 
+test('a notice about a held delivery stays open when its delivery moves to a new partition', async () => {
+  const { deliveryId } = await addHistory(-10, { status: 'PENDING' });
+  const connectorId = newId('Connector');
+  await pool.query(
+    `INSERT INTO "Connector" ("id", "projectId", "type", "config", "secretConfig", "eventTypes")
+     VALUES ($1, $2, 'xero', '{}', '', '{*}')`,
+    [connectorId, projectId],
+  );
+  await pool.query(
+    `UPDATE "Delivery" SET "webhookId" = NULL, "connectorId" = $2, "nextAttemptAt" = NULL, "reason" = 'Reopen the period.'
+     WHERE "id" = $1`,
+    [deliveryId, connectorId],
+  );
+  const notices = async () => (await pool.query('SELECT "type", "subjectId", "closedAt" FROM "Notice"')).rows;
+  const open = { type: 'delivery.held', subjectId: deliveryId, closedAt: null };
+  expect(await notices()).toEqual([open]);
+  await keepPartitions({ pool, log, retentionDays: 90 });
+  expect(await isEmpty('Delivery_default')).toBe(true);
+  expect(await notices()).toEqual([open]);
+  await pool.query('DELETE FROM "Delivery"');
+  expect(await notices()).toEqual([{ ...open, closedAt: expect.any(Date) }]);
+});
+
 test('deliveries created in the week after their event are dropped with it, even unfinished ones', async () => {
   await withPartitionsOf(60);
   const border = Math.floor((Date.now() - 30 * DAY) / (7 * DAY)) * 7 * DAY;

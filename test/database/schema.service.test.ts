@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
+import { CUSTOM_OBJECTS_FILE, describeCustomObjects } from '../../scripts/custom-objects.ts';
 import { diffSchemas } from '../../scripts/schema-diff.ts';
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
 
@@ -161,4 +162,15 @@ test('the migrations create exactly what schema.prisma describes and what this f
   expect(surplus.map(nameIn(HAND_WRITTEN)).sort()).toEqual(HAND_WRITTEN.toSorted());
   await migrated.drop();
   await described.drop();
+});
+
+test(`${CUSTOM_OBJECTS_FILE} describes the migrated database; if it doesn't, run \`npm run generate:sql\``, async () => {
+  const committed = await readFile(resolve(import.meta.dirname, '../..', CUSTOM_OBJECTS_FILE), 'utf8');
+  const migrated = await createTestDatabase();
+  const client = new pg.Client({ connectionString: migrated.url });
+  await client.connect();
+  const described = await describeCustomObjects(client);
+  await client.end();
+  await migrated.drop();
+  expect(committed).toBe(described);
 });

@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startServiceNode } from '../support/service-node.ts';
@@ -42,7 +43,7 @@ const PAYMENTS = ['/src/roles/gateway.ts', '/src/gateway/payment/pay.ts'];
 const CHAIN_CLIENT = packages('viem');
 const DELIVERIES = ['/src/roles/worker.ts', '/src/delivery/worker.ts'];
 const SANDBOX = ['/src/sandbox/'];
-const TRACING_SDK = packages('@opentelemetry/sdk-trace-node', '@opentelemetry/exporter-trace-otlp-http');
+const TRACING_SDK = packages('@opentelemetry/sdk-trace', '@opentelemetry/exporter-trace-otlp-http');
 /** Prisma's query compiler takes 50 MB once the first query is made. */
 const QUERY_COMPILER = ['/query_compiler_'];
 
@@ -71,5 +72,10 @@ describe('a process loads only the modules that its role needs', () => {
   test('the checked modules are loaded by the roles that need them', () => {
     const wanted = [...GRAPHQL, ...PAYMENTS, ...CHAIN_CLIENT, ...DELIVERIES];
     expect(wanted.filter((part) => ![...seen].some((url) => url.includes(part)))).toEqual([]);
+  });
+
+  test('the checked modules that no role loads exist', () => {
+    const root = resolve(import.meta.dirname, '../..');
+    expect([...EXPLORER, ...SANDBOX, ...TRACING_SDK].filter((part) => !existsSync(join(root, part)))).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ const PHRASES: Readonly<Record<string, string>> = {
 
 const FILES = [
   '*.md',
-  '{docs,findings,bench,deploy,packages/sdk}/**/*.md',
+  '{docs,findings,bench,deploy,packages/sdk,prisma,src}/**/*.md',
   '{src,test,bench,scripts,packages}/**/*.{ts,tsx}',
 ];
 // The schema of an earlier release is kept as it was.
