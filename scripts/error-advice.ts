@@ -3,7 +3,9 @@ import type { ErrorCode } from '../src/errors.ts';
 /** Shown on the error page next to the message: when the error happens, and what to do. */
 export const ERROR_ADVICE: Record<ErrorCode, string> = {
   BAD_REQUEST: 'The request line, a header, or the path is malformed. Fix the request before you send it again.',
-  MALFORMED_JSON: 'The request body is not JSON, not UTF-8, or nested more than 64 levels deep.',
+  MALFORMED_JSON:
+    'The request body, or `variables` or `extensions` in the query of a GraphQL `GET`, is not JSON, not UTF-8, or nested more than 64 levels deep. ' +
+    '`detail` says where the JSON breaks.',
   GRAPHQL_INVALID:
     'The document has a syntax error, an unknown field or argument, or a variable of the wrong type. ' +
     'The message names it, and `locations` shows where it is.',

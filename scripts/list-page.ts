@@ -36,7 +36,7 @@ curl -sS -H "Authorization: Bearer $TOKEN" "$TOLLGATE/api/projects/$PROJECT/paym
   \`eventType\`, \`action\`, and \`type\` are called \`eventTypes\`, \`actions\`, and \`types\` there.
   Clients that write lists with brackets can do so: \`status[]=settled\` and \`status[0]=settled\` mean \`status=settled\`. The same goes for \`expand\`.
 - Times are in ISO 8601 with an offset. \`from\` is inclusive and \`to\` is exclusive, so consecutive periods don't overlap.
-- REST writes enum values as in the [OpenAPI document](openapi.json), and also accepts them in uppercase or lowercase.
+- REST writes enum values as in the [OpenAPI document](openapi.json), and also accepts them in uppercase or lowercase, in queries and in bodies.
 - REST rejects parameters that a route doesn't have: \`\`Unknown parameter \`sttus\`. Did you mean \`status\`?\`\`
 - In a project with millions of payments, combine amounts with a period. Without one, it can take seconds to find amounts that only old payments have.
 

@@ -13,6 +13,7 @@ import { ERROR_EXAMPLES } from './error-examples.ts';
 import { eventSchemas, eventsPage } from './event-pages.ts';
 import { foldersPage } from './folder-table.ts';
 import { listsPage } from './list-page.ts';
+import { mistakesPage } from './mistakes-page.ts';
 import { type OpenApi, sdkSource } from './sdk-source.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -30,6 +31,7 @@ export function referencePages(): Map<string, string> {
     ['docs/events.md', eventsPage()],
     ['docs/folders.md', foldersPage()],
     ['docs/lists.md', listsPage()],
+    ['docs/mistakes.md', mistakesPage()],
     ['docs/openapi.json', json('docs/openapi.json', openApi)],
     ['packages/sdk/src/generated.ts', formatted('packages/sdk/src/generated.ts', sdkSource(openApi as OpenApi))],
   ]);
@@ -196,6 +198,7 @@ REST returns \`application/problem+json\` (RFC 9457):
 
 \`type\` is the URL of the code's section on this page. If [\`PUBLIC_URL\`](configuration.md) isn't set, it is relative to the URL of the request, such as
 \`/docs/errors#validation_failed\`. \`title\` is the code's message, and \`detail\` is the same message or a more specific one. \`errors\` is empty unless fields are invalid.
+[Common mistakes](mistakes.md) shows the \`detail\` of many responses.
 
 In GraphQL, \`data\` is \`null\` where the error happened, and \`errors[0].extensions\` has the same details:
 

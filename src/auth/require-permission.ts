@@ -1,6 +1,8 @@
 import { AppError } from '../errors.ts';
-import { type Permission, type Requirement, ROLE_PERMISSIONS, type Role, SCOPES } from './permissions.ts';
+import { type Permission, type Requirement, ROLE_PERMISSIONS, type Role, SCOPES, type Scope } from './permissions.ts';
 import type { Viewer } from './viewer.ts';
+
+type ApiKeyViewer = Extract<Viewer, { kind: 'apiKey' }>;
 
 /** Whether the viewer has a permission in a project. Call this only for projects that the viewer can see. */
 export function hasPermission(viewer: Viewer, projectId: string, permission: Permission): boolean {
@@ -16,7 +18,7 @@ export function hasPermission(viewer: Viewer, projectId: string, permission: Per
  */
 export function requirePermission(viewer: Viewer, projectId: string, permission: Permission, detail?: string): void {
   if (hasPermission(viewer, projectId, permission)) return;
-  if (viewer.kind === 'apiKey') throw missingScope([permission], detail);
+  if (viewer.kind === 'apiKey') throw missingScope(viewer, [permission], detail);
   throw missingRole(roleIn(viewer, projectId), [permission]);
 }
 
@@ -29,7 +31,9 @@ export function requirePermission(viewer: Viewer, projectId: string, permission:
 export function requireCredentials(viewer: Viewer, projectId: string, fields: string): void {
   if (hasPermission(viewer, projectId, 'CREDENTIALS')) return;
   if (viewer.kind === 'user') throw missingRole(roleIn(viewer, projectId), ['CREDENTIALS']);
-  throw new AppError('FORBIDDEN', { detail: `Changing ${fields} requires the scope CREDENTIALS. ${GET_A_SCOPE}` });
+  throw new AppError('FORBIDDEN', {
+    detail: `Changing ${fields} requires the scope CREDENTIALS, which this API key does not have. ${ownScopes(viewer)} ${getKeyWith(['CREDENTIALS'])}`,
+  });
 }
 
 /**
@@ -41,7 +45,7 @@ export function requireCredentials(viewer: Viewer, projectId: string, fields: st
 export function narrowViewer(viewer: Viewer, { anyOf, isForPeople }: Requirement): Viewer {
   if (viewer.kind === 'apiKey') {
     if (isForPeople) throw new AppError('FORBIDDEN', { detail: onlyPeople(anyOf) });
-    if (anyOf.length > 0 && !includesAny(viewer.scopes, anyOf)) throw missingScope(anyOf);
+    if (anyOf.length > 0 && !includesAny(viewer.scopes, anyOf)) throw missingScope(viewer, anyOf);
     return viewer;
   }
   if (!viewer.memberships || anyOf.length === 0) return viewer;
@@ -60,11 +64,11 @@ export function missingRole(role: Role, anyOf: readonly Permission[]): AppError 
   });
 }
 
-function missingScope(anyOf: readonly Permission[], detail = onlyPeople(anyOf)): AppError {
-  const scopes = anyOf.filter((permission) => includes(SCOPES, permission));
+function missingScope(viewer: ApiKeyViewer, anyOf: readonly Permission[], detail = onlyPeople(anyOf)): AppError {
+  const scopes = SCOPES.filter((scope) => includes(anyOf, scope));
   if (scopes.length === 0) return new AppError('FORBIDDEN', { detail });
   return new AppError('FORBIDDEN', {
-    detail: `This API key does not have the scope ${list(scopes)}. ${GET_A_SCOPE}`,
+    detail: `This API key does not have the scope ${list(scopes)}. ${ownScopes(viewer)} ${getKeyWith(scopes)}`,
   });
 }
 
@@ -77,7 +81,14 @@ function onlyPeople(anyOf: readonly Permission[]): string {
 const rolesWith = (anyOf: readonly Permission[]) =>
   (Object.keys(ROLE_PERMISSIONS) as Role[]).filter((one) => includesAny(ROLE_PERMISSIONS[one], anyOf));
 
-const GET_A_SCOPE = 'An owner or admin of the project can create a key that has it.';
+/** What an API key may do, for errors about what it may not do. */
+function ownScopes({ scopes }: ApiKeyViewer): string {
+  const names = new Intl.ListFormat('en', { type: 'conjunction' }).format(scopes);
+  return scopes.length === 1 ? `Its only scope is ${names}.` : `Its scopes are ${names}.`;
+}
+
+const getKeyWith = (scopes: readonly Scope[]) =>
+  `An owner or admin of the project can create a key with ${list(scopes)}.`;
 
 /** The viewer's role in a project that they can see. */
 function roleIn(viewer: Extract<Viewer, { kind: 'user' }>, projectId: string): Role {

@@ -6,6 +6,11 @@ const WITHOUT_VALUE: readonly [pattern: RegExp, replacement: string][] = [
     'The value does not exist in the "$1" enum.$2',
   ],
   [/^Enum "(\w+)" cannot represent .*$/s, 'Enum "$1" cannot represent the value.'],
+  // For example, a price. Apart from the type's name, graphql-js doesn't say what to do.
+  [
+    /^String cannot represent a non string value: -?\d[\d.eE+-]*$/,
+    'String cannot represent a number. Send it in double quotes.',
+  ],
   [/^(\w+) cannot represent (.*?)value: .*$/s, '$1 cannot represent $2value.'],
   [/^Expected value of type "([\w![\]]+)", found .*$/s, 'Expected value of type "$1".'],
   [/^(Syntax Error: .*?)(String|BlockString) ".*$/s, '$1$2.'],

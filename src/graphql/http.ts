@@ -5,8 +5,9 @@ import { AppError } from '../errors.ts';
 import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Admission } from '../http/admission.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
+import { parseJson } from '../http/json-body.ts';
 import { linger } from '../http/linger.ts';
-import { errorHeaders, toAppError } from '../http/problem.ts';
+import { errorHeaders, problemType, toAppError } from '../http/problem.ts';
 import { sendJson } from '../http/send-json.ts';
 import { sendStream } from '../http/send-stream.ts';
 import type { Backlog } from '../limits/backlog.ts';
@@ -32,10 +33,12 @@ export function registerGraphQL(
     idempotency: IdempotencyStore;
     /** Whether browsers get the explorer. Otherwise, they are treated like any other client. */
     hasExplorer: boolean;
+    /** The service's public URL, if it is known. */
+    publicUrl: string | undefined;
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, admission, streams, consoleReads, idempotency, hasExplorer, contextOf } = options;
+  const { server, admission, streams, consoleReads, idempotency, hasExplorer, publicUrl, contextOf } = options;
   const explore = createExplorer();
   const wantsExplorer = (request: FastifyRequest) => hasExplorer && isBrowser(request);
   const openStreams = new Set<FastifyReply>();
@@ -92,6 +95,7 @@ export function registerGraphQL(
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
     }
+    if (request.method === 'GET') requireJsonParameters(request.query as Record<string, unknown>);
     await countIfMisannounced(request, reply);
     requireSmallBesidesFile(request.headers['content-length'], request.body, inputOf(request.body));
     // The response to a request over the rate limit is like any other, with the same status and headers.
@@ -152,7 +156,8 @@ export function registerGraphQL(
   }
 
   const errors: RouteShorthandOptions = {
-    errorHandler: (error, request, reply) => sendGraphQLError(toAppError(error, request.log as Logger), request, reply),
+    errorHandler: (error, request, reply) =>
+      sendGraphQLError(toAppError(error, request.log as Logger), request, reply, publicUrl),
   };
   const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, handler: answer };
   app.route({ ...served, method: ['GET', 'POST'], url: '/graphql' });
@@ -184,9 +189,24 @@ function inputOf(body: unknown): unknown {
   return (body as { variables?: { input?: unknown } | null } | null | undefined)?.variables?.input;
 }
 
-function sendGraphQLError(error: AppError, request: FastifyRequest, reply: FastifyReply) {
+/** Yoga reports JSON in a query that it can't parse as an error of the server. @throws AppError `MALFORMED_JSON` */
+function requireJsonParameters(query: Readonly<Record<string, unknown>>): void {
+  for (const name of ['variables', 'extensions']) {
+    // Yoga also reads only the first value.
+    const [text] = [query[name]].flat();
+    if (typeof text === 'string' && text !== '') parseJson(text, `The parameter \`${name}\``);
+  }
+}
+
+function sendGraphQLError(
+  error: AppError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  publicUrl: string | undefined,
+) {
   linger(request.raw);
-  const extensions = { code: error.code, retryable: error.retryable, requestId: request.id };
+  const type = problemType(error.code, publicUrl);
+  const extensions = { code: error.code, type, retryable: error.retryable, requestId: request.id };
   return reply
     .code(error.status)
     .headers(errorHeaders(error))

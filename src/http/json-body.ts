@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { BODY_LIMIT_BYTES } from './file-bodies.ts';
+import { findJsonFault } from './json-fault.ts';
 
 const MAX_JSON_DEPTH = 64;
 
@@ -20,12 +21,7 @@ export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Bu
   if (body.length > BODY_LIMIT_BYTES && bytesBesidesLongestString(body, BODY_LIMIT_BYTES) > BODY_LIMIT_BYTES) {
     throw new AppError('PAYLOAD_TOO_LARGE');
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (error) {
-    throw malformed(error as Error);
-  }
+  const value = parseJson(decodeUtf8(body), 'The request body');
   if (!isShallow(value, MAX_JSON_DEPTH)) {
     throw new AppError('MALFORMED_JSON', {
       detail: `The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`,
@@ -58,17 +54,31 @@ export function bytesBesidesLongestString(json: Buffer, maxBytes: number): numbe
   return besides;
 }
 
-/** Says where the mistake is, but doesn't quote the text around it, which could be a secret. */
-function malformed(error: Error): AppError {
-  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(error.message) ?? [];
-  const isCutOff = /Unexpected end/.test(error.message);
-  const place = line
-    ? `There is a mistake at line ${line}, column ${column}.`
-    : isCutOff
-      ? 'It ends too early.'
-      : undefined;
-  const detail = place && `The request body is not valid JSON. ${place}`;
-  return new AppError('MALFORMED_JSON', { cause: error, ...(detail && { detail }) });
+function decodeUtf8(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (error) {
+    throw new AppError('MALFORMED_JSON', { cause: error });
+  }
+}
+
+/**
+ * Parses JSON.
+ *
+ * @param what the text's name in the error message, for example, `The request body`.
+ * @throws AppError `MALFORMED_JSON`, which says where the mistake is, but doesn't quote the text around it, because that
+ *   could be a secret.
+ */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { line, column, expected } = findJsonFault(text) ?? {};
+    const place = line
+      ? `There is a mistake at line ${line}, column ${column}: expected ${expected}.`
+      : 'It ends too early.';
+    throw new AppError('MALFORMED_JSON', { cause: error, detail: `${what} is not valid JSON. ${place}` });
+  }
 }
 
 function isShallow(value: unknown, depth: number): boolean {

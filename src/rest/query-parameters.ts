@@ -34,6 +34,9 @@ const SINGULAR: Readonly<Record<string, string>> = {
 /** The parameters for paging through a list. */
 export const PAGE_PARAMETERS = ['limit', 'after'] as const;
 
+/** The parameter of exports that chooses the format. It isn't a variable of the document. */
+export const FORMAT_PARAMETER = 'format';
+
 /**
  * A route's query parameters, other than those for pages and `expand`: the fields of its document's `$filter`, and the
  * parameters that the route itself lists.

@@ -1,9 +1,15 @@
 import type { GraphQLSchema } from 'graphql';
-import { didYouMean, mustBeOneOf } from '../did-you-mean.ts';
+import { didYouMean, listAll, mustBeOneOf } from '../did-you-mean.ts';
 import { AppError, type FieldError, toPointer } from '../errors.ts';
-import { expansions, PAGE_PARAMETERS, type QueryParameter, queryParameters } from './query-parameters.ts';
+import {
+  expansions,
+  FORMAT_PARAMETER,
+  PAGE_PARAMETERS,
+  type QueryParameter,
+  queryParameters,
+} from './query-parameters.ts';
 import type { RestRoute } from './routes/route.ts';
-import { ofText, toVariable } from './values.ts';
+import { inAnyCase, ofText, toVariable } from './values.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** How much of an unknown parameter's name to quote in an error message. */
@@ -27,6 +33,7 @@ export function queryReader(schema: GraphQLSchema, route: RestRoute): ReadQuery 
     ...(route.kind === 'list' ? PAGE_PARAMETERS : []),
     ...parameters.map(({ name }) => name),
     ...(expandable.size > 0 ? ['expand'] : []),
+    ...(route.kind === 'export' ? [FORMAT_PARAMETER] : []),
   ];
   const lists = new Set(parameters.filter(({ isList }) => isList).map(({ name }) => name));
   if (expandable.size > 0) lists.add('expand');
@@ -67,10 +74,24 @@ function unknownParameter(name: string, known: readonly string[], lists: Readonl
       ? `${unknown} Send \`${base}\`, and repeat it for several values.`
       : `${unknown} Send \`${base}\`, without brackets, because it has only one value.`;
   }
-  const nearest = didYouMean(name, known);
-  const all = known.length > 0 ? ` The parameters are ${known.join(', ')}.` : ' This route takes no query parameters.';
-  return `${unknown}${nearest || all}`;
+  const [, , advice] = FROM_OTHER_APIS.find(([names, meant]) => names.test(name) && known.includes(meant)) ?? [];
+  const suggestion = advice ?? (didYouMean(name, known) || listAll('parameter', known));
+  return `${unknown}${suggestion || ' This route takes no query parameters.'}`;
 }
+
+/** Parameters of other APIs, the parameter that a route has instead, and what to say about it. */
+const FROM_OTHER_APIS: readonly [names: RegExp, meant: string, advice: string][] = [
+  [
+    /^(page|offset|skip|cursor|(next_?)?page_?token|next_?cursor|starting_?after)$/i,
+    'after',
+    ' To get the next page, send `nextCursor` as `after`.',
+  ],
+  [/^(per_?page|(page_?)?size|count|first|max_?results)$/i, 'limit', ' Did you mean `limit`?'],
+  [/^(since|start(_?(date|time))?|(date|created)_?(from|after))$/i, 'from', ' Did you mean `from`?'],
+  [/^(until|end(_?(date|time))?|(date|created)_?(to|until|before))$/i, 'to', ' Did you mean `to`?'],
+  [/^(sort(_?by)?|order)$/i, 'orderBy', ' Did you mean `orderBy`?'],
+  [/^(query|search|text|term)$/i, 'q', ' Did you mean `q`?'],
+];
 
 function shorten(name: string): string {
   return name.length > SHOWN_LENGTH ? `${name.slice(0, SHOWN_LENGTH).toWellFormed()}…` : name;
@@ -113,8 +134,8 @@ function readExpand(
   errors: FieldError[],
 ): void {
   for (const name of given === undefined ? [] : itemsOf(given)) {
-    const variable = expandable.get(name);
-    if (variable) variables[variable] = true;
+    const known = inAnyCase(name, [...expandable.keys()]);
+    if (known !== undefined) variables[expandable.get(known)!] = true;
     else {
       errors.push({ pointer: '/expand', message: mustBeOneOf(name, [...expandable.keys()]) });
     }

@@ -43,6 +43,21 @@ export function registerRest(
   const { server, schema, admission, idempotency, routes, publicUrl, backlogs, contextOf } = options;
   const createExportHandler = createExportHandlers(app, options);
 
+  const similarPath = createSimilarPath(methodsByPath(routes).keys());
+
+  function pathNotFound(url: string): AppError {
+    const similar = similarPath(url.split('?')[0]!);
+    return new AppError(
+      'NOT_FOUND',
+      similar === undefined ? {} : { detail: `This path doesn't exist. Did you mean \`${similar}\`?` },
+    );
+  }
+
+  /** An ID is empty if a list's path ends with a slash. */
+  async function requireIds({ params, url }: FastifyRequest) {
+    if (Object.values(params as Record<string, string>).includes('')) throw pathNotFound(url);
+  }
+
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     request.viewer = await admission.identify(request.headers.authorization, request.ip);
     reply.headers(await admission.count(request.viewer));
@@ -55,7 +70,7 @@ export function registerRest(
 
   for (const route of routes) {
     if (route.kind === 'export') {
-      const onRequest = [announceDeprecation(route), admit];
+      const onRequest = [announceDeprecation(route), admit, requireIds];
       app.route({ method: route.method, url: route.path, onRequest, handler: createExportHandler(route) });
       continue;
     }
@@ -77,7 +92,7 @@ export function registerRest(
       method: route.method,
       url: route.path,
       // Runs before the body is read, so callers without access can't make the server read a body.
-      onRequest: [announceDeprecation(route), admit],
+      onRequest: [announceDeprecation(route), admit, requireIds],
       ...(route.takesFile && { bodyLimit: FILE_BODY_LIMIT_BYTES }),
       handler: async (request, reply) => {
         if (route.takesFile) requireSmallBesidesFile(request.headers['content-length'], request.body, request.body);
@@ -127,14 +142,9 @@ export function registerRest(
     });
   }
 
-  const similarPath = createSimilarPath(methodsByPath(routes).keys());
   app.all('/api/*', {
     onRequest: ({ url }) => {
-      const similar = similarPath(url.split('?')[0]!);
-      throw new AppError(
-        'NOT_FOUND',
-        similar === undefined ? {} : { detail: `This path doesn't exist. Did you mean \`${similar}\`?` },
-      );
+      throw pathNotFound(url);
     },
     handler: () => undefined,
   });

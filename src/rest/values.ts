@@ -15,8 +15,8 @@ type Path = readonly (string | number)[];
 
 /**
  * Converts a JSON value into a GraphQL variable of this input type. REST uses the public spelling of enum values
- * (`payment.settled`), while GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value adds an error with its
- * JSON pointer.
+ * (`payment.settled`) in uppercase or lowercase, while GraphQL uses their names (`PAYMENT_SETTLED`). Every invalid value
+ * adds an error with its JSON pointer.
  *
  * @param hidden the fields of this type that errors don't suggest, because the caller can't set them.
  */
@@ -44,15 +44,11 @@ export function toVariable(
     return value.map((item, index) => toVariable(type.ofType, item, errors, [...path, index]));
   }
   if (isEnumType(type)) {
-    const match = type.getValues().find((entry) => entry.value === value);
-    return match
-      ? match.name
-      : refuse(() =>
-          mustBeOneOf(
-            value,
-            type.getValues().map((entry) => String(entry.value)),
-          ),
-        );
+    const spellings = type.getValues().map((entry) => String(entry.value));
+    const match = typeof value === 'string' ? inAnyCase(value, spellings) : undefined;
+    return match === undefined
+      ? refuse(() => mustBeOneOf(value, spellings))
+      : type.getValues()[spellings.indexOf(match)]!.name;
   }
   if (isInputObjectType(type)) {
     if (typeof value !== 'object' || Array.isArray(value)) return refuse('Must be an object.');
@@ -83,17 +79,16 @@ export function toVariable(
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/**
- * A query parameter's value. Booleans are written as in JSON, and enum values can be in uppercase or lowercase.
- * Everything else stays text.
- */
+/** The known value that equals this text in uppercase or lowercase, or undefined. */
+export function inAnyCase<T extends string>(text: string, known: readonly T[]): T | undefined {
+  const asked = text.toLowerCase();
+  return known.find((one) => one.toLowerCase() === asked);
+}
+
+/** A query parameter's value. Booleans are written as in JSON, in uppercase or lowercase. Everything else stays text. */
 export function ofText(type: GraphQLInputType, text: string | undefined): unknown {
-  const named = getNamedType(type);
-  if (text === undefined) return undefined;
-  if (named === GraphQLBoolean) return BOOLEANS[text.toLowerCase()] ?? text;
-  if (!isEnumType(named)) return text;
-  const inAnyCase = named.getValues().find(({ value }) => String(value).toLowerCase() === text.toLowerCase());
-  return inAnyCase ? inAnyCase.value : text;
+  if (text === undefined || getNamedType(type) !== GraphQLBoolean) return text;
+  return BOOLEANS[text.toLowerCase()] ?? text;
 }
 
 /** GraphQL's built-in types. They would accept values that REST doesn't document, and their messages are less clear. */
@@ -103,9 +98,16 @@ const SCALARS: Record<string, { accepts(value: unknown): boolean; message(value:
     accepts: (value) => typeof value === 'string',
     message: (value) => (typeof value === 'number' ? `Send it as a string: "${value}".` : 'Must be a string.'),
   },
-  Boolean: { accepts: (value) => typeof value === 'boolean', message: () => 'Must be true or false.' },
+  Boolean: {
+    accepts: (value) => typeof value === 'boolean',
+    message: (value) =>
+      value === 'true' || value === 'false' ? `Send it without quotes: ${value}.` : 'Must be true or false.',
+  },
   Int: {
     accepts: (value) => Number.isInteger(value) && Math.abs(value as number) < 2 ** 31,
-    message: () => 'Must be a whole number.',
+    message: (value) =>
+      typeof value === 'string' && /^-?\d{1,10}$/.test(value)
+        ? `Send it without quotes: ${value}.`
+        : 'Must be a whole number.',
   },
 };

@@ -102,6 +102,7 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
   registerGraphQL(http, {
     ...{ server, admission, streams, consoleReads, idempotency, contextOf },
     hasExplorer: config.graphqlExplorer,
+    publicUrl: config.publicUrl,
   });
   const trustsProxy = trustProxies(config.trustedProxies);
   const sockets = serveWebSocket(http.server, {

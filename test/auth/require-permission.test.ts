@@ -32,9 +32,14 @@ describe('an API key', () => {
     expect(narrowViewer(key, any('READ', 'DELIVERIES'))).toBe(key);
     expect(narrowViewer(key, any())).toBe(key);
     expect(() => narrowViewer(key, any('READ', 'WRITE'))).toThrow(
-      'This API key does not have the scope READ or WRITE. An owner or admin of the project can create a key that has it.',
+      'This API key does not have the scope READ or WRITE. Its only scope is DELIVERIES. An owner or admin of the project can create a key with READ or WRITE.',
     );
-    expect(() => requireCredentials(key, projectId, '`url`')).toThrow('Changing `url` requires the scope CREDENTIALS.');
+    expect(() => requireCredentials(key, projectId, '`url`')).toThrow(
+      'Changing `url` requires the scope CREDENTIALS, which this API key does not have. Its only scope is DELIVERIES. An owner or admin of the project can create a key with CREDENTIALS.',
+    );
+    expect(() => narrowViewer(keyWith('READ', 'DELIVERIES', 'CREDENTIALS'), any('WRITE'))).toThrow(
+      'Its scopes are READ, DELIVERIES, and CREDENTIALS.',
+    );
   });
 
   test("can't do anything that only people can do, no matter what scopes it has", () => {

@@ -87,7 +87,7 @@ describe.skipIf(!executablePath)('the documentation site', () => {
     expect(y).toBeLessThan(400);
   });
 
-  test.each(['configuration', 'connectors/', 'errors', 'events', 'gateway-reference', 'rest', 'scaling'])(
+  test.each(['configuration', 'connectors/', 'errors', 'events', 'gateway-reference', 'mistakes', 'rest', 'scaling'])(
     'the tables on the page %s fit on a laptop screen',
     async (name) => {
       const page = await open(`/docs/${name}`);

@@ -60,6 +60,10 @@ describe('an error message about a variable', () => {
       'Variable "$input" got an invalid value at "input.name"; String cannot represent a non string value.',
     ],
     [
+      { kind: 'SLACK', name: 0.01 },
+      'Variable "$input" got an invalid value at "input.name"; String cannot represent a number. Send it in double quotes.',
+    ],
+    [
       { kind: 'SLACK', active: SECRET },
       'Variable "$input" got an invalid value at "input.active"; Boolean cannot represent a non boolean value.',
     ],

@@ -48,6 +48,15 @@ describe('GraphQL over HTTP', () => {
     expect(body.data).toEqual([]);
   });
 
+  test.each(['variables', 'extensions'])('says where the JSON of the parameter `%s` breaks', async (name) => {
+    const query = `?query=${encodeURIComponent('{ viewer { tier } }')}&${name}=${encodeURIComponent("{'a': 1}")}`;
+    const response = await ask({ headers: { accept: 'application/json' } }, query);
+    expect(response.status).toBe(400);
+    const message = `The parameter \`${name}\` is not valid JSON. There is a mistake at line 1, column 2: expected a field name in double quotes.`;
+    const extensions = { code: 'MALFORMED_JSON', type: '/docs/errors#malformed_json', retryable: false };
+    expect(await response.json()).toMatchObject({ errors: [{ message, extensions }] });
+  });
+
   test('rejects a batch', async () => {
     const response = await ask({
       method: 'POST',

@@ -28,7 +28,7 @@ const NO_EVENT_TYPES: [unknown, pointer: string][] = [
   [null, '/eventTypes'],
   [['payment.nope'], '/eventTypes/0'],
   [['*', ''], '/eventTypes/1'],
-  [['payment.settled', 'Payment.Settled'], '/eventTypes/1'],
+  [['payment.settled', 'payment settled'], '/eventTypes/1'],
   [['PAYMENT_SETTLED'], '/eventTypes/0'],
   [[' *'], '/eventTypes/0'],
   [[null], '/eventTypes/0'],
@@ -97,7 +97,7 @@ const WRONG: { kind: Kind; field: string; values: unknown[]; pointer?: string }[
 /** Values that are invalid only on creation. */
 const WRONG_ON_CREATION: typeof WRONG = [
   { kind: 'connector', field: 'config', values: [{}], pointer: '/config/webhookUrl' },
-  { kind: 'connector', field: 'type', values: ['', 'Slack', 'slack ', 'nope', '*', '__proto__', 1, null, ['slack']] },
+  { kind: 'connector', field: 'type', values: ['', 'slak', 'slack ', 'nope', '*', '__proto__', 1, null, ['slack']] },
   ...Object.entries(GOOD).flatMap(([kind, body]) =>
     Object.keys(body).map((field) => ({ kind: kind as Kind, field, values: [undefined, null] })),
   ),

@@ -220,7 +220,7 @@ describe('a query with', () => {
       'a parameter of another list',
       'replays?page=2',
       '/page',
-      'Unknown parameter `page`. The parameters are limit, after, from, status, to.',
+      'Unknown parameter `page`. To get the next page, send `nextCursor` as `after`.',
     ],
     [
       'a parameter of a route that takes none',

@@ -96,6 +96,16 @@ describe.each(SINGLES)('$operationId', ({ name, value, required, read }) => {
   });
 });
 
+test.each(ROUTES)('$operationId rejects a parameter that it does not have', (route) => {
+  const fields = messagesOf(queryReader(schema, route), { nosuch: '1' });
+  expect(fields).toContainEqual({
+    pointer: '/nosuch',
+    message: expect.stringMatching(
+      /^Unknown parameter `nosuch`\. (This route takes no query parameters|The (only )?parameter)/,
+    ),
+  });
+});
+
 test('names with a special meaning in JavaScript are unknown parameters', () => {
   const { read } = READING.find(({ operationId }) => operationId === 'listPayments')!;
   for (const name of ['__proto__', '__proto__[]', 'constructor', 'toString[]']) {

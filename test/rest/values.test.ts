@@ -22,6 +22,33 @@ test('every enum value is accepted in its REST spelling', () => {
   }
 });
 
+test.each([
+  ['isActive', 'true', 'Send it without quotes: true.'],
+  ['isActive', 'yes', 'Must be true or false.'],
+  ['timeoutSeconds', '30', 'Send it without quotes: 30.'],
+  ['timeoutSeconds', 'thirty', 'Must be a whole number.'],
+  ['timeoutSeconds', 1.5, 'Must be a whole number.'],
+  ['priceUsd', 0.01, 'Send it as a string: "0.01".'],
+])('the error for %s: %j says how to write it', (field, value, message) => {
+  const type = schema.getType('UpdateEndpointInput') as GraphQLInputObjectType;
+  const { errors } = convert(type, { id: 'ep', [field]: value });
+  expect(errors).toEqual([{ pointer: `/${field}`, message }]);
+});
+
+test('every enum value is accepted in uppercase and lowercase', () => {
+  for (const type of enums as GraphQLEnumType[]) {
+    for (const { name, value } of type.getValues()) {
+      const spelling = String(value);
+      for (const other of [spelling.toUpperCase(), spelling.toLowerCase()]) {
+        expect(convert(type, other), other).toEqual({ result: name, errors: [] });
+      }
+    }
+  }
+  const input = schema.getType('CreateWebhookInput') as GraphQLInputObjectType;
+  const body = { projectId: 'p', url: 'u', eventTypes: ['Payment.Settled'] };
+  expect(convert(input, body).result).toEqual({ ...body, eventTypes: ['PAYMENT_SETTLED'] });
+});
+
 test('event types are spelled with dots and connector types with dashes, unlike in GraphQL', () => {
   const kind = schema.getType('EventTypeFilter') as GraphQLEnumType;
   expect(convert(kind, 'payment.settled').result).toBe('PAYMENT_SETTLED');

@@ -30,6 +30,7 @@ export function canonicalPath(text: string): CanonicalPath {
   if (/[?#]/.test(text)) return refuse('Must be a path without a query or a fragment.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('Must not contain spaces, control characters, or backslashes.');
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
+  if (/\{[^/]*\}/.test(text)) return refuse('Write parameters with a colon, for example, "/users/:id".');
   if (text === '/') return { ok: true, path: text };
   const segments = text.slice(1).split('/').map(normaliseEscapes);
   if (segments.length > MAX_SEGMENTS) return refuse(`Must have at most ${MAX_SEGMENTS} segments.`);

@@ -22,7 +22,10 @@ export const walletAddressInput = z
 function problemOf(text: string): string | undefined {
   if (/^[^\s]+\.eth$/i.test(text))
     return 'Must be an EVM address, not an ENS name. Enter the address that the name resolves to.';
+  if (text !== text.trim()) return 'Must not have spaces or line breaks around it.';
   if (!/^0x[0-9a-fA-F]*$/.test(text)) return 'Must be an EVM address: 0x and 40 hex digits.';
+  if (text.length === 66)
+    return 'Must be an EVM address: 0x and 40 hex digits. This one has 64. If it is a private key, never send it to anyone.';
   if (!ADDRESS.test(text)) return `Must be an EVM address: 0x and 40 hex digits. This one has ${text.length - 2}.`;
   if (text.toLowerCase() === ZERO_ADDRESS) return 'The zero address cannot receive payments.';
   const hasOneCase = text === text.toLowerCase() || text.slice(2) === text.slice(2).toUpperCase();

@@ -15,6 +15,7 @@ import { columnsOf } from '../openapi-resources.ts';
 import type { Query } from '../read-query.ts';
 import type { RestRoute } from '../routes/route.ts';
 import { partOf, prepareRoute, runDocument } from '../run-route.ts';
+import { inAnyCase } from '../values.ts';
 import { EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
 import { type Page, readRows } from './pages.ts';
 
@@ -90,8 +91,7 @@ export function createExportHandlers(
 
     function rowsOf(request: FastifyRequest, signal: AbortSignal): AsyncGenerator<Row[], void> {
       const params = request.params as Record<string, string>;
-      const { format: _, ...query } = request.query as Query;
-      const variables = { ...prepared.readQuery(query), ...params, ...route.fixed };
+      const variables = { ...prepared.readQuery(request.query as Query), ...params, ...route.fixed };
       const read = async (page: object) =>
         partOf(await runDocument(server, prepared, { ...variables, ...page }, contextOf(request)), route);
       return route.isPaged ? readRows((page) => read(page) as Promise<Page>, signal) : readAtOnce(read);
@@ -131,8 +131,10 @@ export function createExportHandlers(
 
 /** @throws AppError `VALIDATION_FAILED` */
 function formatOf({ format = 'csv' }: Query): ExportFormatName {
-  if (typeof format === 'string' && Object.hasOwn(EXPORT_FORMATS, format)) return format as ExportFormatName;
-  throw invalidField('/format', mustBeOneOf(format, Object.keys(EXPORT_FORMATS)));
+  const names = Object.keys(EXPORT_FORMATS) as ExportFormatName[];
+  const name = typeof format === 'string' ? inAnyCase(format, names) : undefined;
+  if (name !== undefined) return name;
+  throw invalidField('/format', mustBeOneOf(format, names));
 }
 
 async function* readAtOnce(read: (page: object) => Promise<unknown>): AsyncGenerator<Row[], void> {

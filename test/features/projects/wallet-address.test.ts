@@ -22,8 +22,14 @@ describe('a wallet address', () => {
     ['vitalik.eth', 'Must be an EVM address, not an ENS name. Enter the address that the name resolves to.'],
     [WALLET.slice(0, -1), 'Must be an EVM address: 0x and 40 hex digits. This one has 39.'],
     [`${WALLET}0`, 'Must be an EVM address: 0x and 40 hex digits. This one has 41.'],
+    [
+      `0x${'1'.repeat(64)}`,
+      'Must be an EVM address: 0x and 40 hex digits. This one has 64. If it is a private key, never send it to anyone.',
+    ],
     ['0x', 'Must be an EVM address: 0x and 40 hex digits. This one has 0.'],
     [WALLET.slice(2), 'Must be an EVM address: 0x and 40 hex digits.'],
+    [` ${WALLET}`, 'Must not have spaces or line breaks around it.'],
+    [`${WALLET}\n`, 'Must not have spaces or line breaks around it.'],
     [WALLET.replace('0x', '0X'), 'Must be an EVM address: 0x and 40 hex digits.'],
     [`0x${'0'.repeat(40)}`, 'The zero address cannot receive payments.'],
     [
