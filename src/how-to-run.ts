@@ -9,9 +9,9 @@ const IN_A_CLONE = {
 
 // All files of the build are in one folder.
 const IN_THE_BUILD = {
-  start: 'tollgate start',
-  demo: 'tollgate demo',
-  token: 'tollgate token',
+  start: 'npx tollgate start',
+  demo: 'npx tollgate demo',
+  token: 'npx tollgate token',
   rotateSecrets: `node ${join(import.meta.dirname, 'rotate-secrets.mjs')}`,
 };
 

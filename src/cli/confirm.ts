@@ -9,11 +9,13 @@ export async function confirm(question: string, signal: AbortSignal): Promise<vo
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
     // Without a terminal, input ends before anyone can reply.
-    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+    const ended = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
     // readline handles Ctrl-C itself.
     lines.once('SIGINT', () => process.emit('SIGINT'));
     const answer = await Promise.race([lines.question(`${visible(question)} [y/N] `, { signal }), ended]);
-    if (/^y(es)?$/i.test(answer.trim())) return;
+    // Only a terminal shows the line break at the end of a reply.
+    if (answer === undefined || !process.stderr.isTTY) process.stderr.write('\n');
+    if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return;
   } finally {
     lines.close();
   }

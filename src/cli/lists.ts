@@ -1,14 +1,21 @@
+import type { RequestOptions, Tollgate } from '../../packages/sdk/src/index.ts';
 import { timeOf } from './output.ts';
+
+/** The arguments of a list in the SDK. The service checks the query, which consists of text that the user entered. */
+export type Call = [query: never, options: RequestOptions];
+export type Item = Readonly<Record<string, unknown>>;
 
 /** How an option's value is parsed, and its help text. */
 type Filter = { value: string; text: string; read?: (text: string, option: string) => string };
 
 /** A list that the command line can print. */
 export type List = {
-  /** The list's path under the project in REST, and the first word of its command. */
+  /** The last word of its command. For lists in a project, this is also the last part of the path in REST. */
   path: string;
-  /** The full path in REST, for lists that belong to the account. */
-  accountPath?: string;
+  /** Reads the list with the SDK. */
+  open(tollgate: Tollgate, ...call: Call): AsyncIterable<Item>;
+  /** Whether the list belongs to the account, not to a project. */
+  isOfAccount?: true;
   /** A description of the items, for the help. */
   what: string;
   /** A command line for the help. */
@@ -43,6 +50,7 @@ const AUDIT_FILTERS = {
 export const LISTS: readonly List[] = [
   {
     path: 'payments',
+    open: ({ payments }, ...call) => payments.list(...call),
     what: 'payments',
     example: 'tollgate list payments --status settled --min-amount-usd 0.01 --from 2h',
     columns: ['createdAt', 'id', 'status', 'amountUsd', 'method', 'endpointPath', 'payer', 'failureReason'],
@@ -60,6 +68,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'customers',
+    open: ({ customers }, ...call) => customers.list(...call),
     what: 'wallets with a settled payment',
     example: 'tollgate list customers --min-total-usd 10',
     columns: ['lastPaymentAt', 'id', 'walletAddress', 'totalUsd', 'paymentCount'],
@@ -72,6 +81,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'endpoints',
+    open: ({ endpoints }, ...call) => endpoints.list(...call),
     what: 'endpoints',
     example: 'tollgate list endpoints --path-prefix /v1/',
     columns: ['id', 'path', 'methods', 'priceUsd', 'isActive'],
@@ -84,6 +94,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'webhooks',
+    open: ({ webhooks }, ...call) => webhooks.list(...call),
     what: 'webhooks',
     example: 'tollgate list webhooks --is-paused true',
     columns: ['id', 'name', 'url', 'isActive', 'isPaused'],
@@ -96,6 +107,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'connectors',
+    open: ({ connectors }, ...call) => connectors.list(...call),
     what: 'connectors',
     example: 'tollgate list connectors --type slack,email',
     columns: ['id', 'name', 'type', 'isActive', 'isPaused'],
@@ -109,6 +121,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'keys',
+    open: ({ apiKeys }, ...call) => apiKeys.list(...call),
     what: 'API keys, without the keys themselves',
     example: 'tollgate list keys --from 30d',
     columns: ['createdAt', 'id', 'name', 'environment', 'last4', 'lastUsedAt'],
@@ -116,6 +129,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'deliveries',
+    open: ({ deliveries }, ...call) => deliveries.list(...call),
     what: 'deliveries',
     example: 'tollgate list deliveries --status failed --event-type payment.settled',
     columns: ['createdAt', 'id', 'eventType', 'status', 'statusCode', 'webhookId', 'connectorId', 'reason'],
@@ -130,6 +144,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'events',
+    open: ({ events }, ...call) => events.list(...call),
     what: 'events',
     example: 'tollgate list events --event-type payment.failed --from 7d',
     columns: ['timestamp', 'id', 'type'],
@@ -141,6 +156,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'replays',
+    open: ({ replays }, ...call) => replays.list(...call),
     what: 'replays',
     example: 'tollgate list replays --status running',
     columns: ['createdAt', 'id', 'status', 'done', 'total'],
@@ -148,6 +164,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'notices',
+    open: ({ notices }, ...call) => notices.list(...call),
     what: 'notices',
     example: 'tollgate list notices --is-read false',
     columns: ['lastAt', 'id', 'type', 'title'],
@@ -161,6 +178,7 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'audit-log',
+    open: ({ auditLog }, ...call) => auditLog.list(...call),
     what: 'changes to the project',
     example: 'tollgate list audit-log --action webhook.updated --from 30d',
     columns: ['createdAt', 'id', 'action', 'targetId', 'actorName'],
@@ -168,7 +186,8 @@ export const LISTS: readonly List[] = [
   },
   {
     path: 'account-log',
-    accountPath: '/api/audit-log/account',
+    open: ({ auditLog }, ...call) => auditLog.listAccount(...call),
+    isOfAccount: true,
     what: 'changes to your account, such as those made by operators',
     example: 'tollgate list account-log --action user.updated',
     columns: ['createdAt', 'id', 'action', 'targetId', 'actorName'],

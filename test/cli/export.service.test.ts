@@ -77,7 +77,7 @@ test('export writes a file', async () => {
 
 test('an export that is cut off fails, and leaves no file', async () => {
   receiver.handle((_request, response) => {
-    response.writeHead(200, { 'content-disposition': 'attachment' });
+    response.writeHead(200, { 'content-type': 'text/csv' });
     response.write('id\r\nevt_1\r\n', () => response.destroy());
     return undefined;
   });
@@ -93,15 +93,17 @@ test('an export that is cut off fails, and leaves no file', async () => {
   expect(await runCli(['export', 'events'], cut)).toMatchObject({ code: 3, stdout: 'id\r\nevt_1\r\n' });
 });
 
-test('Ctrl-C ends an export, which leaves no file', async () => {
+test('an export that takes long says so, and Ctrl-C ends it without leaving a file', async () => {
   receiver.handle((_request, response) => {
-    response.writeHead(200, { 'content-disposition': 'attachment' });
+    response.writeHead(200, { 'content-type': 'text/csv' });
     response.write('id\r\n');
     return undefined;
   });
   const path = join(folder, 'interrupted.csv');
   const cli = startCli(['export', 'events', '--output', path], { ...env, TOLLGATE_URL: receiver.url });
   await expect.poll(() => readdir(folder)).toContain('interrupted.csv.part');
+  // Standard error isn't a terminal here, so the size isn't shown.
+  await cli.waitFor(/^Exporting events…$/m);
   cli.signal('SIGINT');
   expect((await cli.ended).code).toBe(130);
   expect(await readdir(folder)).not.toContain('interrupted.csv.part');
@@ -110,10 +112,12 @@ test('Ctrl-C ends an export, which leaves no file', async () => {
 test.each([
   [['export', 'things'], 2, 'Cannot export "things". Use one of payments, customers'],
   [['export', 'events', '--format', 'xml'], 2, 'Allowed choices are csv, jsonl'],
+  [['export', 'constructor'], 2, 'Cannot export "constructor".'],
   [['export', 'events', '--filter', 'status'], 2, '--filter must have the form name=value'],
   [['export', 'payments', '--from', 'soon'], 2, '--from'],
   [['export', 'payments', '--filter', 'payer=nobody'], 4, 'Invalid payer: must be an EVM address'],
   [['export', 'payments', '--filter', 'colour=red'], 4, 'Unknown parameter `colour`.'],
+  [['export', 'payments', '--filter', 'constructor=red'], 4, 'Unknown parameter `constructor`.'],
   [['export', 'payments', '--project', 'proj_1'], 7, 'Not found'],
   [['export', 'payments', '--token', 'wrong'], 5, 'TOLLGATE_TOKEN'],
   [['export', 'payments', '--url', 'http://127.0.0.1:1'], 3, 'Cannot reach http://127.0.0.1:1'],

@@ -116,11 +116,22 @@ describe('with --json', () => {
       ...{ code: 2, stdout: '' },
       stderr: { code: 'USAGE', detail: "unknown option '--nope'", exitCode: 2 },
     });
+    for (const port of ['0', '65536', '99999']) {
+      const { code, stderr } = await runCli(['demo', '--json', '--port', port], env);
+      expect({ code, problem: JSON.parse(stderr) }).toMatchObject({ code: 2, problem: { code: 'USAGE' } });
+    }
     const invalid = await runCli(['replay', '--json', '--dry-run', '--max-per-second', '0'], env);
     expect(invalid.code).toBe(4);
     expect(JSON.parse(invalid.stderr)).toMatchObject({
       ...{ code: 'VALIDATION_FAILED', errors: [{ pointer: '/maxPerSecond', message: 'Must be at least 1.' }] },
     });
+  });
+
+  test.each(['', 'n\n'])('a question that gets the reply %j is not on the same line as the problem', async (reply) => {
+    const { code, stderr } = await runCli(['members', 'transfer', 'bob@example.com', '--json'], env, reply);
+    const [question, problem] = stderr.split('\n');
+    expect({ code, question }).toEqual({ code: 2, question: expect.stringContaining('bob@example.com? [y/N]') });
+    expect(JSON.parse(problem!)).toMatchObject({ code: 'USAGE', exitCode: 2 });
   });
 
   test('too many requests and a missing permission have their own exit codes', async () => {

@@ -22,8 +22,7 @@ afterAll(() => app?.stop());
 test.each([
   ['GraphQL', ['search', 'weather']],
   ['REST', ['list', 'payments']],
-  ['a download', ['export', 'payments']],
-  ['the SDK', ['whoami']],
+  ['an export', ['export', 'payments']],
 ])('a slow response to %s is announced on standard error', async (_client, words) => {
   const held = Promise.withResolvers<void>();
   await using service = await startReceiver(async () => {

@@ -37,7 +37,7 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
     "docker buildx imagetools inspect node:24.21.0-slim --format '{{.Manifest.Digest}}'": 'needs Docker',
     'npm pack': 'test/scripts/package.service.test.ts runs it',
     'npm install --prefix /opt/tollgate ./tollgate-0.1.0.tgz': 'test/scripts/package.service.test.ts runs it',
-    'npx ./tollgate-0.1.0.tgz start': 'test/scripts/package.service.test.ts runs it',
+    'npm install ./tollgate-0.1.0.tgz': 'test/scripts/package.service.test.ts runs it',
     'sudo install -m 600 -D tollgate.env /etc/tollgate/tollgate.env': 'needs systemd',
     'npm run build': 'test/scripts/build.service.test.ts runs it',
     'kubectl create secret generic tollgate --from-literal=DATABASE_URL=\'postgres://…\' --from-literal=SECRET_KEYS="k1:$(openssl rand -base64 32)"':

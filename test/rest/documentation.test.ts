@@ -3,9 +3,11 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { PROJECT } from '../../src/rest/routes/route.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
+import { tagOf } from '../../src/rest/tags.ts';
 
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
-const text = readFileSync(resolve(import.meta.dirname, '../../docs/rest.md'), 'utf8');
+const DOCS = resolve(import.meta.dirname, '../../docs');
+const text = readFileSync(resolve(DOCS, 'rest.md'), 'utf8');
 
 /**
  * Returns the routes in the table of docs/rest.md. A row with two paths covers a list and an item: `POST` belongs to
@@ -28,4 +30,10 @@ function documented(): string[] {
 
 test('docs/rest.md lists every route and no others', () => {
   expect(documented().sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test('the OpenAPI document has the tags in the order in which docs/rest.md has their routes', () => {
+  const { tags } = JSON.parse(readFileSync(resolve(DOCS, 'openapi.json'), 'utf8')) as { tags: { name: string }[] };
+  const paths = documented().map((route) => route.split(' ')[1]!);
+  expect(tags.map(({ name }) => name)).toEqual([...new Set(paths.map((path) => tagOf({ path })))]);
 });

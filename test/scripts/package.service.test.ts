@@ -12,6 +12,7 @@ import { startDemoUpstream } from '../../src/sandbox/demo-upstream.ts';
 import { caller, type TestUser } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { INHERITED } from '../support/inherited.ts';
+import { openMcp } from '../support/mcp.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NODE = join(ROOT, 'node_modules/.bin/node');
@@ -143,7 +144,7 @@ describe('the package, in a folder without a clone', () => {
       const errors = await fetch(new URL(type, url));
       expect([errors.status, await errors.text()]).toEqual([200, expect.stringContaining('id="not_found"')]);
     });
-    expect(output).toContain('Get a token:         tollgate token --sub alice --tier pro');
+    expect(output).toContain('Get a token:         npx tollgate token --sub alice --tier pro');
 
     expect(await readdir(join(folder, '.data'))).toContain('dev-issuer.json');
     const loaded = (await readFile(loadedModules(), 'utf8')).split('\n');
@@ -152,12 +153,15 @@ describe('the package, in a folder without a clone', () => {
     expect(await filesOf(installed)).toEqual(filesBefore);
 
     await whileRunning(async () => {
-      const { body } = await (await signIn()).rest<{ data: { name: string }[] }>('GET', '/api/projects');
+      const user = await signIn();
+      const { body } = await user.rest<{ data: { name: string }[] }>('GET', '/api/projects');
       expect(body.data.map(({ name }) => name)).toEqual(['Packed']);
+      await using mcp = await openMcp({ TOLLGATE_URL: url, TOLLGATE_TOKEN: user.token }, undefined, commandLine()[0]);
+      expect(await mcp.call('get_project')).toMatchObject({ isError: false, structured: { name: 'Packed' } });
     });
   });
 
-  test.skipIf(!findAnvil())('runs the demo on its sandbox', async () => {
+  test.skipIf(!findAnvil())('runs the demo on its sandbox, and pays', async () => {
     const upstream = await startDemoUpstream(await freePort());
     try {
       await whileRunning(async () => {
@@ -165,8 +169,10 @@ describe('the package, in a folder without a clone', () => {
         const path = join(folder, '.data/sandbox.json');
         const sandbox = JSON.parse(await readFile(path, 'utf8'));
         await writeFile(path, JSON.stringify({ ...sandbox, upstreamUrl: upstream.url }));
-        const stdout = await tollgate('demo', '--port', String(await freePort()));
-        expect(stdout).toContain('revenue 0.012 USD from 2 payments');
+        const demo = JSON.parse(await tollgate('demo', '--json', '--port', String(await freePort())));
+        expect(demo).toMatchObject({ totalUsd: '0.012', paymentCount: 2 });
+        const paid = await tollgate('pay', `${url}/gateway/${demo.projectId}/weather`, '--json');
+        expect(JSON.parse(paid)).toMatchObject({ status: 200, transaction: expect.stringMatching(/^0x/) });
       });
     } finally {
       await upstream.stop();

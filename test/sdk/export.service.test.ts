@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Tollgate } from '../../packages/sdk/src/index.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject } from '../support/resources.ts';
 
 let app: TestApp;
@@ -59,6 +59,12 @@ test("an export that is rejected throws the service's error", async () => {
   });
 });
 
+test('a page of another server, such as one that asks people to sign in, is not an export', async () => {
+  receiver.handle(() => ({ statusCode: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }));
+  const client = new Tollgate({ baseUrl: receiver.url, token: 'x', projectId: 'proj_1' });
+  await expect(client.events.export().file('csv')).rejects.toMatchObject({ code: 'INVALID_RESPONSE', status: 200 });
+});
+
 test('an export that ends in the middle of a line returns its complete rows and then throws an error', async () => {
   const client = clientOf('{"id":"a"}\n{"id":"b"}\n{"id":');
   const ids: string[] = [];
@@ -87,10 +93,10 @@ test('a connection that is cut or goes silent during an export is an error', asy
 
 test('an export is retried while the service is unavailable, and ends with the caller’s signal', async () => {
   let requests = 0;
-  receiver.handle(() => {
+  receiver.handle((): Answer => {
     requests += 1;
     if (requests === 1) return { statusCode: 503, headers: { 'retry-after': '0' } };
-    return { statusCode: 200, body: '{"id":"a"}\n' };
+    return { statusCode: 200, headers: { 'content-type': 'application/jsonl' }, body: '{"id":"a"}\n' };
   });
   const client = new Tollgate({ baseUrl: receiver.url, token: 'x', projectId: 'proj_1' });
   for await (const { id } of client.events.export()) expect(id).toBe('a');

@@ -7,7 +7,7 @@ export const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node')
 export const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
 
 /** What commands print only on a slow machine. See `src/cli/slow.ts`. */
-const WAITING = /^(Waiting (for a response|up to)|Checking…).*\n/gm;
+const WAITING = /^(Waiting (for a response|up to)|Exporting \S+…|Checking…).*\n/gm;
 
 export type CliResult = { code: number | null; stdout: string; stderr: string };
 

@@ -64,7 +64,8 @@ export function createTransport({ baseUrl, apiKey, token, ...defaults }: Tollgat
     };
     const either = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
     const response = await inTime(open(path + queryText(query), { headers: {}, signal: either }));
-    if (!response.ok || !response.body) throw errorOfResponse(response, await inTime(response.text()));
+    if (!response.ok || !response.body || !isExport(response))
+      throw errorOfResponse(response, await inTime(response.text()));
     const reader = response.body.getReader();
     return new ReadableStream<Uint8Array>(
       {
@@ -122,6 +123,11 @@ export function createTransport({ baseUrl, apiKey, token, ...defaults }: Tollgat
 
 function isRetried({ status, code }: TollgateError): boolean {
   return RETRIED_STATUSES.has(status) || RETRIED_CODES.has(code);
+}
+
+/** Checks the content type, because pages of other origins can't read `Content-Disposition`. */
+function isExport({ headers }: Response): boolean {
+  return /^(text\/csv|application\/jsonl)\b/.test(headers.get('content-type') ?? '');
 }
 
 function resultOf(response: Response, text: string): unknown {

@@ -12,7 +12,8 @@ export function addDemo(program: Command): void {
     .option('--sub <name>', 'the user who will own the project; the console’s sign-in suggests the same name', 'alice')
     .option('--json', 'print one JSON document at the end, and progress messages to standard error')
     .action(async ({ port, sub, json }: { port: string; sub: string; json?: boolean }) => {
-      if (!/^\d{1,5}$/.test(port)) throw new Failure('usage', '--port must be a port number, such as 4012.');
+      const isPort = /^\d+$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+      if (!isPort) throw new Failure('usage', '--port must be a port number, such as 4012.');
       // Imported on demand, so that other commands don't load a chain client and the x402 client.
       const { runDemo } = await import('../demo/demo.ts');
       const result = await runDemo({ port: Number(port), subject: sub, tell: json ? note : print });

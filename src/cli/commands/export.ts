@@ -3,18 +3,30 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
+import type { Exported, Tollgate } from '../../../packages/sdk/src/index.ts';
 import { didYouMean } from '../../did-you-mean.ts';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
-import { connectionFailure } from '../http.ts';
+import type { Call } from '../lists.ts';
 import { note, timeOf } from '../output.ts';
+import { failureOf } from '../sdk-failure.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
+import { noteIfSlow } from '../slow.ts';
 
-const EXPORTED = ['payments', 'customers', 'revenue', 'deliveries', 'events', 'audit-log'];
+/** What can be exported, and its export in the SDK. */
+const EXPORTS: Readonly<Record<string, (tollgate: Tollgate, ...call: Call) => Exported<unknown>>> = {
+  payments: ({ payments }, ...call) => payments.export(...call),
+  customers: ({ customers }, ...call) => customers.export(...call),
+  revenue: ({ revenue }, ...call) => revenue.export(...call),
+  deliveries: ({ deliveries }, ...call) => deliveries.export(...call),
+  events: ({ events }, ...call) => events.export(...call),
+  'audit-log': ({ auditLog }, ...call) => auditLog.export(...call),
+};
+const EXPORTED = Object.keys(EXPORTS);
 const FORMATS = ['csv', 'jsonl'];
 const PROGRESS_MILLISECONDS = 500;
 
-type ExportOptions = { format: string; output?: string; from?: string; to?: string; filter: string[] };
+type ExportOptions = { format: 'csv' | 'jsonl'; output?: string; from?: string; to?: string; filter: string[] };
 
 export function addExport(program: Command): void {
   const command = addServiceOptions(program.command('export'), { json: 'print JSON Lines (same as --format jsonl)' });
@@ -41,15 +53,17 @@ async function exportRows(session: Session, what: string, options: ExportOptions
     const advice = didYouMean(what, EXPORTED) || ` Use one of ${EXPORTED.join(', ')}.`;
     throw new Failure('usage', `Cannot export "${what}".${advice}`);
   }
-  const { client, signal, url, isJson } = session;
+  const { tollgate, signal, isJson } = session;
   const { output } = options;
-  const query = queryOf(isJson ? { ...options, format: 'jsonl' } : options);
-  const projectId = encodeURIComponent(await session.projectId());
-  const body = await client.download(`/api/projects/${projectId}/${what}/export?${query}`, signal);
+  const query = queryOf(options) as never;
+  const projectId = await session.projectId();
+  const body = await EXPORTS[what]!(tollgate, query, { projectId, signal })
+    .file(isJson ? 'jsonl' : options.format)
+    .catch((error) => Promise.reject(failureOf(error)));
   const progress = createProgress(what);
   try {
-    if (output === undefined) await write(process.stdout, { end: false });
-    else await writeFile(output);
+    const writing = output === undefined ? write(process.stdout, { end: false }) : writeFile(output);
+    await (process.stderr.isTTY ? writing : noteIfSlow(writing, `Exporting ${what}…`));
   } finally {
     progress.stop();
   }
@@ -66,7 +80,7 @@ async function exportRows(session: Session, what: string, options: ExportOptions
     await pipeline(source, target, { end, signal }).catch((error) => {
       if (signal.aborted) throw error;
       if (failed === 'target') throw new Failure('failed', `Cannot write: ${(error as Error).message}.`);
-      const { message } = connectionFailure(error, url, signal) as Error;
+      const { message } = failureOf(error) as Error;
       throw new Failure('unreachable', `${message} The export was cut off and is incomplete.`, { isTransient: true });
     });
   }
@@ -85,23 +99,23 @@ async function exportRows(session: Session, what: string, options: ExportOptions
 }
 
 /** @throws Failure that names the invalid option. */
-function queryOf({ format, from, to, filter }: ExportOptions): URLSearchParams {
-  const query = new URLSearchParams({ format });
-  if (from) query.set('from', timeOf(from, '--from'));
-  if (to) query.set('to', timeOf(to, '--to'));
+function queryOf({ from, to, filter }: ExportOptions): Record<string, string[]> {
+  const query = new Map<string, string[]>();
+  if (from) query.set('from', [timeOf(from, '--from')]);
+  if (to) query.set('to', [timeOf(to, '--to')]);
   for (const text of filter) {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (!name || value === undefined) {
       throw new Failure('usage', `--filter must have the form name=value, for example, status=FAILED, not ${text}.`);
     }
-    query.append(name, value);
+    query.set(name, [...(query.get(name) ?? []), value]);
   }
-  return query;
+  return Object.fromEntries(query);
 }
 
 /**
  * Shows on standard error how much has been downloaded. The line is updated in place, so it is shown only in a
- * terminal.
+ * terminal. Elsewhere, one line says that the export is running.
  */
 function createProgress(what: string) {
   const startedAt = performance.now();

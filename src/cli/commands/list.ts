@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
-import { LISTS, type List } from '../lists.ts';
+import { type Item, LISTS, type List } from '../lists.ts';
 import { note, print, printJson } from '../output.ts';
+import { failureOf } from '../sdk-failure.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
-
-type Item = Readonly<Record<string, unknown>>;
-type Page = { data: Item[]; nextCursor: string | null };
 
 const DEFAULT_LIMIT = 20;
 const MAX_PAGE_SIZE = 100;
@@ -30,29 +28,28 @@ export function addList(program: Command): void {
 const dashed = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 async function printList(session: Session, list: List, options: Record<string, string>): Promise<void> {
-  const { client, signal, isJson } = session;
+  const { tollgate, signal, isJson } = session;
   const limit = Number(options.limit);
   if (!Number.isInteger(limit) || limit < 1)
     throw new Failure('usage', '--limit must be a whole number of at least 1.');
-  const query = Object.entries(list.filters).flatMap(([name, { read }]) => {
+  const filters = Object.entries(list.filters).flatMap(([name, { read }]) => {
     const text = options[name];
     if (text === undefined) return [];
     return [[name, read ? read(text, `--${dashed(name)}`) : text] as const];
   });
-  const path = list.accountPath ?? `/api/projects/${encodeURIComponent(await session.projectId())}/${list.path}`;
-  let after: string | null = null;
-  let left = limit;
-  do {
-    const size = String(Math.min(left, MAX_PAGE_SIZE));
-    const parameters = new URLSearchParams(
-      [...query, ['limit', size], ...(after ? [['after', after] as const] : [])].map(([name, value]) => [name, value]),
-    );
-    const { data, nextCursor }: Page = await client.get<Page>(`${path}?${parameters}`, signal);
-    for (const item of data) isJson ? printJson(item) : print(lineOf(list, item));
-    left -= data.length;
-    after = nextCursor;
-  } while (after !== null && left > 0);
-  if (left === limit && !isJson) note('Nothing matches.');
+  const query = { ...Object.fromEntries(filters), limit: Math.min(limit, MAX_PAGE_SIZE) };
+  const call = { signal, ...(!list.isOfAccount && { projectId: await session.projectId() }) };
+  let count = 0;
+  try {
+    for await (const item of list.open(tollgate, query as never, call)) {
+      isJson ? printJson(item) : print(lineOf(list, item));
+      count += 1;
+      if (count === limit) break;
+    }
+  } catch (error) {
+    throw failureOf(error);
+  }
+  if (count === 0 && !isJson) note('Nothing matches.');
 }
 
 function lineOf({ columns }: List, item: Item): string {

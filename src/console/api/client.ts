@@ -6,7 +6,10 @@ import type { Session } from '../session/session.ts';
 export type Api = {
   http: HttpClient;
   socket: Client;
-  /** Sends an HTTP request with the user's credential to a path on this server. */
+  /**
+   * Sends an HTTP request with the user's credential to a path on this server. Its callers need the whole response, such
+   * as a file's name or the rate limit, which the SDK doesn't return.
+   */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** Signs the user in again, for changes that require a recent sign-in. */
   signInAgain: Session['signInAgain'];

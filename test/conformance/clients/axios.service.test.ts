@@ -3,15 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { insertPayment } from '../../support/payments.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../../support/resources.ts';
-import { runProgram } from './run-program.ts';
+import { installClients } from './installed.ts';
+import { type Folder, openFolder } from './program.ts';
 
 let app: TestApp;
 let sql: pg.Pool;
+let folder: Folder;
 let alice: TestUser;
 let project: Resource & { base: string };
 let paymentId: string;
 
 beforeAll(async () => {
+  folder = await openFolder(await installClients(), {});
   app = await startTestApp({ env: { ROLES: 'api' } });
   sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
   alice = await app.user('alice', 'ENTERPRISE');
@@ -19,10 +22,11 @@ beforeAll(async () => {
   const endpoint = await createEndpoint(alice, project.base);
   const place = { projectId: project.id, endpointId: endpoint.id };
   ({ paymentId } = await insertPayment(sql, { ...place, mark: 'settled' }));
-});
+}, 600_000);
 afterAll(async () => {
   await sql?.end();
   await app?.stop();
+  await folder?.close();
 });
 
 /** Creates an axios instance for the API. */
@@ -35,8 +39,14 @@ const api = axios.create({
 });
 `;
 
-const run = <T>(source: string, input: object = {}) =>
-  runProgram<T>(CLIENT + source, { ...input, url: app.url, token: alice.token, base: project.base });
+/** Runs a program that gets `input` and `api`, and prints JSON. */
+async function run<T>(source: string, input: object = {}): Promise<T> {
+  const program = `const input = JSON.parse(process.env.INPUT);\n${CLIENT}${source}`;
+  const env = { INPUT: JSON.stringify({ ...input, url: app.url, token: alice.token, base: project.base }) };
+  const { stdout, stderr } = await folder.run(['--input-type=module', '--eval', program], env);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout) as T;
+}
 
 test('axios can call actions and delete resources without a body', async () => {
   const webhook = await createWebhook(alice, project.base);
