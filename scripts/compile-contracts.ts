@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import solc from 'solc';
 
 const SANDBOX = join(import.meta.dirname, '..', 'src', 'sandbox');
-const CONTRACTS = ['LocalUsdc', 'LocalMulticall'];
+/** Contracts by the file that they are in. */
+const CONTRACTS = {
+  LocalUsdc: 'LocalUsdc.sol',
+  LocalMulticall: 'LocalMulticall.sol',
+  LocalSmartWalletFactory: 'LocalSmartWallet.sol',
+};
 
 type Output = {
   errors?: { severity: string; formattedMessage: string }[];
@@ -13,7 +18,7 @@ type Output = {
 
 const sources = Object.fromEntries(
   await Promise.all(
-    CONTRACTS.map(async (name) => [`${name}.sol`, { content: await readFile(join(SANDBOX, `${name}.sol`), 'utf8') }]),
+    Object.values(CONTRACTS).map(async (file) => [file, { content: await readFile(join(SANDBOX, file), 'utf8') }]),
   ),
 );
 const input = {
@@ -32,7 +37,10 @@ const problems = (output.errors ?? []).filter(({ severity }) => severity === 'er
 if (problems.length > 0) throw new Error(problems.map(({ formattedMessage }) => formattedMessage).join('\n'));
 
 const runtimeCode = Object.fromEntries(
-  CONTRACTS.map((name) => [name, `0x${output.contracts![`${name}.sol`]![name]!.evm.deployedBytecode.object}`]),
+  Object.entries(CONTRACTS).map(([name, file]) => [
+    name,
+    `0x${output.contracts![file]![name]!.evm.deployedBytecode.object}`,
+  ]),
 );
 const compiled = { compiler: `solc ${solc.version()}`, runtimeCode };
 await writeFile(join(SANDBOX, 'contracts.json'), `${JSON.stringify(compiled, null, 2)}\n`);

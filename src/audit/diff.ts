@@ -18,6 +18,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     'upstreamHeaders',
     'description',
     'iconUrl',
+    'contact',
     'ownerId',
   ],
   endpoint: [

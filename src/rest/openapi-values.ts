@@ -70,6 +70,8 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Json>> = {
   EventContentFilter: EVENT_CONTENT_FILTER,
   EndpointInputSchema: object('The JSON Schemas of an endpoint’s input (draft 2020-12, without `$ref`).', {
     query: { ...JSON_SCHEMA, description: 'The schema of the query: an object.' },
+    path: { ...JSON_SCHEMA, description: 'The schema of the path’s parameters: an object.' },
+    headers: { ...JSON_SCHEMA, description: 'The schema of the headers: an object.' },
     body: { ...JSON_SCHEMA, description: 'The schema of the body.' },
   }),
   ToolCallArguments: {

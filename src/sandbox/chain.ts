@@ -15,10 +15,12 @@ import contracts from './contracts.json' with { type: 'json' };
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** Compiled by `scripts/compile-contracts.ts` from the Solidity files in this folder. */
-const CODE = contracts.runtimeCode as { LocalUsdc: Hex; LocalMulticall: Hex };
+const CODE = contracts.runtimeCode as { LocalUsdc: Hex; LocalMulticall: Hex; LocalSmartWalletFactory: Hex };
 
 /** Multicall3's address on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
+/** The address of Coinbase Smart Wallet's factory on every chain. */
+export const SMART_WALLET_FACTORY = '0x0BA5ED0c6AA8c49038F819E587E2633c4A9F428a';
 const GAS_MONEY = 10n ** 21n;
 
 const TOKEN_ABI = parseAbi([
@@ -40,7 +42,7 @@ export type LocalChain = ReturnType<typeof prepareChain> extends Promise<infer C
 
 /**
  * Makes an empty local chain look like the network it replaces. The dollar token has its real address, so prices, asset
- * checks, and standard clients work without configuration.
+ * checks, and standard clients work without configuration. So does the factory of smart wallets.
  */
 export async function prepareChain({ network, transport }: { network: Network; transport: Transport }) {
   const client = createTestClient({ mode: 'anvil', chain: viemChain(network), transport, pollingInterval: 50 })
@@ -50,6 +52,7 @@ export async function prepareChain({ network, transport }: { network: Network; t
   await client.setCode({ address: token.address, bytecode: CODE.LocalUsdc });
   await client.setStorageAt({ address: token.address, index: 0, value: storedText(network.asset.name) });
   await client.setCode({ address: MULTICALL3, bytecode: CODE.LocalMulticall });
+  await client.setCode({ address: SMART_WALLET_FACTORY, bytecode: CODE.LocalSmartWalletFactory });
   const minter = privateKeyToAccount(generatePrivateKey());
   const inTurn = oneAtATime();
   await client.setBalance({ address: minter.address, value: GAS_MONEY });

@@ -13,7 +13,7 @@ import {
   readVerification,
 } from '../gateway/chain/facilitator.ts';
 import type { Network } from '../gateway/chain/networks.ts';
-import { viemChain } from './chain.ts';
+import { SMART_WALLET_FACTORY, viemChain } from './chain.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 const CONFIRMATION_MILLISECONDS = 20_000;
@@ -52,7 +52,12 @@ export function createLocalFacilitator({
     { confirmationTimeoutMs: CONFIRMATION_MILLISECONDS },
   );
   const facilitator = new x402Facilitator();
-  registerExactEvmScheme(facilitator, { signer, networks: network.id as NetworkId });
+  registerExactEvmScheme(facilitator, {
+    signer,
+    networks: network.id as NetworkId,
+    // Before the first payment of a wallet that isn't deployed yet, the facilitator deploys it.
+    eip6492AllowedFactories: [SMART_WALLET_FACTORY],
+  });
   const typed = ({ paymentPayload, paymentRequirements }: FacilitatorRequest) =>
     [paymentPayload as unknown as PaymentPayload, paymentRequirements as unknown as PaymentRequirements] as const;
   return {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import pg from 'pg';
+import { decodeFunctionData, encodeFunctionResult, type Hex, parseAbi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { newId } from '../../src/ids.ts';
@@ -20,14 +21,31 @@ let dataDir: string;
 let outside: Receiver;
 let jwk: Record<string, unknown>;
 
-const answers: Record<string, () => { statusCode?: number; headers?: Record<string, string>; body?: string }> = {};
+type Served = { statusCode?: number; headers?: Record<string, string>; body?: string };
+const answers: Record<string, (body?: Buffer) => Served> = {};
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
+/** A node of Base Sepolia. The properties of its USDC are the results of calls to the contract. */
+const TOKEN = parseAbi([
+  'function name() view returns (string)',
+  'function version() view returns (string)',
+  'function decimals() view returns (uint8)',
+]);
+function node(token: { name?: string; version?: string; decimals?: number } = {}): (body?: Buffer) => Served {
+  const properties = { name: 'USDC', version: '2', decimals: 6, ...token };
+  return (body) => {
+    const { id, method, params } = JSON.parse(String(body)) as { id: number; method: string; params: [{ data: Hex }] };
+    if (method === 'eth_chainId') return json({ jsonrpc: '2.0', id, result: '0x14a34' });
+    const { functionName } = decodeFunctionData({ abi: TOKEN, data: params[0].data });
+    const result = encodeFunctionResult({ abi: TOKEN, functionName, result: properties[functionName] as never });
+    return json({ jsonrpc: '2.0', id, result });
+  };
+}
 
 beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-doctor-'));
   jwk = { ...(await exportJWK((await generateKeyPair('ES256')).publicKey)) };
-  outside = await startReceiver(({ path }) => answers[path]?.() ?? { statusCode: 404 });
+  outside = await startReceiver(({ path, body }) => answers[path]?.(body) ?? { statusCode: 404 });
   answers['/jwks'] = () => json({ keys: [jwk] });
   answers['/.well-known/openid-configuration'] = () => json({ issuer: outside.url, jwks_uri: `${outside.url}/jwks` });
   const kinds = [
@@ -37,7 +55,7 @@ beforeAll(async () => {
   answers['/supported'] = () => json({ kinds });
   answers['/verify'] = () => ({ statusCode: 400, body: '{}' });
   answers['/settle'] = () => ({ statusCode: 400, body: '{}' });
-  answers['/rpc'] = () => json({ jsonrpc: '2.0', id: 1, result: '0x14a34' });
+  answers['/rpc'] = node();
 });
 afterAll(async () => {
   await outside.close();
@@ -58,6 +76,11 @@ function environment(changes: Record<string, string> = {}): Record<string, strin
     RPC_URL: `${outside.url}/rpc`,
     ...changes,
   };
+}
+
+function nodeWithoutToken(body?: Buffer): Served {
+  const { id, method } = JSON.parse(String(body)) as { id: number; method: string };
+  return json({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : '0x' });
 }
 
 async function examine(changes: Record<string, string> = {}) {
@@ -121,7 +144,7 @@ test('without --json, doctor prints one line per check, with advice below each f
 });
 
 test('doctor reports every configuration problem and then runs no other checks', async () => {
-  const { code, findings } = await examine({ PORT: 'high', NETWORK: 'eip155:1' });
+  const { code, findings } = await examine({ PORT: 'high', NETWORK: 'eip155:2' });
   expect(code).toBe(1);
   expect(findings.map(({ status, message }) => [status, message.split(':')[0]])).toEqual([
     ['failed', 'PORT'],
@@ -277,6 +300,14 @@ describe('doctor reports', () => {
       'chain',
       /is on chain 1,/,
     ],
+    [
+      'a node whose USDC has another name and other decimals',
+      '/rpc',
+      node({ name: 'USD Coin', decimals: 18 }),
+      'chain',
+      /name is "USD Coin", not "USDC"\. The token's decimals is 18, not 6\. Payments on Base Sepolia fail/,
+    ],
+    ['a node without a token contract', '/rpc', nodeWithoutToken, 'chain', /returned no data/],
     ['a node that does not speak JSON-RPC', '/rpc', () => ({ body: '<html>' }), 'chain', /no JSON-RPC result/],
     [
       'a provider with keys that match none of the algorithms',

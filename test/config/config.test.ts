@@ -137,7 +137,7 @@ describe('a variable', () => {
     ]),
     ...['x', '10.0.0.0/33', '10.0.0.0/8,x'].map((value) => ['TRUSTED_PROXIES', value]),
     ...['verbose', 'INFO'].map((value) => ['LOG_LEVEL', value]),
-    ...['eip155:1', 'solana', '8453'].map((value) => ['NETWORK', value]),
+    ...['eip155:2', 'solana', '8453'].map((value) => ['NETWORK', value]),
     ...['f.example', 'ws://f.example'].flatMap((value) => [
       ['FACILITATOR_URL', value],
       ['RPC_URL', value],
@@ -282,9 +282,9 @@ describe('several networks', () => {
   test.each([
     ['NETWORKS and another NETWORK', { NETWORKS: 'base', NETWORK: 'polygon' }, 'NETWORKS: set either'],
     ['more NETWORKS than NETWORK', { NETWORKS: 'base,polygon', NETWORK: 'base' }, 'NETWORKS: set either'],
-    ['an unknown network', { NETWORKS: 'base,eip155:1' }, 'NETWORKS: eip155:1 is not one of'],
+    ['an unknown network', { NETWORKS: 'base,eip155:2' }, 'NETWORKS: eip155:2 is not one of'],
     ['one node for several networks', { NETWORKS: 'base,polygon', RPC_URL: 'https://n.example' }, 'RPC_URL: a node'],
-    ['a node for an unknown network', { RPC_URLS: '{"eip155:1": "https://n.example"}' }, 'RPC_URLS: eip155:1 is not'],
+    ['a node for an unknown network', { RPC_URLS: '{"eip155:2": "https://n.example"}' }, 'RPC_URLS: eip155:2 is not'],
     ['nodes that are not JSON', { RPC_URLS: 'https://n.example' }, 'RPC_URLS: must be a JSON object'],
     [
       'a facilitator that is not a URL',

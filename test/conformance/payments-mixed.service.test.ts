@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FacilitatorRequest } from '../../src/gateway/chain/facilitator.ts';
 import { findNetwork } from '../../src/gateway/chain/networks.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-processes.ts';
+import { smartWalletOn } from '../gateway/smart-wallet.ts';
 import { createShop, networksEnv, type Rails, SELLER, startRails } from '../gateway/support.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import {
   type Answer,
@@ -32,57 +33,35 @@ const TIMEOUT_MILLISECONDS = 120_000 + COUNT * 500;
 const RICH_ATOMIC = 10n ** 12n;
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)');
 
+type Shop = { projectId: string; isTest: boolean; endpointIds: Map<Route, string> };
+
 let rails: Rails[];
 let app: TestApp;
 let gateways: GatewayProcess[];
 let upstream: Receiver;
 /** Open only to this project. */
 let hidden: Receiver;
-let shop: Awaited<ReturnType<typeof createShop>>;
+/** A live project and a test project with the same routes. */
+let shops: Shop[];
 let database: pg.Client;
-const endpointIds = new Map<Route, string>();
 
 const portOf = (url: string) => `127.0.0.1/32:${new URL(url).port}`;
 
 beforeAll(async () => {
-  rails = await Promise.all(['base', 'polygon'].map((name) => startRails(findNetwork(name)!)));
+  rails = await Promise.all(['base', 'polygon', 'base-sepolia'].map((name) => startRails(findNetwork(name)!)));
   [upstream, hidden] = await Promise.all([startReceiver(), startReceiver()]);
   const networks = networksEnv(rails);
   app = await startTestApp({ env: { ...networks, ROLES: 'api,worker' } });
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
   const alice = await app.user('alice');
-  shop = await createShop(app, alice, {});
-  const made = async (method: string, path: string, body: object) => {
-    const answer = await alice.rest<{ id: string }>(method, path, body);
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
-    return answer.body.id;
-  };
-  for (const route of ROUTES) {
-    const { path, methods, priceAtomic, isFirst, credential, isPrivate, timeoutSeconds, message } = route;
-    // It is free on the endpoint whose tool calls are paid for.
-    if (message === 'tools/list') continue;
-    const upstreamUrl = `${(isPrivate ? hidden : upstream).url}${path.replace('/*', '')}`;
-    const header = credential && { name: CREDENTIAL, value: credential.value };
-    if (credential?.from === 'project') {
-      await made('PATCH', shop.base, { upstreamHeaders: [{ ...header, urlPrefix: upstreamUrl }] });
-    }
-    const id = await made('POST', `${shop.base}/endpoints`, {
-      ...{ path, upstreamUrl, priceUsd: formatUnits(priceAtomic, 6) },
-      ...(methods && { methods }),
-      ...(isFirst && { settlement: 'BEFORE_REQUEST' }),
-      ...(timeoutSeconds && { timeoutSeconds }),
-      ...(message && { protocol: 'MCP' }),
-      ...(credential?.from === 'endpoint' && { upstreamHeaders: [header] }),
-    });
-    endpointIds.set(route, id);
-  }
+  shops = [await openShop(alice, false), await openShop(alice, true)];
   const services = rails.flatMap(({ facilitator, rpcUrl }) => [facilitator.url, rpcUrl]).map(portOf);
   const env = {
     ...networks,
     EGRESS_ALLOW: '',
     SERVICE_ALLOW: services.join(),
-    UPSTREAM_ALLOW: `${portOf(upstream.url)},${portOf(hidden.url)}@${shop.projectId}`,
+    UPSTREAM_ALLOW: [portOf(upstream.url), ...shops.map((shop) => `${portOf(hidden.url)}@${shop.projectId}`)].join(),
     // Otherwise, the free requests of all buyers would share a limit.
     TRUSTED_PROXIES: '127.0.0.1/32',
   };
@@ -96,6 +75,39 @@ afterAll(async () => {
   await Promise.all([upstream?.close(), hidden?.close(), ...(rails ?? []).map((one) => one.close())]);
 });
 
+/** Creates a project with an endpoint for each route. */
+async function openShop(owner: TestUser, isTest: boolean): Promise<Shop> {
+  const { projectId, base } = await createShop(app, owner, {}, isTest ? 'TEST' : 'LIVE');
+  const endpointIds = new Map<Route, string>();
+  const made = async (method: string, path: string, body: object) => {
+    const answer = await owner.rest<{ id: string }>(method, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+    return answer.body.id;
+  };
+  for (const route of ROUTES) {
+    const { path, methods, priceAtomic, isFirst, credential, isPrivate, timeoutSeconds, message } = route;
+    // It is free on the endpoint whose tool calls are paid for.
+    if (message === 'tools/list') continue;
+    const upstreamUrl = `${(isPrivate ? hidden : upstream).url}${path.replace('/*', '')}`;
+    const header = credential && { name: CREDENTIAL, value: credential.value };
+    if (credential?.from === 'project') {
+      await made('PATCH', base, { upstreamHeaders: [{ ...header, urlPrefix: upstreamUrl }] });
+    }
+    const id = await made('POST', `${base}/endpoints`, {
+      ...{ path, upstreamUrl, priceUsd: formatUnits(priceAtomic, 6) },
+      ...(methods && { methods }),
+      ...(isFirst && { settlement: 'BEFORE_REQUEST' }),
+      ...(timeoutSeconds && { timeoutSeconds }),
+      ...(message && { protocol: 'MCP' }),
+      ...(credential?.from === 'endpoint' && { upstreamHeaders: [header] }),
+    });
+    endpointIds.set(route, id);
+  }
+  return { projectId, isTest, endpointIds };
+}
+
+const shopOf = ({ rails: { network } }: Plan) => shops.find(({ isTest }) => isTest === network.isTestnet)!;
+
 /** Pays for a request as its plan says, and records the result. */
 async function pay(plan: Plan, index: number): Promise<void> {
   const { path, way } = plan;
@@ -103,7 +115,7 @@ async function pay(plan: Plan, index: number): Promise<void> {
   const init = { ...sent, headers: { ...sent.headers, 'x-forwarded-for': `203.0.113.${index % 250}` } };
   plan.answers = await WAYS[way](plan, async (turn, send = fetch) => {
     const { url } = gateways[(index + turn) % gateways.length]!;
-    return read(await send(`${url}/gateway/${shop.projectId}${path}`, init));
+    return read(await send(`${url}/gateway/${shopOf(plan).projectId}${path}`, init));
   });
 }
 
@@ -121,9 +133,9 @@ function pathOf({ paymentPayload, paymentRequirements }: FacilitatorRequest): st
   return new URL(url).pathname.replace(/^\/gateway\/[^/]+/, '');
 }
 
-/** Returns the rows of a query that takes the project ID as its first parameter. */
+/** Returns the rows of a query that takes the projects' IDs as its first parameter. */
 async function rowsOf<T extends object>(query: string, ...values: unknown[]): Promise<T[]> {
-  return (await database.query<T>(query, [shop.projectId, ...values])).rows;
+  return (await database.query<T>(query, [shops.map(({ projectId }) => projectId), ...values])).rows;
 }
 
 const labelOf = ({ way, fate, rails: { network }, answers, ...plan }: Plan) =>
@@ -131,11 +143,15 @@ const labelOf = ({ way, fate, rails: { network }, answers, ...plan }: Plan) =>
 
 const sum = (plans: Plan[]) => plans.reduce((total, { route }) => total + route.priceAtomic, 0n);
 
-test('after many concurrent payments on every kind of route, some of which fail, the totals match on the chains, in the rows, in the books, and in the events', {
+test('after many concurrent payments on every kind of route and network, in both modes, from wallets of each kind, some of which fail, the totals match on the chains, in the rows, in the books, and in the events', {
   timeout: TIMEOUT_MILLISECONDS,
 }, async () => {
-  const rich = await Promise.all(Array.from({ length: 7 }, () => rails[0]!.wallet(RICH_ATOMIC)));
-  for (const { address } of rich) await rails[1]!.chain.giveDollars(address, RICH_ATOMIC);
+  const withKey = await Promise.all(Array.from({ length: 5 }, () => rails[0]!.wallet(0n)));
+  for (const { address } of withKey) {
+    for (const { chain } of rails) await chain.giveDollars(address, RICH_ATOMIC);
+  }
+  const smart = [false, true].map((isDeployed) => smartWalletOn(rails, { amountAtomic: RICH_ATOMIC, isDeployed }));
+  const rich = [...withKey, ...(await Promise.all(smart))];
   const plans = planPayments(COUNT, rails, rich, await rails[0]!.wallet(0n));
   const byPath = new Map(plans.map((plan) => [plan.path, plan]));
   for (const receiver of [upstream, hidden]) receiver.handle(serve((path) => byPath.get(path)!));
@@ -159,7 +175,7 @@ test('after many concurrent payments on every kind of route, some of which fail,
     await chain.client.increaseTime({ seconds: 900 });
     await chain.client.mine({ blocks: 1 });
   }
-  const open = `SELECT id FROM "Payment" WHERE "projectId" = $1 AND status NOT IN ('SETTLED', 'FAILED')`;
+  const open = `SELECT id FROM "Payment" WHERE "projectId" = ANY($1) AND status NOT IN ('SETTLED', 'FAILED')`;
   await expect.poll(() => rowsOf(open), { interval: 250 }).toEqual([]);
 
   for (const plan of plans) {
@@ -187,7 +203,7 @@ test('after many concurrent payments on every kind of route, some of which fail,
     method: string;
     transaction: Hex | null;
   }>(`SELECT id, status, "failureStage" AS stage, "amountAtomic"::text AS atomic, network, "endpointId", method,
-             "transactionHash" AS transaction FROM "Payment" WHERE "projectId" = $1`);
+             "transactionHash" AS transaction FROM "Payment" WHERE "projectId" = ANY($1)`);
   const known = new Set(plans.flatMap(({ answers }) => answers.flatMap(({ paymentId }) => paymentId ?? [])));
   expect(new Set(payments.map(({ id }) => id))).toEqual(known);
   for (const plan of plans) {
@@ -201,7 +217,7 @@ test('after many concurrent payments on every kind of route, some of which fail,
     for (const row of rows) {
       expect(row).toMatchObject({
         ...{ atomic: route.priceAtomic.toString(), method: route.method, network: own.network.id },
-        endpointId: endpointIds.get(route),
+        endpointId: shopOf(plan).endpointIds.get(route),
       });
     }
   }
@@ -224,20 +240,23 @@ test('after many concurrent payments on every kind of route, some of which fail,
   }
 
   for (const { address } of rich) {
-    const own = charged.filter(({ buyer }) => buyer.address === address);
-    const customers = `SELECT "totalAtomic"::text AS total, "paymentCount" AS count FROM "Customer"
-                       WHERE "projectId" = $1 AND "walletAddress" = $2`;
-    const expected = own.length > 0 ? [{ total: sum(own).toString(), count: own.length }] : [];
-    expect(await rowsOf(customers, address)).toEqual(expected);
+    for (const shop of shops) {
+      const own = charged.filter((plan) => plan.buyer.address === address && shopOf(plan) === shop);
+      const customers = `SELECT "totalAtomic"::text AS total, "paymentCount" AS count FROM "Customer"
+                         WHERE "projectId" = ANY($1) AND "walletAddress" = $2 AND "projectId" = $3`;
+      const expected = own.length > 0 ? [{ total: sum(own).toString(), count: own.length }] : [];
+      expect(await rowsOf(customers, address, shop.projectId)).toEqual(expected);
+    }
   }
   // Payments that failed verification aren't counted, because their sender is unproven.
   const failed = payments.filter(({ status, stage }) => status === 'FAILED' && stage !== 'VERIFY');
   const days = await rowsOf<{ endpointId: string; total: string; paid: number; failed: number }>(
     `SELECT "endpointId", sum("totalAtomic")::text AS total, sum("paymentCount")::int AS paid,
-            sum("failedCount")::int AS failed FROM "RevenueDay" WHERE "projectId" = $1 GROUP BY "endpointId"`,
+            sum("failedCount")::int AS failed FROM "RevenueDay" WHERE "projectId" = ANY($1) GROUP BY "endpointId"`,
   );
-  for (const [route, endpointId] of endpointIds) {
-    const own = charged.filter((plan) => plan.route === route);
+  const books = shops.flatMap((shop) => [...shop.endpointIds].map((entry) => [shop, ...entry] as const));
+  for (const [shop, route, endpointId] of books) {
+    const own = charged.filter((plan) => plan.route === route && shopOf(plan) === shop);
     const book = days.find((day) => day.endpointId === endpointId);
     expect(book ?? { total: '0', paid: 0, failed: 0 }, `${route.method} ${route.path}`).toMatchObject({
       ...{ total: sum(own).toString(), paid: own.length },
@@ -247,7 +266,7 @@ test('after many concurrent payments on every kind of route, some of which fail,
 
   const events = await rowsOf<{ type: string; id: string; atomic: string }>(
     `SELECT type, data->>'paymentId' AS id, data->>'amountAtomic' AS atomic FROM "Event"
-     WHERE "projectId" = $1 AND type IN ('payment.settled', 'payment.failed')`,
+     WHERE "projectId" = ANY($1) AND type IN ('payment.settled', 'payment.failed')`,
   );
   const told = (type: string) =>
     events.filter((event) => event.type === type).map(({ id, atomic }) => `${id} ${atomic}`);

@@ -4,28 +4,32 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findNetwork } from '../../src/gateway/chain/networks.ts';
 import { type DemoUpstream, startDemoUpstream } from '../../src/sandbox/demo-upstream.ts';
 import type { SandboxFile } from '../../src/sandbox/sandbox.ts';
-import { NETWORK, type Rails, startRails } from '../gateway/support.ts';
+import { NETWORK, networksEnv, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { freePort } from '../support/free-port.ts';
 import { ROOT, readPage } from './pages.ts';
 
 let rails: Rails;
+/** The second network. */
+let others: Rails;
 let app: TestApp;
 let upstream: DemoUpstream;
 
 beforeAll(async () => {
-  rails = await startRails();
+  [rails, others] = await Promise.all([startRails(), startRails(findNetwork('eip155:421614')!)]);
   upstream = await startDemoUpstream(await freePort());
-  app = await startTestApp({ env: rails.env });
+  app = await startTestApp({ env: networksEnv([rails, others]) });
 });
 
 afterAll(async () => {
   await app?.stop();
   await upstream?.stop();
   await rails?.close();
+  await others?.close();
 });
 
 let sandbox: SandboxFile;
@@ -33,11 +37,11 @@ let sandbox: SandboxFile;
 /** Runs a command while the sandbox is running. */
 const tollgate = (...args: string[]) => runCli(args, { DATA_DIR: app.dataDir, PUBLIC_URL: app.url });
 
-test('the demo pays a paid route with the standard client and shows the events', async () => {
+test('the demo pays with the standard client on both networks and shows the events', async () => {
   expect(await readPage('README.md')).toContain('\nnpm run demo\n');
   const privateKey = generatePrivateKey();
   const { address } = privateKeyToAccount(privateKey);
-  await rails.chain.giveDollars(address, 1_000_000_000n);
+  for (const { chain } of [rails, others]) await chain.giveDollars(address, 1_000_000_000n);
   sandbox = {
     network: NETWORK.id,
     asset: NETWORK.asset.address,
@@ -70,7 +74,8 @@ test('the demo pays a paid route with the standard client and shows the events',
     ...['payment.verified', 'payment.verified', 'payment.verified'],
   ]);
   expect(stdout).toContain('revenue 0.012 USD from 2 payments');
-  expect(await rails.chain.balanceOf(address)).toBe(1_000_000_000n - 12_000n);
+  expect(await rails.chain.balanceOf(address)).toBe(1_000_000_000n - 10_000n);
+  expect(await others.chain.balanceOf(address)).toBe(1_000_000_000n - 2_000n);
 });
 
 test('with --json, the demo and pay print one JSON document on standard output', async () => {
@@ -80,9 +85,9 @@ test('with --json, the demo and pay print one JSON document on standard output',
   const paid = { status: 200, transaction: expect.stringMatching(/^0x/) };
   expect(result).toEqual({
     payments: [
-      { path: '/weather?city=Bern', ...paid },
-      { path: '/quotes/ETH', ...paid },
-      { path: '/broken', status: 500, transaction: null },
+      { path: '/weather?city=Bern', ...paid, network: rails.network.id },
+      { path: '/quotes/ETH', ...paid, network: others.network.id },
+      { path: '/broken', status: 500, transaction: null, network: null },
     ],
     ...{ totalUsd: '0.012', paymentCount: 2 },
   });

@@ -90,7 +90,7 @@ export function payingFetchV1(account: PrivateKeyAccount, network: Network = NET
   return wrapFetchWithPayment(withoutHeader, client) as typeof fetch;
 }
 
-/** Creates a project that pays `SELLER`, with an endpoint for each path. */
+/** Creates a project that pays `SELLER`, with an endpoint for each path. `mode`: the server's default, if not given. */
 export async function createShop(
   app: Pick<TestApp, 'url'>,
   owner: TestUser,
@@ -104,8 +104,10 @@ export async function createShop(
       [field: string]: unknown;
     }
   >,
+  mode?: 'LIVE' | 'TEST',
 ) {
-  const project = await owner.rest<{ id: string }>('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER });
+  const fields = { name: 'Shop', walletAddress: SELLER, ...(mode && { mode }) };
+  const project = await owner.rest<{ id: string }>('POST', '/api/projects', fields);
   const base = `/api/projects/${project.body.id}`;
   const ids: Record<string, string> = {};
   for (const [path, endpoint] of Object.entries(endpoints)) {

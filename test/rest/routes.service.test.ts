@@ -64,6 +64,7 @@ const FIELDS = {
       milestonesUsd: ['1', '10', '100', '1000', '10000'],
       description: null,
       iconUrl: null,
+      contact: null,
       upstreamHeaders: [],
       mode: 'TEST',
       networks: [],

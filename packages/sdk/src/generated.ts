@@ -516,6 +516,10 @@ export type EventContentFilter = {
 export type EndpointInputSchema = {
   /** The schema of the query: an object. */
   query?: Record<string, unknown>;
+  /** The schema of the path’s parameters: an object. */
+  path?: Record<string, unknown>;
+  /** The schema of the headers: an object. */
+  headers?: Record<string, unknown>;
   /** The schema of the body. */
   body?: Record<string, unknown>;
 };
@@ -631,6 +635,8 @@ export type Project = {
   description: string | null;
   /** URL of an icon. Shown to buyers. */
   iconUrl: string | null;
+  /** Email address or URL for buyers who need help. Shown to buyers. */
+  contact: string | null;
   /** When the project was created. */
   createdAt: string;
   /** When the project was last changed. */
@@ -656,6 +662,8 @@ export type ProjectUpstreamHeaderInput = {
 
 /** Properties of the new project. */
 export type CreateProjectRequest = {
+  /** Email address or HTTPS URL for buyers who need help. Shown to buyers. */
+  contact?: string | null;
   /** What the project offers, up to 1,000 characters. Shown to buyers. */
   description?: string | null;
   /** Custom domain for the endpoints, for example, "api.example.com". */
@@ -678,6 +686,8 @@ export type CreateProjectRequest = {
 
 /** Changes to a project. Omitted fields stay unchanged. */
 export type UpdateProjectRequest = {
+  /** Email address or HTTPS URL for buyers who need help. Shown to buyers. Set to null to remove it. */
+  contact?: string | null;
   /** What the project offers, up to 1,000 characters. Shown to buyers. Set to null to remove it. */
   description?: string | null;
   /** Custom domain for the endpoints, for example, "api.example.com". Set to null to remove it. The old domain stays reserved for your account for 30 days. A new domain replaces the old one once you verify that you own it; see `gatewayHostStatus`. API keys can’t change this. */
@@ -809,7 +819,7 @@ export type Endpoint = {
   methods: Array<string>;
   /** The media type of the endpoint’s responses. Shown to buyers. */
   mimeType: string | null;
-  /** JSON Schemas for the query and the body: `{ "query": …, "body": … }`. Shown to buyers. */
+  /** JSON Schemas for the query, the path’s parameters, the headers, and the body: `{ "query": …, "path": …, "headers": …, "body": … }`. Shown to buyers. */
   inputSchema: EndpointInputSchema | null;
   /** An example response. Shown to buyers. */
   exampleResponse: unknown;
@@ -852,7 +862,7 @@ export type CreateEndpointRequest = {
   exampleResponse?: unknown;
   /** Names of up to 32 request headers to forward to the API in addition to the default ones, for example, "x-api-version". */
   forwardedHeaders?: Array<string>;
-  /** JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Shown to buyers. */
+  /** JSON Schemas (draft 2020-12, without `$ref`) for the query, the path’s parameters, the headers, and the body, up to 32 KB and 2,000 values: `{ "query": …, "path": …, "headers": …, "body": … }`. Shown to buyers. */
   inputSchema?: EndpointInputSchema | null;
   /** The HTTP methods that the endpoint serves: any of GET, HEAD, POST, PUT, PATCH, and DELETE. Default: GET, HEAD, and POST. To serve all methods, list all six. */
   methods?: Array<string>;
@@ -884,7 +894,7 @@ export type UpdateEndpointRequest = {
   exampleResponse?: unknown;
   /** Names of up to 32 request headers to forward to the API in addition to the default ones. Replaces the list. Send an empty list to remove all names. */
   forwardedHeaders?: Array<string>;
-  /** JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Set to null to remove them. */
+  /** JSON Schemas (draft 2020-12, without `$ref`) for the query, the path’s parameters, the headers, and the body, up to 32 KB and 2,000 values: `{ "query": …, "path": …, "headers": …, "body": … }`. Set to null to remove them. */
   inputSchema?: EndpointInputSchema | null;
   /** Whether the gateway serves this endpoint. */
   isActive?: boolean;

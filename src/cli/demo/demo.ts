@@ -20,7 +20,8 @@ const ROUTES = [
   ['/broken', '0.5', 'Always fails'],
 ] as const;
 
-type DemoPayment = { path: string; status: number; transaction: string | null };
+type DemoPayment = { path: string; status: number; transaction: string | null; network: string | null };
+type Terms = { accepts: [{ network: `${string}:${string}` }] };
 type DemoOptions = { port: number; subject: string; tell: (text: string) => void };
 /** What --json prints. */
 export type DemoResult = { projectId: string; payments: DemoPayment[]; totalUsd: string; paymentCount: number };
@@ -76,25 +77,27 @@ async function demo({ sandbox, port, receiver, story, subject }: Stage): Promise
   heading('A buyer sends a request without paying');
   const unpaid = await request(`${shop}/weather`);
   line(`GET ${shop}/weather → ${unpaid.status}`);
-  const terms = JSON.parse(Buffer.from(unpaid.headers.get('payment-required')!, 'base64').toString());
-  line(`terms: ${JSON.stringify(terms.accepts[0])}`);
+  const terms = JSON.parse(Buffer.from(unpaid.headers.get('payment-required')!, 'base64').toString()) as Terms;
+  for (const accepted of terms.accepts) line(`terms: ${JSON.stringify(accepted)}`);
 
   heading('The buyer pays with the standard client, @x402/fetch');
-  const pay = payingFetch(sandbox.wallet.privateKey, request);
+  const { privateKey } = sandbox.wallet;
   const payments: DemoPayment[] = [];
-  for (const path of ['/weather?city=Bern', '/quotes/ETH']) {
+  for (const [index, path] of ['/weather?city=Bern', '/quotes/ETH'].entries()) {
+    // If the server accepts payments on several networks, the second payment is on another one.
+    const pay = payingFetch(privateKey, request, terms.accepts[index % terms.accepts.length]!.network);
     const startedAt = performance.now();
     const answer = await pay(shop + path);
-    const { transaction = null } = receiptOf(answer);
-    payments.push({ path, status: answer.status, transaction });
+    const { transaction = null, network = null } = receiptOf(answer);
+    payments.push({ path, status: answer.status, transaction, network });
     line(`GET ${path} → ${answer.status} in ${Math.round(performance.now() - startedAt)} ms`);
     line(`  ${JSON.stringify(await answer.json())}`);
-    line(`  transaction ${transaction}`);
+    line(`  transaction ${transaction} on ${network}`);
   }
 
   heading('Failed requests cost nothing');
-  const broken = await pay(`${shop}/broken`);
-  payments.push({ path: '/broken', status: broken.status, transaction: null });
+  const broken = await payingFetch(privateKey, request)(`${shop}/broken`);
+  payments.push({ path: '/broken', status: broken.status, transaction: null, network: null });
   line(`GET /broken → ${broken.status}: ${JSON.stringify(await broken.json())}`);
   line(`  ${JSON.stringify(receiptOf(broken))}`);
 

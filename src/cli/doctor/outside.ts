@@ -9,6 +9,7 @@ import { createFacilitatorAuth } from '../../gateway/chain/facilitator-auth.ts';
 import { createHttpFacilitator } from '../../gateway/chain/facilitator-http.ts';
 import { credentialFor, offeredVersions } from '../../gateway/chain/rails.ts';
 import { egressTransport } from '../../gateway/chain/rpc.ts';
+import { tokenProblems } from '../../gateway/chain/token.ts';
 import { type Finding, findingsOf, type Surroundings } from './finding.ts';
 
 const LIMITS = { timeoutMilliseconds: 5_000, maxBytes: 256 * 1024 };
@@ -160,12 +161,18 @@ export async function checkChains({ config, egress }: Surroundings): Promise<Fin
 async function checkChain({ network, rpcUrl }: ServedNetwork, egress: Surroundings['egress']): Promise<Finding> {
   const { ok, failed } = findingsOf('chain');
   try {
-    const { request } = egressTransport(egress, rpcUrl)({});
-    const chainId = Number(await request({ method: 'eth_chainId' }));
-    if (chainId === network.chainId) return ok(`${network.title}, chain ${chainId}`);
+    const transport = egressTransport(egress, rpcUrl);
+    const chainId = Number(await transport({}).request({ method: 'eth_chainId' }));
+    if (chainId !== network.chainId)
+      return failed(
+        `The node is on chain ${chainId}, but the network is ${network.id}.`,
+        'Change RPC_URL or RPC_URLS, or the network. Otherwise, payments with an unclear outcome cannot be resolved.',
+      );
+    const problems = await tokenProblems({ network, transport });
+    if (problems.length === 0) return ok(`${network.title}, chain ${chainId}, with ${network.asset.symbol}`);
     return failed(
-      `The node is on chain ${chainId}, but the network is ${network.id}.`,
-      'Change RPC_URL or RPC_URLS, or the network. Otherwise, payments with an unclear outcome cannot be resolved.',
+      `${problems.join(' ')} Payments on ${network.title} fail.`,
+      'Use another node. If it is right, remove the network, and report the problem.',
     );
   } catch (error) {
     return failed(

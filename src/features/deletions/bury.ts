@@ -69,7 +69,7 @@ export async function buryProject(tx: TenantTransaction, projectId: VisibleProje
   await tx.project.update({
     where: marked({ id: projectId }),
     data: {
-      ...{ userId: DELETED_USER_ID, name: '', description: null, iconUrl: null },
+      ...{ userId: DELETED_USER_ID, name: '', description: null, iconUrl: null, contact: null },
       ...{ gatewayHost: null, claimedHost: null, slug: null },
       ...{ upstreamHeaders: Prisma.DbNull, secretUpstreamHeaders: null },
     },

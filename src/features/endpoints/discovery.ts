@@ -17,7 +17,10 @@ const MEDIA_TYPE = new RegExp(
 );
 
 /** The schemas of an endpoint's input, as stored. */
-export type InputSchema = { query?: JsonObject; body?: JsonObject };
+export type InputSchema = { [Part in InputPart]?: JsonObject };
+/** `path` is for the path's placeholders. */
+export type InputPart = (typeof INPUT_PARTS)[number];
+export const INPUT_PARTS = ['query', 'path', 'headers', 'body'] as const;
 type JsonObject = Record<string, unknown>;
 
 /** Any JSON value except null that is small enough to be shown to buyers. */
@@ -36,9 +39,14 @@ const inputSchema = json.pipe(
   z
     .strictObject({
       query: jsonSchemaInput(['object']).optional(),
+      path: jsonSchemaInput(['object']).optional(),
+      headers: jsonSchemaInput(['object']).optional(),
       body: jsonSchemaInput(['object', 'array', 'string', 'number', 'integer', 'boolean']).optional(),
     })
-    .refine(({ query, body }) => query !== undefined || body !== undefined, 'Must have a `query` or a `body`.')
+    .refine(
+      (parts) => INPUT_PARTS.some((part) => parts[part] !== undefined),
+      'Must have at least one of `query`, `path`, `headers`, and `body`.',
+    )
     .transform((schemas) => schemas as Prisma.JsonObject),
 );
 

@@ -75,7 +75,8 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     }),
     inputSchema: t.expose('inputSchema', {
       ...LARGE_JSON,
-      description: 'JSON Schemas for the query and the body: `{ "query": …, "body": … }`. Shown to buyers.',
+      description:
+        'JSON Schemas for the query, the path’s parameters, the headers, and the body: `{ "query": …, "path": …, "headers": …, "body": … }`. Shown to buyers.',
     }),
     exampleResponse: t.expose('exampleResponse', {
       ...LARGE_JSON,

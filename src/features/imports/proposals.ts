@@ -1,6 +1,7 @@
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { type AppError, invalidField } from '../../errors.ts';
+import type { InputPart } from '../endpoints/discovery.ts';
 import { METHODS } from '../endpoints/methods.ts';
 import { refusalOf } from '../urls/refusal.ts';
 import { type ApiDocument, type ApiOperation, LIMITS } from './openapi/document.ts';
@@ -22,8 +23,6 @@ export type Proposal = {
 /** Combines operations on the same path into the endpoint that serves them. */
 export function proposalOf(operations: readonly ApiOperation[], baseOf: (server: string | null) => string): Proposal {
   const [{ path, server }] = operations as readonly [ApiOperation, ...ApiOperation[]];
-  const query = operations.find(({ inputSchema }) => inputSchema?.query)?.inputSchema?.query;
-  const body = operations.find(({ inputSchema }) => inputSchema?.body)?.inputSchema?.body;
   const methods = new Set(operations.map(({ method }) => method));
   return {
     path,
@@ -31,11 +30,36 @@ export function proposalOf(operations: readonly ApiOperation[], baseOf: (server:
     upstreamUrl: joinUrl(baseOf(server), path),
     description: descriptionOf(operations),
     mimeType: firstOf(operations, 'mimeType'),
-    inputSchema: query || body ? { ...(query && { query }), ...(body && { body }) } : null,
+    inputSchema: inputSchemaOf(operations),
     exampleResponse: firstOf(operations, 'exampleResponse'),
     tags: [...new Set(operations.flatMap(({ tags }) => tags))].slice(0, LIMITS.tags),
     problems: operations.flatMap(({ problems }) => problems),
   };
+}
+
+/**
+ * The first schema of each part. Headers and the path are left out if there would be too much in total, because the
+ * query and the body matter more to buyers.
+ */
+function inputSchemaOf(operations: readonly ApiOperation[]): ApiOperation['inputSchema'] {
+  const part = (name: InputPart) => {
+    const schema = operations.find(({ inputSchema }) => inputSchema?.[name])?.inputSchema?.[name];
+    return schema === undefined ? {} : { [name]: schema };
+  };
+  const essential = { ...part('query'), ...part('body') };
+  const all = { ...part('query'), ...part('path'), ...part('headers'), ...part('body') };
+  const inputSchema = fits(all) ? all : essential;
+  return Object.keys(inputSchema).length > 0 ? inputSchema : null;
+}
+
+/** Whether an endpoint can have this schema. */
+function fits(schema: object): boolean {
+  let values = 0;
+  const text = JSON.stringify(schema, (_name, value: unknown) => {
+    values++;
+    return value;
+  });
+  return values <= LIMITS.valueNodes && Buffer.byteLength(text) <= LIMITS.valueBytes;
 }
 
 function firstOf<Name extends keyof ApiOperation>(operations: readonly ApiOperation[], name: Name) {

@@ -138,8 +138,8 @@ export function createProjectCopyService(options: {
         await requireProjectRoom(unfiltered(tx), project.userId);
         const source = await withContents(tx, project);
         await requireConnectorRoom(unfiltered(tx), viewer, source, source.connectors.length);
-        const { userId, milestonesAtomic, description, iconUrl } = source;
-        const values = { ...identity, mode, networks, description, iconUrl };
+        const { userId, milestonesAtomic, description, iconUrl, contact } = source;
+        const values = { ...identity, mode, networks, description, iconUrl, contact };
         const created = await tx.project.create({
           data: { id: newId('Project'), userId, ...values, milestonesAtomic },
         });

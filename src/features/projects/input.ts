@@ -19,6 +19,7 @@ export type CreateProjectInput = ProjectHeadersInput & {
   networks?: string[] | null;
   description?: string | null;
   iconUrl?: string | null;
+  contact?: string | null;
 };
 export type UpdateProjectInput = Nullable<Omit<CreateProjectInput, 'mode'> & { slug: string }>;
 

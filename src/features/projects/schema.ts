@@ -75,6 +75,10 @@ export const Project = builder.prismaNode('Project', {
       nullable: true,
       description: 'URL of an icon. Shown to buyers.',
     }),
+    contact: t.exposeString('contact', {
+      nullable: true,
+      description: 'Email address or URL for buyers who need help. Shown to buyers.',
+    }),
     upstreamSecret: t.string({
       nullable: true,
       description:
@@ -172,6 +176,7 @@ builder.relayMutationField(
       }),
       description: t.string({ description: 'What the project offers, up to 1,000 characters. Shown to buyers.' }),
       iconUrl: t.string({ description: 'HTTPS URL of an icon. Shown to buyers.' }),
+      contact: t.string({ description: 'Email address or HTTPS URL for buyers who need help. Shown to buyers.' }),
     }),
   },
   {
@@ -221,6 +226,9 @@ builder.relayMutationField(
         description: 'What the project offers, up to 1,000 characters. Shown to buyers. Set to null to remove it.',
       }),
       iconUrl: t.string({ description: 'HTTPS URL of an icon. Shown to buyers. Set to null to remove it.' }),
+      contact: t.string({
+        description: 'Email address or HTTPS URL for buyers who need help. Shown to buyers. Set to null to remove it.',
+      }),
     }),
   },
   {

@@ -213,9 +213,10 @@ const NO_HOSTS = { gatewayHost: null, claimedHost: null };
 const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });
 
 function auditedOf(project: Project) {
-  const { name, walletAddress, slug, mode, networks, description, iconUrl } = project;
+  const { name, walletAddress, slug, mode, networks, description, iconUrl, contact } = project;
   const addresses = { gatewayHost: shownHost(project), slug };
-  const own = { name, walletAddress, ...addresses, milestonesUsd: milestonesUsdOf(project), description, iconUrl };
+  const shown = { description, iconUrl, contact };
+  const own = { name, walletAddress, ...addresses, milestonesUsd: milestonesUsdOf(project), ...shown };
   return { ...own, mode, networks, ...auditedProjectHeaders(project) };
 }
 

@@ -59,7 +59,7 @@ const ABI = parseAbi([
 const CANCELED = toEventSelector(ABI[3]);
 const MARK_EVENTS = [toEventSelector(ABI[2]), CANCELED];
 
-/** Multicall3 has the same address on every chain (https://www.multicall3.com). */
+/** Multicall3's address on nearly every chain (https://www.multicall3.com). */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 type BlockTime = { number: bigint; timestamp: bigint };
@@ -188,7 +188,7 @@ export function createChain({ network, transport }: { network: Network; transpor
     const [balanceAtomic, ...isUsed] = (await client.multicall({
       allowFailure: false,
       batchSize: 0,
-      multicallAddress: MULTICALL3,
+      multicallAddress: network.multicallAddress ?? MULTICALL3,
       contracts: [balance, ...states] as ContractFunctionParameters[],
     })) as [bigint, ...boolean[]];
     return { balanceAtomic, usedNonces: new Set(nonces.filter((_nonce, index) => isUsed[index])) };

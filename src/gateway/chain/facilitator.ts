@@ -84,13 +84,23 @@ const ABOUT_THE_CHAIN = /nonce|transaction_failed|transaction_state|transfer_eve
 /** A transaction was sent, but moved no money. */
 const REVERTED = /transaction_failed|transaction_state|revert/;
 
+/** What the reference facilitator means by codes that it sends without a message, and what the buyer can do. */
+const WORDS: Readonly<Record<string, string>> = {
+  eip6492_factory_not_allowed:
+    'The smart wallet isn’t deployed yet, and the facilitator doesn’t deploy wallets of its factory (ERC-6492). The buyer can deploy the wallet, for example, by sending a transaction from it.',
+};
+
 /** Reads the response to `/verify`. @throws FacilitatorError if it is unusable. */
 export function readVerification(response: unknown): FacilitatorVerification {
   const { isValid, invalidReason, invalidMessage } = fieldsOf(response);
   if (isValid === true) return { isValid };
   if (isValid !== false) throw unusableResponse();
   const reason = textOf(invalidReason) ?? 'verification_failed';
-  return { isValid, reason, message: textOf(invalidMessage) ?? `The facilitator rejected the payment: ${reason}.` };
+  return {
+    isValid,
+    reason,
+    message: textOf(invalidMessage) ?? WORDS[reason] ?? `The facilitator rejected the payment: ${reason}.`,
+  };
 }
 
 /** Reads the response to `/settle`. Anything unclear is ambiguous. */

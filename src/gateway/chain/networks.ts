@@ -3,7 +3,10 @@ export type Network = {
   /** CAIP-2. */
   id: `eip155:${number}`;
   chainId: number;
-  /** The network's name in x402 version 1. Networks without one are offered in version 2 only. */
+  /**
+   * The network's name in x402 version 1. Networks without one are offered in version 2 only, and so are networks whose
+   * name isn't known to `x402-fetch` 1.2.0, because it rejects all terms if it doesn't know one of their networks.
+   */
   v1Name?: string;
   title: string;
   isTestnet: boolean;
@@ -11,6 +14,8 @@ export type Network = {
   rpcUrl: string;
   /** The URL of a transaction's page in a block explorer, without the transaction's hash at the end. */
   transactionUrl: string;
+  /** Multicall3, if it isn't at the address that it has on nearly every chain (https://www.multicall3.com). */
+  multicallAddress?: `0x${string}`;
   asset: {
     symbol: string;
     /** EIP-55 checksummed. */
@@ -24,8 +29,8 @@ export type Network = {
 const usdc = (address: `0x${string}`, name: string) => ({ symbol: 'USDC', address, name, version: '2' });
 
 /**
- * USDC with EIP-3009, as Circle publishes it (https://developers.circle.com/stablecoins/usdc-contract-addresses). The
- * names in the signing domains really do differ.
+ * USDC with EIP-3009, as Circle publishes it (https://developers.circle.com/stablecoins/usdc-contract-addresses), on
+ * every network for which `@x402/evm` knows it, and on some others. The names in the signing domains really do differ.
  */
 export const NETWORKS: readonly Network[] = [
   {
@@ -77,6 +82,53 @@ export const NETWORKS: readonly Network[] = [
     asset: usdc('0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E', 'USD Coin'),
   },
   {
+    id: 'eip155:1',
+    chainId: 1,
+    title: 'Ethereum',
+    isTestnet: false,
+    rpcUrl: 'https://ethereum-rpc.publicnode.com',
+    transactionUrl: 'https://etherscan.io/tx/',
+    asset: usdc('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin'),
+  },
+  {
+    id: 'eip155:42220',
+    chainId: 42220,
+    title: 'Celo',
+    isTestnet: false,
+    rpcUrl: 'https://forno.celo.org',
+    transactionUrl: 'https://celoscan.io/tx/',
+    asset: usdc('0xcebA9300f2b948710d2653dD7B07f33A8B32118C', 'USDC'),
+  },
+  {
+    id: 'eip155:143',
+    chainId: 143,
+    title: 'Monad',
+    isTestnet: false,
+    rpcUrl: 'https://rpc.monad.xyz',
+    transactionUrl: 'https://monadscan.com/tx/',
+    asset: usdc('0x754704Bc059F8C67012fEd69BC8A327a5aafb603', 'USDC'),
+  },
+  {
+    id: 'eip155:1329',
+    chainId: 1329,
+    v1Name: 'sei',
+    title: 'Sei',
+    isTestnet: false,
+    rpcUrl: 'https://evm-rpc.sei-apis.com',
+    transactionUrl: 'https://seiscan.io/tx/',
+    asset: usdc('0xe15fC38F6D8c56aF07bbCBe3BAf5708A2Bf42392', 'USDC'),
+  },
+  {
+    id: 'eip155:50',
+    chainId: 50,
+    title: 'XDC',
+    isTestnet: false,
+    rpcUrl: 'https://rpc.xdcrpc.com',
+    transactionUrl: 'https://xdcscan.com/tx/',
+    multicallAddress: '0x0B1795ccA8E4eC4df02346a082df54D437F8D9aF',
+    asset: usdc('0xfA2958CB79b0491CC627c1557F441eF849Ca8eb1', 'USDC'),
+  },
+  {
     id: 'eip155:84532',
     chainId: 84532,
     v1Name: 'base-sepolia',
@@ -123,6 +175,34 @@ export const NETWORKS: readonly Network[] = [
     rpcUrl: 'https://api.avax-test.network/ext/bc/C/rpc',
     transactionUrl: 'https://testnet.snowtrace.io/tx/',
     asset: usdc('0x5425890298aed601595a70AB815c96711a31Bc65', 'USD Coin'),
+  },
+  {
+    id: 'eip155:11142220',
+    chainId: 11142220,
+    title: 'Celo Sepolia',
+    isTestnet: true,
+    rpcUrl: 'https://forno.celo-sepolia.celo-testnet.org',
+    transactionUrl: 'https://celo-sepolia.blockscout.com/tx/',
+    asset: usdc('0x01C5C0122039549AD1493B8220cABEdD739BC44E', 'USDC'),
+  },
+  {
+    id: 'eip155:1328',
+    chainId: 1328,
+    v1Name: 'sei-testnet',
+    title: 'Sei Testnet',
+    isTestnet: true,
+    rpcUrl: 'https://evm-rpc-testnet.sei-apis.com',
+    transactionUrl: 'https://testnet.seiscan.io/tx/',
+    asset: usdc('0x4fCF1784B31630811181f670Aea7A7bEF803eaED', 'USDC'),
+  },
+  {
+    id: 'eip155:51',
+    chainId: 51,
+    title: 'XDC Apothem',
+    isTestnet: true,
+    rpcUrl: 'https://erpc.apothem.network',
+    transactionUrl: 'https://testnet.xdcscan.com/tx/',
+    asset: usdc('0xb5AB69F7bBada22B28e79C8FFAECe55eF1c771D4', 'USDC'),
   },
 ];
 

@@ -14,6 +14,7 @@ import { createFacilitatorAuth, type FacilitatorCredential } from './facilitator
 import { createHttpFacilitator } from './facilitator-http.ts';
 import type { Network } from './networks.ts';
 import { egressTransport } from './rpc.ts';
+import { tokenProblems } from './token.ts';
 
 /** Where payments on a network are verified, settled, and looked up. */
 export type PaymentRail = { network: Network; facilitator: Facilitator; transport: Transport };
@@ -53,16 +54,25 @@ export function offeredVersions(kinds: SupportedKind[], network: Network): (1 | 
 }
 
 /** Logs why payments on a network would fail. */
-export async function checkRail({ facilitator, network, transport }: PaymentRail, log: Logger): Promise<void> {
-  const fields = { network: network.id };
+export async function checkRail(rail: PaymentRail, log: Logger): Promise<void> {
+  const { facilitator, network } = rail;
   await checkKinds(facilitator, network, log);
   for (const operation of ['verify', 'settle'] as const) await checkOperation(facilitator, operation, log);
+  await checkNode(rail, log);
+}
+
+/** Logs whether the node is on another chain, or its token isn't the one that buyers are asked to sign for. */
+async function checkNode({ network, transport }: PaymentRail, log: Logger): Promise<void> {
+  const fields = { network: network.id };
   try {
     const chainId = Number(await transport({}).request({ method: 'eth_chainId' }));
     if (chainId !== network.chainId)
-      log.error({ ...fields, chainId }, 'the node is on a different chain than the network');
+      return log.error({ ...fields, chainId }, 'the node is on a different chain than the network');
+    const problems = await tokenProblems({ network, transport });
+    if (problems.length > 0)
+      log.error({ ...fields, problems }, 'payments fail, because the token has other properties');
   } catch (error) {
-    log.warn({ ...fields, err: error }, "couldn't ask the node which chain it is on");
+    log.warn({ ...fields, err: error }, "couldn't ask the node about its chain and the token");
   }
 }
 

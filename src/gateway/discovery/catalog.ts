@@ -7,6 +7,8 @@ export type Catalog = {
   name: string;
   description: string | null;
   iconUrl: string | null;
+  /** An email address or an HTTPS URL. */
+  contact: string | null;
   /** Active endpoints, oldest first. */
   offers: Offer[];
   /** The number of active endpoints that aren't in `offers`. */
@@ -45,7 +47,7 @@ const BYTES_PER_CHARACTER = 2;
 export async function loadCatalog(db: Queryable, projectId: string): Promise<StoredCatalog | undefined> {
   const { rows } = await db.query<Row>({
     name: 'gateway-catalog',
-    text: `SELECT p.name, p.description, p."iconUrl",
+    text: `SELECT p.name, p.description, p."iconUrl", p.contact,
                   (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive") AS active,
                   (SELECT json_agg(json_build_object(
                             'path', s.path, 'description', s.description, 'priceAtomic', s."priceAtomic"::text,

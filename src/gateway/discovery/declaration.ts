@@ -29,6 +29,8 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 /** Catalogs ignore templates with other characters. */
 const TEMPLATE = /^\/[a-zA-Z0-9_/:.\-~%]+$/;
+/** The header of a 402 response has room for little more. */
+const MAX_ABOUT_CHARACTERS = 100;
 const ANYTHING: Json = {};
 const ANY_OBJECT: Json = { type: 'object' };
 
@@ -48,7 +50,7 @@ export function declarationsOf(route: PaidRoute, details: Details, called: Calle
   const declarations = known?.route === route ? known.declarations : declare(route, details, called.method);
   if (declarations !== known?.declarations) byMethod.set(called.method, { route, declarations });
   return hasPlaceholders(route)
-    ? (declarations.map((each) => at(route, each, called)) as unknown as Declarations)
+    ? (declarations.map((each) => at(route, each, details, called)) as unknown as Declarations)
     : declarations;
 }
 
@@ -66,11 +68,12 @@ function declare(route: PaidRoute, details: Details, method: string): Declaratio
 
 function declaration({ protocol, offer }: PaidRoute, details: Details, method: string): Declaration {
   const { mimeType } = offer;
-  const { query, body = protocol === 'MCP' ? TOOL_CALL_SCHEMA : undefined } = details.inputSchema ?? {};
+  const { query, headers, body = protocol === 'MCP' ? TOOL_CALL_SCHEMA : undefined } = details.inputSchema ?? {};
   const hasBody = WITH_BODY.has(method);
   const inputs = [
     ...(hasBody ? [] : [inputOf('queryParams', query ?? ANY_OBJECT)]),
     ...(hasBody && query ? [inputOf('queryParams', query)] : []),
+    ...(headers ? [inputOf('headers', headers)] : []),
     ...(hasBody ? [inputOf('body', body ?? ANY_OBJECT)] : []),
   ];
   const bodyType = hasBody ? { bodyType: 'json' } : {};
@@ -110,6 +113,7 @@ function declaration({ protocol, offer }: PaidRoute, details: Details, method: s
       discoverable: true,
       ...bodyType,
       ...(query && { queryParams: fieldsOf(query) }),
+      ...(headers && { headerFields: fieldsOf(headers) }),
       ...(hasBody && body && { bodyFields: fieldsOf(body) }),
     },
     output: example === null ? ANYTHING : { type: jsonTypeOf(example), example },
@@ -119,7 +123,7 @@ function declaration({ protocol, offer }: PaidRoute, details: Details, method: s
   return { bazaar, outputSchema, bytes: Math.max(bazaarBytes, bytesOf(outputSchema)), bazaarBytes };
 }
 
-type Input = { name: 'queryParams' | 'body'; schema: Json; sample: unknown };
+type Input = { name: 'queryParams' | 'headers' | 'body'; schema: Json; sample: unknown };
 
 const inputOf = (name: Input['name'], schema: Json): Input => ({ name, schema, sample: sampleOf(schema) });
 
@@ -150,7 +154,12 @@ const hasPlaceholders = ({ pattern }: PaidRoute) => pattern.some(isPlaceholder);
 const isPlaceholder = (segment: string) => segment.startsWith(':') || segment === '*';
 
 /** Adds the values of the path's placeholders, and the template that catalogs list instead of each address. */
-function at({ pattern }: PaidRoute, { bazaar, ...rest }: Declaration, { base, segments }: Called): Declaration {
+function at(
+  { pattern }: PaidRoute,
+  { bazaar, ...rest }: Declaration,
+  { inputSchema }: Details,
+  { base, segments }: Called,
+): Declaration {
   const named = pattern.map((segment) => (segment === '*' ? ':rest' : segment));
   const values = pattern.flatMap((segment, index) => {
     if (segment === '*') return [['rest', segments.slice(index).join('/')]];
@@ -161,7 +170,9 @@ function at({ pattern }: PaidRoute, { bazaar, ...rest }: Declaration, { base, se
   const properties = bazaar.schema.properties as { input: { properties: Json } };
   const pathParams = {
     type: 'object',
-    properties: Object.fromEntries(values.map(([name]) => [name, { type: 'string' }])),
+    properties: Object.fromEntries(
+      values.map(([name]) => [name, { type: 'string', ...aboutOf(inputSchema?.path, name!) }]),
+    ),
   };
   const described = { ...properties.input, properties: { ...properties.input.properties, pathParams } };
   return {
@@ -172,6 +183,17 @@ function at({ pattern }: PaidRoute, { bazaar, ...rest }: Declaration, { base, se
       ...(TEMPLATE.test(template) && { routeTemplate: template }),
     },
   };
+}
+
+/**
+ * What a schema says about a placeholder. Its rules are left out: they may be for a number, and nothing keeps a buyer from
+ * requesting another value, but catalogs drop a declaration whose values don't match.
+ */
+function aboutOf(path: Json | undefined, name: string): Json {
+  const properties = (path?.properties ?? {}) as Record<string, unknown>;
+  const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const { description } = (typeof schema === 'object' ? schema : {}) as Json;
+  return typeof description === 'string' ? { description: description.slice(0, MAX_ABOUT_CHARACTERS) } : {};
 }
 
 function isJson(mimeType: string | null): boolean {

@@ -13,7 +13,7 @@ const MAX_DESCRIPTION_CHARACTERS = 1_000;
  *
  * @param base the base URL for the endpoint paths
  */
-export function llmsTextOf({ name, description, offers, leftOut }: Catalog, base: string): string {
+export function llmsTextOf({ name, description, contact, offers, leftOut }: Catalog, base: string): string {
   const listed = writeWhileFitting(offers, (offer) => line(offer, base));
   const unlisted = leftOut + offers.length - listed.length;
   const lines = [
@@ -30,6 +30,7 @@ export function llmsTextOf({ name, description, offers, leftOut }: Catalog, base
     '## Reference',
     '',
     `- [OpenAPI](${base}/openapi.json): parameters, schemas, examples, and prices`,
+    ...(contact ? [`- Contact: ${plain(contact, MAX_DESCRIPTION_CHARACTERS)}`] : []),
     '',
   ];
   return lines.join('\n');

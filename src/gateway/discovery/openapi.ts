@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isEmailAddress } from '../../features/projects/public-profile.ts';
 import { formatUsd } from '../../money.ts';
 import type { Catalog, Offer } from './catalog.ts';
 import { createSizeLimit, MAX_FULL_BYTES } from './document-size.ts';
@@ -15,6 +16,8 @@ const MAX_ID_CHARACTERS = 60;
 const ID_HASH_CHARACTERS = 16;
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const JSON_TYPE = 'application/json';
+// RFC 9110 §5.6.2
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PAYMENT = {
   name: 'PAYMENT-SIGNATURE',
   in: 'header',
@@ -40,7 +43,7 @@ export const GUIDANCE =
  * @param base the base URL for the endpoint paths
  */
 export function openApiOf(catalog: Catalog, base: string): Json {
-  const { description, iconUrl, offers } = catalog;
+  const { description, iconUrl, contact, offers } = catalog;
   const { paths, listed } = pathsOf(offers);
   const leftOut = catalog.leftOut + offers.length - listed;
   return {
@@ -48,6 +51,7 @@ export function openApiOf(catalog: Catalog, base: string): Json {
     info: {
       title: oneLine(catalog.name, MAX_TITLE_CHARACTERS),
       version: '1.0.0',
+      ...(contact && { contact: isEmailAddress(contact) ? { email: contact } : { url: contact } }),
       ...(description && { description: escapeHtml(description) }),
       'x-guidance': leftOut > 0 ? `${GUIDANCE} ${leftOut} endpoints are not listed.` : GUIDANCE,
       ...(iconUrl && { 'x-logo': { url: iconUrl } }),
@@ -96,8 +100,9 @@ function operation(offer: Offer, method: string, operationId: string): Json {
     security: [],
     ...(isPaid && { 'x-payment-info': paymentInfo(priceAtomic) }),
     parameters: [
-      ...placeholdersOf(offer).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...queryParameters(inputSchema?.query),
+      ...pathParameters(offer),
+      ...parametersOf('query', inputSchema?.query),
+      ...headerParameters(inputSchema?.headers),
       ...(isPaid ? [{ $ref: '#/components/parameters/Payment' }] : []),
     ],
     ...(body && { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body } } } }),
@@ -119,14 +124,35 @@ function success({ mimeType, exampleResponse }: Offer): Json {
   return { description, content: { [mimeType ?? JSON_TYPE]: { schema: {}, ...example } } };
 }
 
-function queryParameters(query: Json | undefined): Json[] {
-  const required = new Set((query?.required ?? []) as string[]);
-  return Object.entries((query?.properties ?? {}) as Record<string, unknown>).map(([name, schema]) => ({
+function parametersOf(place: 'query' | 'header', described: Json | undefined) {
+  const required = new Set((described?.required ?? []) as string[]);
+  return Object.entries((described?.properties ?? {}) as Record<string, unknown>).map(([name, schema]) => ({
     name,
-    in: 'query',
+    in: place,
     required: required.has(name),
     schema,
   }));
+}
+
+/**
+ * Names of headers are case-insensitive. Those that OpenAPI describes elsewhere can't be parameters:
+ * https://spec.openapis.org/oas/v3.1.0#parameter-object
+ */
+function headerParameters(headers: Json | undefined): Json[] {
+  const taken = new Set(['accept', 'content-type', 'authorization', PAYMENT.name.toLowerCase()]);
+  return parametersOf('header', headers).filter(({ name }) => {
+    const isFree = HEADER_NAME.test(name) && !taken.has(name.toLowerCase());
+    taken.add(name.toLowerCase());
+    return isFree;
+  });
+}
+
+function pathParameters(offer: Offer): Json[] {
+  const described = (offer.inputSchema?.path?.properties ?? {}) as Record<string, unknown>;
+  return placeholdersOf(offer).map((name) => {
+    const schema = Object.hasOwn(described, name) ? described[name] : { type: 'string' };
+    return { name, in: 'path', required: true, schema };
+  });
 }
 
 /** The names of a path's placeholders. What a trailing `*` matches is called `rest`. */

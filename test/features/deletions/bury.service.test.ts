@@ -13,13 +13,25 @@ test('a deleted project contains nothing that its owner wrote, even before its h
   try {
     const id = newId('Project');
     const secrets = { upstreamHeaders: [{ name: 'X-Key', value: '••••cret' }], secretUpstreamHeaders: 'sealed' };
-    const texts = { name: 'Shop', description: 'Weather', iconUrl: 'https://shop.example/icon.png' };
+    const texts = {
+      name: 'Shop',
+      description: 'Weather',
+      iconUrl: 'https://shop.example/icon.png',
+      contact: 'a@shop.example',
+    };
     const hosts = { gatewayHost: 'shop.example', claimedHost: 'weather.example', slug: 'shop' };
     const data = { id, userId: DELETED_USER_ID, walletAddress: '0x0', ...texts, ...hosts, ...secrets };
     await db.prisma.project.create({ data });
     await behindWall(db).prisma.$transaction((tx) => buryProject(tx, id as VisibleProjectId));
     expect(await db.prisma.project.findUnique({ where: { id } })).toMatchObject({
-      ...{ name: '', description: null, iconUrl: null, upstreamHeaders: null, secretUpstreamHeaders: null },
+      ...{
+        name: '',
+        description: null,
+        iconUrl: null,
+        contact: null,
+        upstreamHeaders: null,
+        secretUpstreamHeaders: null,
+      },
       ...{ gatewayHost: null, claimedHost: null, slug: null },
     });
   } finally {

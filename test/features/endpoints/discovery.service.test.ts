@@ -115,14 +115,18 @@ describe('what buyers are shown about an endpoint', () => {
 });
 
 describe('what buyers are shown about a project', () => {
-  const SET = { description: 'Facts about\nthe weather.', iconUrl: 'https://example.com/icon.png' };
+  const SET = {
+    description: 'Facts about\nthe weather.',
+    iconUrl: 'https://example.com/icon.png',
+    contact: 'help@example.com',
+  };
 
   test('is empty by default, and can be set, removed, and changed with an API key', async () => {
-    expect(await createProject(alice)).toMatchObject({ description: null, iconUrl: null });
+    expect(await createProject(alice)).toMatchObject({ description: null, iconUrl: null, contact: null });
     const project = await createProject(alice, SET);
     expect(project).toMatchObject(SET);
     expect((await alice.rest('PATCH', project.base, { name: 'Other' })).body).toMatchObject(SET);
-    const removed = { description: null, iconUrl: null };
+    const removed = { description: null, iconUrl: null, contact: null };
     expect((await alice.rest('PATCH', project.base, removed)).body).toMatchObject(removed);
     const { key } = await createKey(alice, project.base);
     const answer = await fetch(app.url + project.base, {
@@ -135,9 +139,21 @@ describe('what buyers are shown about a project', () => {
 
   test('is in the audit log', async () => {
     await alice.rest('PATCH', base, SET);
-    expect(await audited(1)).toEqual([{ changes: SET, previous: { description: null, iconUrl: null } }]);
+    expect(await audited(1)).toEqual([{ changes: SET, previous: { description: null, iconUrl: null, contact: null } }]);
   });
 
+  const BAD_CONTACTS = [
+    ...[
+      '',
+      'me',
+      'a@b',
+      'a@b.example\nBcc: c@d.example',
+      'mailto:a@b.example',
+      'http://example.com',
+      'https://10.0.0.1',
+    ],
+    ...['javascript:alert(1)', `https://example.com/${'x'.repeat(320)}`],
+  ];
   const BAD_ICONS = [
     ...['http://example.com/i.png', 'https://user@example.com/i', 'https://10.0.0.1/i', 'https://[::1]/i', 'data:,x'],
     ...['https://localhost/i', 'https://a.localhost/i', 'https://0x7f000001/i', 'https://icon/i', 'javascript:1', ''],
@@ -146,6 +162,7 @@ describe('what buyers are shown about a project', () => {
   test.each<[object, string]>([
     [{ description: 'x'.repeat(1_001) }, '/description'],
     [{ description: 'a\0' }, '/description'],
+    ...BAD_CONTACTS.map((contact): [object, string] => [{ contact }, '/contact']),
     ...BAD_ICONS.map((iconUrl): [object, string] => [{ iconUrl }, '/iconUrl']),
   ])('is rejected as %j', async (fields, pointer) => {
     const answer = await alice.rest('PATCH', base, fields);

@@ -104,7 +104,7 @@ describe("a project's networks", () => {
   });
 
   test.each([
-    ['unknown', 'eip155:1'],
+    ['unknown', 'eip155:2'],
     ['for the other mode', BASE_SEPOLIA!],
     ['not served', 'eip155:43114'],
   ])("can't include a network that is %s", async (_reason, network) => {

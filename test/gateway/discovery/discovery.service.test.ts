@@ -22,6 +22,12 @@ import { DETAILS } from './support.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const HOST = 'discovery.test';
+const CONTACT = 'help@example.com';
+const USER_SCHEMA = {
+  path: { type: 'object', properties: { id: { type: 'integer', description: 'The user.' } } },
+  headers: { type: 'object', properties: { 'X-Version': { type: 'string', enum: ['2'] } }, required: ['X-Version'] },
+};
+const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add', arguments: {} } };
 const SECRET = 'kan4ry5upstream5secret';
 
 let rails: Rails;
@@ -45,15 +51,23 @@ beforeAll(async () => {
   shop = await createShop(app, alice, {
     '/plain': { upstreamUrl: `${upstream.url}/${SECRET}` },
     '/weather': { upstreamUrl: `${upstream.url}/now`, description: 'The weather now.', ...details() },
-    '/users/:id': { upstreamUrl: `${upstream.url}/people/:id` },
+    '/users/:id': { upstreamUrl: `${upstream.url}/people/:id`, inputSchema: USER_SCHEMA },
     '/files/*': { upstreamUrl: `${upstream.url}/files` },
+    '/first': { upstreamUrl: `${upstream.url}/first`, settlement: 'BEFORE_REQUEST' },
+    '/mcp': { upstreamUrl: `${upstream.url}/mcp`, protocol: 'MCP' },
+    '/free': { upstreamUrl: `${upstream.url}/free`, priceUsd: '0' },
   });
   // As stored before methods could be chosen. These endpoints serve every method.
   const sql = new pg.Client(app.databaseUrl);
   await sql.connect();
-  await sql.query(`UPDATE "Endpoint" SET methods = '{}'`);
+  await sql.query(`UPDATE "Endpoint" SET methods = '{}' WHERE protocol = 'HTTP'`);
   await sql.end();
-  const profile = { description: 'Facts.', iconUrl: 'https://example.com/icon.png', gatewayHost: HOST };
+  const profile = {
+    description: 'Facts.',
+    iconUrl: 'https://example.com/icon.png',
+    contact: CONTACT,
+    gatewayHost: HOST,
+  };
   expect(await alice.rest('PATCH', shop.base, profile)).toMatchObject({ status: 200 });
   await vi.waitUntil(async () => (await fetch(`${site}/plain`)).status === 402, { timeout: 60_000 });
 });
@@ -80,7 +94,9 @@ async function send(path: string, fields: object, method = 'POST') {
 
 describe('the public checkers', () => {
   test.each(
-    ['/plain', '/weather', '/users/7', '/files/a/b'].flatMap((path) => METHODS.map((method) => ({ path, method }))),
+    ['/plain', '/weather', '/users/7', '/files/a/b', '/first'].flatMap((path) =>
+      METHODS.map((method) => ({ path, method })),
+    ),
   )('have no complaints about the 402 response to $method $path', async ({ path, method }) => {
     const answer = await fetch(shop.url + path, { method });
     expect(answer.status).toBe(402);
@@ -94,7 +110,28 @@ describe('the public checkers', () => {
     expect(body.issues.map(({ code }) => code)).toEqual(['X402_VERSION_V1_NOT_SUPPORTED']);
   });
 
-  test.each(['/plain', '/weather', '/users/7', '/files/a'])(
+  test('have no complaints about the 402 response to a tool call, or the facilitator’s copy of it', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(TOOL_CALL) };
+    const answer = await fetch(`${shop.url}/mcp`, init);
+    expect(answer.status).toBe(402);
+    const { valid, issues, normalized } = validatePaymentRequiredDetailed(
+      decodeHeader(answer.headers.get('payment-required')),
+    );
+    expect({ valid, issues }).toEqual({ valid: true, issues: [] });
+    expect(normalized).toMatchObject({ version: 2, hasInputSchema: true });
+    upstream.handle(() => ({
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [] } }),
+    }));
+    expect((await payingFetch(await rails.wallet())(`${shop.url}/mcp`, init)).status).toBe(200);
+    for (const { request } of rails.facilitator.calls) {
+      const listed = extractDiscoveryInfo(request.paymentPayload as never, request.paymentRequirements as never);
+      expect(listed).toMatchObject({ resourceUrl: `${shop.url}/mcp`, method: 'POST' });
+    }
+    expect(rails.facilitator.calls).toHaveLength(2);
+  });
+
+  test.each(['/plain', '/weather', '/users/7', '/files/a', '/first'])(
     'find %s by asking for it with every method, and have no complaints',
     async (path) => {
       const checked = await checkEndpointSchema({ url: shop.url + path, probe: true });
@@ -114,31 +151,61 @@ describe('the public checkers', () => {
   ])('find every operation in the OpenAPI document on %s, and have no complaints', async (_host, place) => {
     const { origin, prefix } = place();
     const source = (await getOpenAPI(origin))._unsafeUnwrap() as OpenApiSource;
-    // The service doesn't know how to contact the seller.
-    expect(getWarningsForOpenAPI(source).map(({ code }) => code)).toEqual(['OPENAPI_CONTACT_MISSING']);
+    expect(getWarningsForOpenAPI(source)).toEqual([]);
     const l2 = checkL2ForOpenAPI(source);
     expect(getWarningsForL2(l2)).toEqual([]);
     expect(getWarningsForL4(checkL4ForOpenAPI(source))).toEqual([]);
-    expect(l2.routes.map(({ method, path, price }) => [method, path, price])).toEqual(
-      ['/plain', '/weather', '/users/{id}', '/files/{rest}'].flatMap((path) =>
-        ['GET', 'POST'].map((method) => [method, prefix + path, '0.01 USD']),
-      ),
-    );
+    const paid = ['/plain', '/weather', '/users/{id}', '/files/{rest}', '/first'];
+    const routes = [
+      ...paid.flatMap((path) => ['GET', 'POST'].map((method) => [method, prefix + path, '0.01 USD'])),
+      ['POST', `${prefix}/mcp`, '0.01 USD'],
+      ...['GET', 'POST'].map((method) => [method, `${prefix}/free`, undefined]),
+    ];
+    expect(l2.routes.map(({ method, path, price }) => [method, path, price])).toEqual(routes);
   });
 
   test('find every operation and its input from the origin of the project’s own host', async () => {
     const found = await discoverOriginSchema({ target: site });
     expect(found).toMatchObject({ found: true, info: { title: 'Shop', description: 'Facts.' } });
-    for (const path of ['/plain', '/weather', '/users/7', '/files/a']) {
+    for (const path of ['/plain', '/weather', '/users/7', '/files/a', '/first', '/mcp', '/free']) {
       const checked = await checkEndpointSchema({ url: site + path });
       if (!checked.found) throw new Error(JSON.stringify(checked));
-      expect(checked.advisories.map(({ method }) => method)).toEqual(['GET', 'POST']);
+      expect(checked.advisories.map(({ method }) => method)).toEqual(path === '/mcp' ? ['POST'] : ['GET', 'POST']);
       for (const advisory of checked.advisories) {
-        expect(advisory).toMatchObject({ source: 'openapi', authMode: 'paid', protocols: ['x402'] });
+        const isFree = path === '/free';
+        expect(advisory).toMatchObject({ source: 'openapi', authMode: isFree ? 'unprotected' : 'paid' });
+        if (!isFree) expect(advisory).toMatchObject({ protocols: ['x402'] });
         expect(getWarningsForL3(advisory)).toEqual([]);
       }
     }
   });
+});
+
+test('an agent that knows only the host finds a route it has never heard of, pays for it, and calls it as described', async () => {
+  type Parameter = {
+    name?: string;
+    in?: string;
+    required?: boolean;
+    schema?: { examples?: string[]; enum?: string[] };
+  };
+  type Operation = { 'x-payment-info'?: { price: { amount: string } }; tags?: string[]; parameters: Parameter[] };
+  const [, guide] = /\((\S+\/openapi\.json)\)/.exec(await (await fetch(`${site}/llms.txt`)).text())!;
+  const { servers, paths } = (await (await fetch(guide!)).json()) as {
+    servers: [{ url: string }];
+    paths: Record<string, Record<string, Operation>>;
+  };
+  const [path, { get }] = Object.entries(paths).find(([, { get }]) => get?.tags?.includes('weather'))! as [
+    string,
+    { get: Operation },
+  ];
+  const needed = get.parameters.filter(({ required }) => required);
+  const query = new URLSearchParams(needed.map(({ name, schema }) => [name!, schema!.examples![0]!]));
+  const buyer = await rails.wallet(10_000n);
+  const answer = await payingFetch(buyer)(`${servers[0].url}${path}?${query}`);
+  expect([answer.status, await answer.json()]).toEqual([200, { sunny: true }]);
+  expect(upstream.requests.at(-1)).toMatchObject({ method: 'GET', path: '/now?city=Bern' });
+  expect(get['x-payment-info']!.price.amount).toBe('0.01');
+  expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
 });
 
 describe('a payment', () => {

@@ -21,7 +21,7 @@ const OFFER: Offer = {
 };
 const CATALOG: Catalog = {
   ...{ name: 'Shop', description: 'Facts about the weather.', iconUrl: 'https://example.com/icon.png' },
-  ...{ offers: [OFFER], leftOut: 0 },
+  ...{ contact: null, offers: [OFFER], leftOut: 0 },
 };
 const bare = (changes: Partial<Offer>): Offer => ({
   ...{ description: null, priceAtomic: 10_000n, methods: ['GET'], mimeType: null, tags: [], path: '/a' },
@@ -85,6 +85,34 @@ describe('the OpenAPI document', () => {
       { name: 'rest', in: 'path', required: true },
       {},
     ]);
+  });
+
+  test('has the seller’s schemas of the placeholders and the headers', () => {
+    const version = { type: 'string', examples: ['2'] };
+    const path = { type: 'object', properties: { id: { type: 'integer' }, other: { type: 'string' } } };
+    // Names of headers are case-insensitive, and OpenAPI describes some of them elsewhere.
+    const names = ['X-Version', 'x-version', 'Accept', 'authorization', 'Payment-Signature', 'not a name'];
+    const properties = Object.fromEntries(names.map((name) => [name, version]));
+    const headers = { type: 'object', properties, required: ['X-Version'] };
+    const { get } = openApi({ offers: [bare({ path: '/:id/*', inputSchema: { path, headers } })] }).paths[
+      '/{id}/{rest}'
+    ]!;
+    expect(get!.parameters).toEqual([
+      { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
+      { name: 'rest', in: 'path', required: true, schema: { type: 'string' } },
+      { name: 'X-Version', in: 'header', required: true, schema: version },
+      { $ref: '#/components/parameters/Payment' },
+    ]);
+  });
+
+  test.each([
+    ['help@shop.example', { email: 'help@shop.example' }],
+    ['https://shop.example/help', { url: 'https://shop.example/help' }],
+    [null, undefined],
+  ])('has the contact %s, and so does llms.txt', (contact, shown) => {
+    expect(openApi({ contact }).info.contact).toEqual(shown);
+    const lines = llmsTextOf({ ...CATALOG, contact }, BASE).split('\n');
+    expect(lines.filter((line) => line.startsWith('- Contact: '))).toEqual(contact ? [`- Contact: ${contact}`] : []);
   });
 
   test('has no price and no 402 response for a free endpoint', () => {

@@ -33,6 +33,7 @@ beforeAll(async () => {
   const endpoints = {
     '/orders': { upstreamUrl: `${upstream.url}/orders` },
     '/tokens': { upstreamUrl: `${upstream.url}/tokens`, settlement: 'BEFORE_REQUEST' },
+    '/mcp': { upstreamUrl: `${upstream.url}/mcp`, protocol: 'MCP' },
   };
   shop = await createShop(app, alice, endpoints);
   otherShop = await createShop(app, alice, endpoints);
@@ -176,6 +177,27 @@ describe('a payment identifier', () => {
     await expect.poll(repeat).toBe('tokens');
     await expect.poll(async () => (await ask(await signed(buyer, id), { path: '/tokens' })).status).toBe(410);
     expect(upstream.requests).toHaveLength(2);
+  });
+
+  test('is charged once for a tool call of an MCP endpoint, and is rejected for another tool call', async () => {
+    const result = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'done' }] } });
+    upstream.handle(() => ({ headers: { 'content-type': 'application/json' }, body: result }));
+    const [buyer, id] = [await rails.wallet(2n * CENT), newId()];
+    const call = async (name: string) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
+      const headers = { 'content-type': 'application/json', ...(await signed(buyer, id)) };
+      return fetch(`${gateways[0]!.url}/gateway/${shop.projectId}/mcp`, { method: 'POST', headers, body });
+    };
+    for (const _turn of [1, 2]) {
+      const answer = await call('order');
+      expect([answer.status, await answer.text()]).toEqual([200, result]);
+    }
+    expect(upstream.requests).toHaveLength(1);
+    const other = await call('refund');
+    expect(other.status).toBe(409);
+    expect(await other.text()).toContain('PAYMENT_REUSED');
+    expect(upstream.requests).toHaveLength(1);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
   });
 
   test('makes the payment malformed if it breaks the rules', async () => {

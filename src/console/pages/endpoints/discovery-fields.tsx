@@ -23,7 +23,7 @@ export function DiscoveryFields<Values extends DiscoveryValues>({ form }: { form
         />
         <Textarea
           label="Input schema"
-          description="JSON Schemas for the query and the body. Agents use them to call the endpoint."
+          description="JSON Schemas for the query, the path’s parameters (path), the headers, and the body. Agents use them to call the endpoint."
           placeholder={'{ "query": { "type": "object", "properties": { "city": { "type": "string" } } } }'}
           autosize
           minRows={2}

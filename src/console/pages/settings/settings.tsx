@@ -72,9 +72,9 @@ function ProjectForm({ settings }: { settings: Settings }) {
   const { submit, problem, isBusy } = useSubmit(UpdateProjectDocument);
   useServerErrors(form, problem);
   async function save(changes: PayeeChange[]) {
-    const { name, milestonesUsd, description, iconUrl } = form.getValues();
+    const { name, milestonesUsd, description, iconUrl, contact } = form.getValues();
     const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));
-    const shown = { description, iconUrl: iconUrl.trim() || null };
+    const shown = { description, iconUrl: iconUrl.trim() || null, contact: contact.trim() || null };
     const input = { id: settings.id, name, milestonesUsd, ...shown, ...payee };
     const saved = (await submit({ input }))?.updateProject?.project;
     setToConfirm(undefined);
@@ -109,6 +109,13 @@ function ProjectForm({ settings }: { settings: Settings }) {
             placeholder="https://example.com/icon.png"
             spellCheck={false}
             {...form.getInputProps('iconUrl')}
+          />
+          <TextInput
+            label="Contact"
+            description="An email address or an HTTPS URL for buyers who need help."
+            placeholder="support@example.com"
+            spellCheck={false}
+            {...form.getInputProps('contact')}
           />
           <TextInput
             label="Wallet address"
@@ -161,8 +168,8 @@ function ProjectForm({ settings }: { settings: Settings }) {
 }
 
 function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHeaders' | 'mode' | 'networks'>) {
-  const { name, walletAddress, gatewayHost, slug, milestonesUsd, description, iconUrl } = settings;
-  const shown = { description: description ?? '', iconUrl: iconUrl ?? '' };
+  const { name, walletAddress, gatewayHost, slug, milestonesUsd, description, iconUrl, contact } = settings;
+  const shown = { description: description ?? '', iconUrl: iconUrl ?? '', contact: contact ?? '' };
   return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, ...shown };
 }
 

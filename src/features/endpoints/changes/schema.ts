@@ -33,7 +33,7 @@ builder.relayMutationField(
       inputSchema: t.field({
         type: 'JSON',
         description:
-          'JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Shown to buyers.',
+          'JSON Schemas (draft 2020-12, without `$ref`) for the query, the path’s parameters, the headers, and the body, up to 32 KB and 2,000 values: `{ "query": …, "path": …, "headers": …, "body": … }`. Shown to buyers.',
       }),
       exampleResponse: t.field({
         type: 'JSON',
@@ -110,7 +110,7 @@ builder.relayMutationField(
       inputSchema: t.field({
         type: 'JSON',
         description:
-          'JSON Schemas (draft 2020-12, without `$ref`) for the query and the body, up to 32 KB and 2,000 values: `{ "query": …, "body": … }`. Set to null to remove them.',
+          'JSON Schemas (draft 2020-12, without `$ref`) for the query, the path’s parameters, the headers, and the body, up to 32 KB and 2,000 values: `{ "query": …, "path": …, "headers": …, "body": … }`. Set to null to remove them.',
       }),
       exampleResponse: t.field({
         type: 'JSON',

@@ -18,7 +18,7 @@ export type ApiOperation = {
   /** The media type of its response, for example, `application/json`. */
   mimeType: string | null;
   /** JSON Schemas without references. */
-  inputSchema: { query?: Json; body?: Json } | null;
+  inputSchema: { query?: Json; path?: Json; headers?: Json; body?: Json } | null;
   exampleResponse: Json | null;
   /** What a seller should know about this operation, even though it can be imported. */
   problems: string[];

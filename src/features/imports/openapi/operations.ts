@@ -1,4 +1,5 @@
 import { type ApiOperation, type Json, LIMITS, type Problem } from './document.ts';
+import { placeholderName } from './paths.ts';
 import type { Resolve } from './references.ts';
 import { exampleOf, schemaOf } from './schemas.ts';
 import { type Budget, copyJson, isObject, keysOf, listOf, own, proseOf, quoted, spendSteps, textOf } from './values.ts';
@@ -50,13 +51,14 @@ export function readOperation(
   }
   const input = {
     query: querySchema(parameters, reading),
+    path: pathSchema(parameters, reading),
+    headers: headersSchema(parameters, reading),
     body: bodySchema(value, parameters, reading),
   };
-  if (input.query === TOO_LARGE || input.body === TOO_LARGE) note('its input schema is too large or can’t be read.');
-  const inputSchema = {
-    ...(isObject(input.query) && { query: input.query as Json }),
-    ...(isObject(input.body) && { body: input.body as Json }),
-  };
+  if (Object.values(input).includes(TOO_LARGE)) note('its input schema is too large or can’t be read.');
+  const inputSchema = Object.fromEntries(Object.entries(input).filter(([, schema]) => isObject(schema))) as NonNullable<
+    Fields['inputSchema']
+  >;
   const response = readResponse(value, reading);
   return {
     description: proseOf(own(value, 'summary') ?? own(value, 'description'), LIMITS.descriptionLength),
@@ -111,6 +113,26 @@ type Schema = Json | undefined | typeof TOO_LARGE;
 function querySchema(parameters: readonly Parameter[], reading: Reading): Schema {
   return fieldsSchema(
     parameters.filter(({ place }) => place === 'query'),
+    reading,
+  );
+}
+
+/** The schemas of the path's parameters. Undefined if they only say that each is a string. */
+function pathSchema(parameters: readonly Parameter[], reading: Reading): Schema {
+  const inPath = parameters.filter(({ place }) => place === 'path');
+  const isTelling = ({ schema }: Parameter) =>
+    isObject(schema) && keysOf(schema, reading.budget).some((name) => name !== 'type' || schema.type !== 'string');
+  if (!inPath.some(isTelling)) return undefined;
+  return fieldsSchema(
+    inPath.map((parameter) => ({ ...parameter, name: placeholderName(parameter.name) })),
+    reading,
+  );
+}
+
+/** Without the headers that every API has. */
+function headersSchema(parameters: readonly Parameter[], reading: Reading): Schema {
+  return fieldsSchema(
+    parameters.filter(({ place, name }) => place === 'header' && !USUAL_HEADERS.has(name.toLowerCase())),
     reading,
   );
 }

@@ -30,9 +30,14 @@ export function endpointPath(template: string): EndpointPath {
   return canonicalPath(segments.join('/'));
 }
 
+/** The name that an endpoint's path has for a parameter. */
+export function placeholderName(given: string): string {
+  return given.replaceAll(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_');
+}
+
 /** A parameter name that isn't taken yet. `taken` has the last number that was added to each name. */
 function freeName(given: string, taken: Map<string, number>): string {
-  const name = given.replaceAll(/[^A-Za-z0-9_]/g, '_').replace(/^(?=\d)/, '_');
+  const name = placeholderName(given);
   let free = name;
   let number = taken.get(name) ?? 1;
   while (taken.has(free)) free = `${name}_${++number}`;

@@ -183,6 +183,28 @@ describe('what can’t become an endpoint is listed', () => {
   });
 });
 
+describe('the schemas of the path and the headers', () => {
+  const read = (path: string, parameters: object[]) =>
+    readOpenApi(apiWith({ [path]: { get: { parameters } } })).operations[0]!;
+
+  test('are read with the names that the endpoint has for them, without the headers that every API has', () => {
+    const headers = ['X-Api-Version', 'Accept', 'Authorization'].map((name) => {
+      return { name, in: 'header', schema: { type: 'string', enum: ['1'] } };
+    });
+    const id = { name: 'pet-id', in: 'path', required: true, schema: { type: 'integer' } };
+    const { path, inputSchema } = read('/pets/{pet-id}', [id, ...headers]);
+    expect(path).toBe('/pets/:pet_id');
+    expect(inputSchema).toEqual({
+      path: { type: 'object', properties: { pet_id: { type: 'integer' } }, required: ['pet_id'] },
+      headers: { type: 'object', properties: { 'X-Api-Version': { type: 'string', enum: ['1'] } } },
+    });
+  });
+
+  test('are left out if they only say that a parameter is a string', () => {
+    expect(read('/a/{id}', [{ name: 'id', in: 'path', schema: { type: 'string' } }]).inputSchema).toBeNull();
+  });
+});
+
 describe('the problems of an operation', () => {
   test('say that it is deprecated, has its own server, or requires a header', () => {
     const parameters = ['X-Api-Version', 'Authorization'].map((name) => ({ name, in: 'header', required: true }));
