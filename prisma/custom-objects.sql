@@ -150,6 +150,17 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.note_late_settlement()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO "ChangedRevenueHour" ("projectId", "hour")
+  VALUES (NEW."projectId", date_trunc('hour', NEW."settledAt", 'UTC'));
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION public.note_lost_host()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -258,6 +269,8 @@ CREATE TRIGGER "Invitation_project" BEFORE INSERT ON "Invitation" FOR EACH ROW E
 CREATE TRIGGER "Notice_hint" AFTER INSERT OR UPDATE OF "updatedAt" ON "Notice" FOR EACH ROW EXECUTE FUNCTION hint_notice();
 
 CREATE TRIGGER "NoticeContacts_project" BEFORE INSERT ON "NoticeContacts" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
+
+CREATE TRIGGER "Payment_note_late_settlement" AFTER UPDATE OF "settledAt" ON "Payment" FOR EACH ROW WHEN (new."settledAt" < (now() - '00:05:00'::interval)) EXECUTE FUNCTION note_late_settlement();
 
 CREATE TRIGGER "Payment_project" BEFORE INSERT ON "Payment" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
 

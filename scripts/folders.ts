@@ -15,6 +15,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
     'the command line: a client of the API, and the way to start the process; `commands/` has one file per command',
   ],
   ['main.ts', 'the process: configuration, database, application, signals'],
+  ['welcome.ts', 'what the process prints once it is running'],
   ['app.ts', 'sets up the resources shared by all roles'],
   ['roles', 'the roles `api`, `gateway`, and `worker`; a process loads only the roles it has'],
   ['metrics', 'the Prometheus metrics and their names'],

@@ -4,9 +4,16 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { acquireLock } from './setup-lock.mjs';
 
-const root = resolve(import.meta.dirname, '..');
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`Tollgate requires Node 20.19 or later, but this is Node ${process.versions.node}.\n`);
+  process.exit(1);
+}
+
+const root = resolve(fileURLToPath(import.meta.url), '../..');
 const bin = join(root, 'node_modules', '.bin');
 const stamps = join(root, 'node_modules', '.tollgate');
 
@@ -29,8 +36,8 @@ const documentsOfConsole = operationsOfConsole.map((operation) =>
 );
 
 /**
- * The steps in order, each with its inputs, results, and command. Installed programs, including Node, are found on the
- * PATH.
+ * The steps in order, each with its inputs, results, command, and a description for people. Installed programs,
+ * including Node, are found on the PATH.
  */
 const STEPS = [
   {
@@ -38,13 +45,14 @@ const STEPS = [
     inputs: ['package-lock.json'],
     results: ['node_modules/.bin/node'],
     command: ['npm', 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
-    message: 'Installing packages …',
+    message: 'Installing packages',
   },
   {
     name: 'database-client',
     inputs: ['prisma/schema.prisma', 'prisma.config.ts', 'package-lock.json'],
     results: ['src/generated/prisma/client.ts', 'src/generated/pothos.ts'],
     command: ['prisma', 'generate'],
+    message: 'Generating the database client',
   },
   {
     name: 'documents',
@@ -59,12 +67,14 @@ const STEPS = [
     ],
     results: ['src/generated/rest-documents.ts', 'src/generated/cli-documents.ts', ...documentsOfConsole],
     command: ['graphql-codegen', '--config', 'codegen.ts'],
+    message: 'Generating the GraphQL operations',
   },
   {
     name: 'console',
     inputs: ['vite.config.ts', 'package-lock.json', ...sources('src/console', ''), ...documentsOfConsole],
     results: ['dist/console/index.html'],
     command: ['vite', 'build'],
+    message: 'Building the console',
   },
   {
     name: 'docs',
@@ -79,6 +89,7 @@ const STEPS = [
     ],
     results: ['dist/docs/index.html'],
     command: ['vitepress', 'build', 'docs'],
+    message: 'Building the documentation',
   },
 ];
 
@@ -101,8 +112,8 @@ function isDone(step) {
   return step.results.every((path) => existsSync(join(root, path)));
 }
 
-/** Runs a command. Exits if it fails. */
-async function run([command, ...args], lock) {
+/** Runs a command, then calls `onEnd`. Exits if the command failed. */
+async function run([command, ...args], lock, onEnd) {
   // Installs and builds everything for production, even if a test or a development server runs the setup.
   const { NODE_ENV: _, ...env } = process.env;
   // Windows calls it Path.
@@ -125,21 +136,52 @@ async function run([command, ...args], lock) {
     child.on('error', done);
     child.on('close', (code) => done(code === 0 ? undefined : new Error('')));
   });
+  onEnd();
   if (!error) return;
   process.stderr.write(`${output}${error.message}\n${command} ${args.join(' ')} failed\n`);
   process.exit(1);
 }
 
+const WRITE_ERRORS = ['EACCES', 'EPERM', 'EROFS'];
+const TICK_MILLISECONDS = 1000;
+
+/** Says what is being done and, in a terminal, for how long. Returns a function that ends the line. */
+function showProgress(what) {
+  if (!process.stderr.isTTY) {
+    process.stderr.write(`${what} …\n`);
+    return () => {};
+  }
+  const startedAt = Date.now();
+  const show = () => process.stderr.write(`\r${what} … ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  show();
+  const timer = setInterval(show, TICK_MILLISECONDS);
+  return () => {
+    clearInterval(timer);
+    show();
+    process.stderr.write('\n');
+  };
+}
+
+async function lockSetup() {
+  try {
+    return await acquireLock(join(root, '.setup'), (pid) =>
+      process.stderr.write(`Waiting for process ${pid} to finish the setup …\n`),
+    );
+  } catch (error) {
+    if (!WRITE_ERRORS.includes(error.code)) throw error;
+    process.stderr.write(`Can't write to ${root}: ${error.message}. Use a clone in a folder that you can write to.\n`);
+    return process.exit(1);
+  }
+}
+
 // Two setups at once, such as `npm start` and `npm run token`, would delete each other's files.
 if (!STEPS.every(isDone)) {
-  const lock = await acquireLock(join(root, '.setup'), (pid) =>
-    process.stderr.write(`Waiting for process ${pid} to finish the setup …\n`),
-  );
-  for (const step of STEPS) {
+  const lock = await lockSetup();
+  for (const [index, step] of STEPS.entries()) {
     if (isDone(step)) continue;
     const hash = hashOf(step);
-    if (step.message) process.stderr.write(`${step.message}\n`);
-    await run(step.command, lock);
+    const endProgress = showProgress(`[${index + 1}/${STEPS.length}] ${step.message}`);
+    await run(step.command, lock, endProgress);
     mkdirSync(stamps, { recursive: true });
     writeFileSync(join(stamps, step.name), hash);
   }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { openBus } from './bus/bus.ts';
@@ -17,6 +16,7 @@ import { createEgress } from './egress/egress.ts';
 import { createEventService } from './features/events/service.ts';
 import { trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
+import { urlOfAddress } from './http/listening.ts';
 import { createHttpServer } from './http/server.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Ground } from './roles/ground.ts';
@@ -103,8 +103,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   function listeningUrl({ server }: FastifyInstance): string {
     const address = server.address();
     const port = typeof address === 'object' && address ? address.port : config.port;
-    const host = isIP(config.host) === 6 ? `[${config.host}]` : config.host;
-    return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+    return urlOfAddress({ host: config.host, port });
   }
 
   /** The console's origin, or undefined if it isn't known, as in production without `PUBLIC_URL`. */

@@ -1,14 +1,18 @@
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { startApp } from './app.ts';
 import { type Config, ConfigError, readConfig } from './config/config.ts';
 import { UnusableDatabaseError } from './database/connection.ts';
-import { startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
+import { PostgresSetupError } from './database/embedded/setup-error.ts';
 import { OccupiedDatabaseError } from './database/migrations.ts';
 import { PoolerSettingsError } from './database/pooler.ts';
 import { HOW_TO_RUN } from './how-to-run.ts';
+import { explainListenError, requireListenable } from './http/listening.ts';
 import { createLog, openTextDestination } from './log.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import { startTracing } from './tracing/start.ts';
+import { welcome } from './welcome.ts';
 
 /** After this time, the process exits even if work is still running. Orchestrators would kill it soon anyway. */
 const SHUTDOWN_MILLISECONDS = 28_000;
@@ -20,7 +24,9 @@ async function main(): Promise<void> {
   if (isText) process.stdout.write('\n  Tollgate is starting …\n\n');
   const text = isText ? await openTextDestination() : undefined;
   const log = createLog(config.logLevel, text);
-  const postgres = config.databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  // A server that can't listen must not disturb one that is running in the same folder.
+  await requireListenable(config);
+  const postgres = config.databaseUrl ? undefined : await startDatabase(config, log);
   const sandbox = config.sandbox ? await runSandbox(config, log) : undefined;
   const app = await startApp({
     config,
@@ -52,9 +58,17 @@ async function main(): Promise<void> {
   process.on('SIGTERM', shutDown);
   process.on('SIGINT', shutDown);
 
+  await sandbox?.publish(app.url);
   log.info({ url: app.url, roles: [...config.roles] }, 'listening');
-  if (!config.production) welcome(app.url, config.sandbox, sandbox);
+  // Standard output has only JSON if the log is JSON.
+  if (!config.production) (isText ? process.stdout : process.stderr).write(welcome(app.url, config, sandbox));
   text?.release();
+}
+
+/** In a terminal, says what takes so long on the first start. */
+function startDatabase({ dataDir, logFormat }: Config, log: Logger): Promise<EmbeddedPostgres> {
+  const tell = (what: string) => process.stdout.write(`    ${what} …\n`);
+  return startEmbeddedPostgres({ dataDir, log, ...(logFormat === 'text' && { onStep: tell }) });
 }
 
 /** Loads the sandbox only where it runs, because it needs a chain client. */
@@ -64,50 +78,29 @@ async function runSandbox({ networks: served, dataDir }: Config, log: Logger): P
   return startSandbox({ networks, dataDir, log });
 }
 
-function welcome(url: string, wantsSandbox: boolean, sandbox: Sandbox | undefined): void {
-  process.stdout.write(`
-  Tollgate is running.
-
-    Console            ${url}/console/
-    GraphQL explorer   ${url}/graphql
-    REST               ${url}/api/projects     reference: ${url}/api/openapi.json
-    Health, metrics    ${url}/readyz  ${url}/metrics
-
-  Get a token:         ${HOW_TO_RUN.token} --sub alice --tier pro
-${sandbox ? describe(sandbox) : wantsSandbox ? NO_SANDBOX : ''}
-`);
-}
-
-const NO_SANDBOX = `
-  The sandbox is off, so the demo can't run and payments go to the public test network. The log says why.
-`;
-
-function describe({ chains, upstreamUrl, demoPort, wallet }: Sandbox): string {
-  const lines = chains.map(
-    ({ network, rpcUrl }) => `    Chain              ${rpcUrl}     with the chain ID and USDC of ${network.title}`,
-  );
-  return `
-  Sandbox, on this machine only:
-
-${lines.join('\n')}
-    Demo API           ${upstreamUrl ?? `off, because port ${demoPort} is taken`}
-    Wallet             ${wallet.address}, 1000 USDC${chains.length > 1 ? ' on each chain' : ''}
-
-  ${upstreamUrl ? `See a demo:          ${HOW_TO_RUN.demo}` : `To run the demo, free port ${demoPort} and restart.`}
-`;
-}
-
-main().catch((error) => {
-  process.stderr.write(`${explain(error)}\n`);
+main().catch(async (error) => {
+  process.stderr.write(`${await explain(error)}\n`);
   process.exit(1);
 });
 
 /** Errors whose messages say what to do. */
-const FOR_OPERATORS = [ConfigError, OccupiedDatabaseError, PoolerSettingsError, UnusableDatabaseError];
+const FOR_OPERATORS = [
+  ...[ConfigError, OccupiedDatabaseError, PoolerSettingsError, PostgresSetupError, UnusableDatabaseError],
+];
 
-function explain(error: NodeJS.ErrnoException & { port?: number }): string {
+async function explain(error: NodeJS.ErrnoException): Promise<string> {
   if (FOR_OPERATORS.some((kind) => error instanceof kind)) return error.message;
-  if (error.code === 'EADDRINUSE')
-    return `Port ${error.port} is already in use. Stop the program that uses it, or set PORT to another port.`;
-  return error.stack ?? String(error);
+  if (error.syscall === 'listen')
+    return (await explainListenError(error, readConfig(process.env), HOW_TO_RUN.start)) ?? error.message;
+  return explainDataDir(error, resolve(process.env.DATA_DIR || '.data')) ?? error.stack ?? String(error);
+}
+
+const UNWRITABLE = new Set(['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS']);
+
+/** Explains errors of the file system in the data directory, or in a folder that would contain it. */
+function explainDataDir({ code, path, message }: NodeJS.ErrnoException, dataDir: string): string | undefined {
+  if (code === undefined || path === undefined || !UNWRITABLE.has(code)) return undefined;
+  const place = resolve(path);
+  if (!`${place}/`.startsWith(`${dataDir}/`) && !`${dataDir}/`.startsWith(`${place}/`)) return undefined;
+  return `Tollgate can't write to its data directory ${dataDir}: ${message}.\nStart it in a folder that you can write to, or set DATA_DIR to one.`;
 }

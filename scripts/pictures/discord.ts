@@ -37,7 +37,7 @@ export function discordPage(body: string): PicturePage {
   return {
     style: STYLE,
     body: `<div class="frame"><div class="avatar">${escapeHtml(username[0]!)}</div><div>
-<div class="from">${escapeHtml(username)} <span class="app">APP</span> <span class="time">Today at 3:04 AM</span></div>
+<div class="from">${escapeHtml(username)} <span class="app">APP</span> <span class="time">Today at 9:26 AM</span></div>
 <div class="embed" style="border-color:#${color.toString(16).padStart(6, '0')}">
 <div class="title">${heading}</div>
 ${description ? `<div class="description">${markdown(description)}</div>` : ''}

@@ -35,16 +35,24 @@ export const PICTURE_CONTEXT: BuildContext = {
   memory: {},
   attemptNumber: 1,
   previousAttemptAmbiguous: false,
-  now: new Date('2026-01-02T03:04:07.678Z'),
+  now: new Date('2026-03-17T09:26:43.380Z'),
   consoleUrl:
     'https://tollgate.example/console/projects/proj_01jc9x2v5qe3w8k4m6n7p9r0st/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st',
 };
 
-/** An event with the documented sample payload. */
+/** The documented samples have a hash that nobody could take for a real one. A picture should look like the real thing. */
+const TRANSACTION_HASH = '0x8d41a7c2f6093be5d27f148ca96b30e54f7d1e8823c9065ab4f3de7210956c3f';
+
+/** An event with the documented sample payload, but with a transaction hash that looks real. */
 export function picturedEvent(kind: EventKind): ConnectorEvent {
   const { projectId } = PICTURE_CONTEXT;
-  const place = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', timestamp: '2026-01-02T03:04:05.678Z', projectId };
-  return { ...place, type: kind, test: false, data: SAMPLE_PAYLOADS[kind] } as ConnectorEvent;
+  const place = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', timestamp: '2026-03-17T09:26:41.380Z', projectId };
+  const sample = SAMPLE_PAYLOADS[kind];
+  const data = {
+    ...sample,
+    ...('transactionHash' in sample && sample.transactionHash !== null && { transactionHash: TRANSACTION_HASH }),
+  };
+  return { ...place, type: kind, test: false, data } as ConnectorEvent;
 }
 
 /** Renders a connector type's message about an event. @throws Error if the type sends no messages to people */

@@ -27,7 +27,7 @@ export function slackPage(body: string): PicturePage {
     if (block.type === 'context') return `<div class="context">${block.elements.map(show).join(' ')}</div>`;
     return `<div class="section">${block.fields.map((field) => `<div>${show(field)}</div>`).join('')}</div>`;
   });
-  const from = '<div class="from">Tollgate <span class="app">APP</span> <span class="time">3:04 AM</span></div>';
+  const from = '<div class="from">Tollgate <span class="app">APP</span> <span class="time">9:26 AM</span></div>';
   return {
     style: STYLE,
     body: `<div class="frame"><div class="avatar">T</div><div>${from}${rows.join('')}</div></div>`,

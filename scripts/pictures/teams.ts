@@ -31,7 +31,7 @@ export function teamsPage(body: string): PicturePage {
   );
   return {
     style: STYLE,
-    body: `<div class="frame"><div class="from"><b>Workflows</b> &nbsp; 3:04 AM</div>
+    body: `<div class="frame"><div class="from"><b>Workflows</b> &nbsp; 9:26 AM</div>
 <div class="card">${card.body.map(show).join('')}${actions.length > 0 ? `<div class="actions">${actions.join('')}</div>` : ''}</div></div>`,
   };
 }

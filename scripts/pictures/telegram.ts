@@ -19,6 +19,6 @@ export function telegramPage(body: string): PicturePage {
   const { text }: { text: string } = JSON.parse(body);
   return {
     style: STYLE,
-    body: `<div class="frame"><div class="bubble"><div class="from">Payments</div><div class="text">${text}</div><div class="time">3:04</div></div></div>`,
+    body: `<div class="frame"><div class="bubble"><div class="from">Payments</div><div class="text">${text}</div><div class="time">9:26</div></div></div>`,
   };
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Tollgate } from '../../packages/sdk/src/index.ts';
 import { CliProjectsDocument, CliViewerDocument } from '../generated/cli-documents.ts';
+import { HOW_TO_RUN } from '../how-to-run.ts';
 import { nameOfType, typeOfId } from '../ids.ts';
 import { Failure } from './failure.ts';
 import { requestAs } from './http.ts';
@@ -54,7 +55,7 @@ export function openSession(command: Command): Session {
     throw new Failure(
       'usage',
       'Missing credential. Set TOLLGATE_API_KEY to an API key or, in development, ' +
-        'TOLLGATE_TOKEN="$(npx tollgate token)".',
+        `TOLLGATE_TOKEN="$(${HOW_TO_RUN.tollgate} token)".`,
     );
   }
   if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? '')) {

@@ -1,5 +1,5 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
@@ -14,8 +14,12 @@ import { startDemoUpstream } from './demo-upstream.ts';
 import { createLocalFacilitator, inProcess } from './facilitator.ts';
 import { createTestPayments, type TestPayments } from './test-payments.ts';
 
-/** The contents of `<data dir>/sandbox.json` while the sandbox runs, for scripts. It describes the first network. */
+/**
+ * The contents of `<data dir>/sandbox.json` while a server with a sandbox runs, for scripts. It describes the first
+ * network.
+ */
 export type SandboxFile = {
+  serverUrl: string;
   network: string;
   asset: string;
   rpcUrl: string;
@@ -25,13 +29,19 @@ export type SandboxFile = {
   wallet: { address: string; privateKey: string };
 };
 
-export type Sandbox = SandboxFile & {
+export type Sandbox = Omit<SandboxFile, 'serverUrl'> & {
   rails: PaymentRail[];
   testPayments: TestPayments;
   /** Where the demo API listens, or would if the port weren't taken. */
   demoPort: number;
   /** The local chain that stands in for each network. */
   chains: { network: Network; rpcUrl: string }[];
+  /**
+   * Writes `sandbox.json`. Called once the server is listening, so that a server that can't start doesn't replace the
+   * file of one that is running.
+   */
+  publish(serverUrl: string): Promise<void>;
+  /** Stops everything, and removes `sandbox.json` unless another server has replaced it. */
   stop(): Promise<void>;
 };
 
@@ -96,17 +106,13 @@ export async function startSandbox(options: {
     const testPayments = createTestPayments(wallet.privateKey, log);
     closers.push(testPayments.close);
 
-    const file: SandboxFile = {
+    const facts = {
       network: rail.network.id,
       asset: rail.network.asset.address,
       rpcUrl,
       upstreamUrl: upstream?.url ?? null,
       wallet,
     };
-    const path = join(dataDir, 'sandbox.json');
-    await mkdir(dataDir, { recursive: true });
-    await writeFile(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-    closers.push(() => rm(path, { force: true }));
     let isStopping = false;
     for (const { rail, ended } of chains)
       ended.then(() => {
@@ -114,17 +120,30 @@ export async function startSandbox(options: {
         if (!isStopping) log.error({ network: rail.network.id }, message);
       });
     return {
-      ...file,
+      ...facts,
       testPayments,
       demoPort: DEMO_UPSTREAM_PORT,
       rails: chains.map(({ rail }) => rail),
       chains: chains.map(({ rail: { network }, rpcUrl }) => ({ network, rpcUrl })),
+      async publish(serverUrl) {
+        const file: SandboxFile = { serverUrl, ...facts };
+        closers.push(await writeOwnFile(join(dataDir, 'sandbox.json'), `${JSON.stringify(file, null, 2)}\n`));
+      },
       stop() {
         isStopping = true;
         return stop();
       },
     };
   }
+}
+
+/** Writes a file that only this account can read. @returns removes it, unless it has other contents by then */
+async function writeOwnFile(path: string, text: string): Promise<() => Promise<void>> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text, { mode: 0o600 });
+  return async () => {
+    if ((await readFile(path, 'utf8').catch(() => undefined)) === text) await rm(path, { force: true });
+  };
 }
 
 /** The wallet is the same on every start, so it stays the same customer. */

@@ -93,7 +93,7 @@ test('an export that is cut off fails, and leaves no file', async () => {
   expect(await runCli(['export', 'events'], cut)).toMatchObject({ code: 3, stdout: 'id\r\nevt_1\r\n' });
 });
 
-test('an export that takes long says so, and Ctrl-C ends it without leaving a file', async () => {
+test('an export that takes a long time says so, and Ctrl-C ends it without leaving a file', async () => {
   receiver.handle((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' });
     response.write('id\r\n');

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -81,34 +81,67 @@ test('with LOG_FORMAT=text, start first prints what people need to read, and the
 });
 
 test('with LOG_FORMAT=text, a service that can’t start prints its log and the reason', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const empty = await createEmptyDatabase();
-  const env = { ...settings(port), DATABASE_URL: empty.url, LOG_FORMAT: 'text' };
+  const keys = join(dataDir, 'broken');
+  await mkdir(keys);
+  await writeFile(join(keys, 'secret-keys'), 'not a key');
+  const env = { ...settings(await freePort()), DATABASE_URL: empty.url, DATA_DIR: keys, LOG_FORMAT: 'text' };
   const { code, stdout, stderr } = await startCli(['start'], env).ended;
   expect(code).toBe(1);
   expect(stdout).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: migrations applied/m);
-  expect(stderr).toContain('is already in use');
-  server.close();
+  expect(stderr).toContain('secret-keys');
   await empty.drop();
 });
 
-test('without a terminal, the log is JSON', async () => {
+test('without a terminal, standard output has only JSON lines, and people find theirs on standard error', async () => {
   const service = startCli(['start'], settings(await freePort()));
-  await service.waitFor(/"msg":"listening"/);
+  await service.waitFor(/"msg":"listening"[\s\S]*Tollgate is running\./);
   service.signal('SIGTERM');
-  await service.ended;
+  const { stdout } = await service.ended;
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).msg),
+  ).toContain('listening');
 });
 
-test('start says that its port is already in use, and what to do', async () => {
+test('start says that another program uses its port, before it touches the database, and names a free port', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const { code, stderr } = await startCli(['start'], settings(port)).ended;
-  expect(code).toBe(1);
-  expect(stderr).toBe(`Port ${port} is already in use. Stop the program that uses it, or set PORT to another port.\n`);
+  // This server accepts connections, but says nothing.
+  server.on('connection', (socket) => socket.on('data', () => socket.end()));
+  const { code, stdout, stderr } = await startCli(['start'], settings(port)).ended;
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(
+    new RegExp(
+      `^Port ${port} is already in use by another program\\.\\n +To see which one: +(ss|lsof) .*${port}.*\\n +To use another port: +PORT=\\d+ npm start\\n$`,
+    ),
+  );
   server.close();
+});
+
+test('start says that another Tollgate server uses its port, and where its console is', async () => {
+  const first = startCli(['start'], settings(await freePort()));
+  const [, url] = await first.waitFor(/Console +(\S+)/);
+  const { port } = new URL(url!);
+  const second = await startCli(['start'], settings(Number(port))).ended;
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(/^Port \d+ is already in use by another Tollgate server/);
+  expect(second.stderr).toContain(`To use that server:    ${url}\n`);
+  first.signal('SIGTERM');
+  expect((await first.ended).code).toBe(0);
+});
+
+test('start says which data directory it can’t write to', async () => {
+  const file = join(dataDir, 'file');
+  await writeFile(file, '');
+  const directory = join(file, '.data');
+  const { code, stderr } = await startCli(['start'], { ...settings(await freePort()), DATA_DIR: directory }).ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^Tollgate can't write to its data directory \S+\/file\/\.data: ENOTDIR: not a directory, /);
+  expect(stderr).toMatch(/\nStart it in a folder that you can write to, or set DATA_DIR to one\.\n$/);
 });
 
 test('start says why its database cannot be used, without the password or a stack trace', async () => {

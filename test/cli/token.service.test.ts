@@ -29,7 +29,7 @@ test('token warns on standard error if no server has used the data directory yet
   expect(first.stderr).toBe(
     `No server has used the data directory ${dataDir} yet. Only a server with this DATA_DIR will accept the token.\n`,
   );
-  expect((await verify(first.stdout.trim())).subject).toBe('dev');
+  expect((await verify(first.stdout.trim())).subject).toBe('alice');
 });
 
 test('token prints only a token', async () => {
@@ -42,9 +42,9 @@ test('token prints only a token', async () => {
   expect(claims.expiresAt.getTime()).toBeLessThanOrEqual(Date.now() + 90_000);
 });
 
-test('token without options creates a token for the user dev and leaves the tier unchanged', async () => {
+test('token without options creates a token for alice, as the console’s sign-in suggests, and leaves the tier unchanged', async () => {
   const claims = await verify((await run()).stdout.trim());
-  expect(claims.subject).toBe('dev');
+  expect(claims.subject).toBe('alice');
   expect(claims).not.toHaveProperty('tier');
 });
 
@@ -57,7 +57,7 @@ test('token accepts a rate for enterprise users', async () => {
 
 test('token sets a verified email address', async () => {
   const { stdout } = await run('--email', 'Bob@example.com');
-  expect(await verify(stdout.trim())).toMatchObject({ subject: 'dev', email: 'bob@example.com' });
+  expect(await verify(stdout.trim())).toMatchObject({ subject: 'alice', email: 'bob@example.com' });
 });
 
 test.each([

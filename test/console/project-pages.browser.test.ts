@@ -134,7 +134,8 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
       .waitFor();
     await createEndpoint(alice, base, { path: '/weather' });
     await page.reload();
-    await steps.getByText(`curl -i '${app.url}/gateway/${projectId}/weather'`).waitFor();
+    await steps.getByText(`${app.url}/gateway/${projectId}/weather`, { exact: true }).waitFor();
+    expect(await steps.getByRole('link', { name: 'a buyer’s client' }).getAttribute('href')).toBe('/docs/buyers');
     expect(await steps.getByRole('img', { name: 'Done' }).count()).toBe(1);
     await createWebhook(alice, base);
     await settled(ledger.ledger, newPayment(projectId));

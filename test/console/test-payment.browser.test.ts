@@ -44,7 +44,10 @@ describe.skipIf(!executablePath)('test payments in the console', () => {
     });
     api.handle(({ method, path, body }) => ({ body: `${method} ${path} ${body}` }));
     const page = await openTab();
-    await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}`);
+    const steps = page.getByRole('region', { name: 'Next steps' });
+    await steps.getByText('choose “Preview as buyer”, and then “Make a test payment”').waitFor();
+    await steps.getByRole('link', { name: 'Endpoints' }).last().click();
     await page.getByRole('button', { name: 'Actions for /echo/:id' }).click();
     await page.getByRole('menuitem', { name: 'Preview as buyer' }).click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Path' }).fill(`/gateway/${id}/echo/7?x=1`);

@@ -38,11 +38,12 @@ let sandbox: SandboxFile;
 const tollgate = (...args: string[]) => runCli(args, { DATA_DIR: app.dataDir, PUBLIC_URL: app.url });
 
 test('the demo pays with the standard client on both networks and shows the events', async () => {
-  expect(await readPage('README.md')).toContain('\nnpm run demo\n');
+  expect(await readPage('README.md')).toContain('\nnpx tollgate demo\n');
   const privateKey = generatePrivateKey();
   const { address } = privateKeyToAccount(privateKey);
   for (const { chain } of [rails, others]) await chain.giveDollars(address, 1_000_000_000n);
   sandbox = {
+    serverUrl: app.url,
     network: NETWORK.id,
     asset: NETWORK.asset.address,
     rpcUrl: rails.rpcUrl,
@@ -51,7 +52,7 @@ test('the demo pays with the standard client on both networks and shows the even
   };
   await writeFile(join(app.dataDir, 'sandbox.json'), JSON.stringify(sandbox));
 
-  const { stdout } = await promisify(execFile)('npm', ['run', 'demo', '--', '--port', String(await freePort())], {
+  const { stdout } = await promisify(execFile)('npx', ['tollgate', 'demo', '--port', String(await freePort())], {
     cwd: ROOT,
     env: { ...process.env, DATA_DIR: app.dataDir, PUBLIC_URL: app.url },
   });

@@ -10,7 +10,7 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
   'README.md': {
     'npm start': 'the service is already running',
     'npm test': 'runs the tests themselves',
-    'npm run demo': 'test/docs/demo.service.test.ts runs it',
+    'npx tollgate demo': 'test/docs/demo.service.test.ts runs it',
   },
   'docs/buyers.md': {
     'export PRIVATE_KEY=0x…': 'needs your own wallet',

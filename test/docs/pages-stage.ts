@@ -16,7 +16,7 @@ import { type Shell, startShell } from './shell.ts';
 /** What a page needs besides a project, as in the table in `docs/examples.md`. */
 export type PageNeeds = {
   /** The person who owns the project. An operator is someone who runs the server. */
-  subject?: 'alice' | 'dev' | 'olga';
+  subject?: 'alice' | 'olga';
   /** A server that also serves live networks. */
   isLive?: boolean;
   /** The mode of the project on such a server. */
@@ -53,7 +53,7 @@ export async function startStage() {
   );
   const env = {
     ...{ NODE_ENV: 'development', SANDBOX: 'off', EGRESS_ALLOW: '' },
-    ...operatorsEnv('olga', 'dev'),
+    ...operatorsEnv('olga', 'alice'),
   };
   const api = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: OPENAPI }));
   const hostOverrides = { 'hooks.slack.com': slack.url, 'api.example.com': api.url };
@@ -75,6 +75,7 @@ export async function startStage() {
   const { address } = privateKeyToAccount(privateKey);
   await rails.chain.giveDollars(address, 1_000_000_000n);
   const sandbox: SandboxFile = {
+    serverUrl: app.url,
     ...{ network: NETWORK.id, asset: NETWORK.asset.address, rpcUrl: rails.rpcUrl, upstreamUrl: upstream.url },
     wallet: { address, privateKey },
   };

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -24,8 +24,14 @@ afterEach(async () => {
 test('the sandbox has a funded wallet, and its facilitator settles payments from that wallet', async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
   sandbox = (await startSandbox({ networks: [NETWORK], dataDir, log }))!;
+  await sandbox.publish('http://127.0.0.1:4000');
   const file = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
-  expect(file).toMatchObject({ network: NETWORK.id, asset: NETWORK.asset.address, rpcUrl: sandbox.rpcUrl });
+  expect(file).toMatchObject({
+    serverUrl: 'http://127.0.0.1:4000',
+    network: NETWORK.id,
+    asset: NETWORK.asset.address,
+    rpcUrl: sandbox.rpcUrl,
+  });
 
   const { facilitator } = sandbox.rails[0]!;
   const payload = await sign(privateKeyToAccount(file.wallet.privateKey as `0x${string}`));
@@ -45,6 +51,12 @@ test('the sandbox has a funded wallet, and its facilitator settles payments from
   await expect(readFile(join(dataDir, 'sandbox.json'))).rejects.toThrow('ENOENT');
   sandbox = (await startSandbox({ networks: [NETWORK], dataDir, log }))!;
   expect(sandbox.wallet.privateKey).toBe(privateKey);
+
+  await sandbox.publish('http://127.0.0.1:4000');
+  // Another server in the same folder replaces the file.
+  await writeFile(join(dataDir, 'sandbox.json'), '{}');
+  await sandbox.stop();
+  expect(await readFile(join(dataDir, 'sandbox.json'), 'utf8')).toBe('{}');
 });
 
 test('the sandbox has a chain for each network, with money for the wallet on each', async () => {

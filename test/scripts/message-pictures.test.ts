@@ -10,7 +10,7 @@ import { listConnectors } from '../../src/connectors/types/registry.ts';
 import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../docs');
-const MAX_PICTURE_BYTES = 60_000;
+const MAX_PICTURE_BYTES = 70_000;
 const TYPES = Object.keys(MESSAGE_PAGES) as ConnectorType[];
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' };

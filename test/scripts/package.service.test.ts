@@ -144,7 +144,7 @@ describe('the package, in a folder without a clone', () => {
       const errors = await fetch(new URL(type, url));
       expect([errors.status, await errors.text()]).toEqual([200, expect.stringContaining('id="not_found"')]);
     });
-    expect(output).toContain('Get a token:         npx tollgate token --sub alice --tier pro');
+    expect(output).toContain('Get a token        tollgate token --sub alice --tier pro');
 
     expect(await readdir(join(folder, '.data'))).toContain('dev-issuer.json');
     const loaded = (await readFile(loadedModules(), 'utf8')).split('\n');

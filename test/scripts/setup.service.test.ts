@@ -92,9 +92,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function start(): Setup {
+function start(...options: string[]): Setup {
   const env = { ...process.env, PATH: `${join(folder, 'fake')}${delimiter}${process.env.PATH}` };
-  const child = spawn(process.execPath, ['scripts/setup.mjs'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...options, 'scripts/setup.mjs'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part));
   const setup = { process: child, output: () => text, ended: once(child, 'exit').then(([code]) => code) };
@@ -126,7 +130,38 @@ test('if two setups run at the same time, one waits and then has nothing to do',
   await goOn();
   expect(await Promise.all([first.ended, second.ended]), first.output() + second.output()).toEqual([0, 0]);
   expect(await npmRuns()).toHaveLength(1);
+  expect(first.output()).toBe(
+    [
+      '[1/5] Installing packages …',
+      '[2/5] Generating the database client …',
+      '[3/5] Generating the GraphQL operations …',
+      '[4/5] Building the console …',
+      '[5/5] Building the documentation …\n',
+    ].join('\n'),
+  );
   await expectMadeOnce();
+});
+
+test('on a Node that is too old, the setup says which version it needs', async () => {
+  const pretend = "Object.defineProperty(process.versions, 'node', { value: '20.18.3' })";
+  const setup = start('--import', `data:text/javascript,${pretend}`);
+  expect(await setup.ended).toBe(1);
+  expect(setup.output()).toBe('Tollgate requires Node 20.19 or later, but this is Node 20.18.3.\n');
+});
+
+test('in a folder that can’t be written to, the setup says so', async () => {
+  // Tests may run as root, which can write anywhere.
+  const refuse = `import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    fs.mkdirSync = () => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    };
+    syncBuiltinESMExports();`;
+  const setup = start('--import', `data:text/javascript,${encodeURIComponent(refuse)}`);
+  expect(await setup.ended).toBe(1);
+  expect(setup.output()).toMatch(
+    /^Can't write to \S+: EACCES: permission denied\. Use a clone in a folder that you can/,
+  );
 });
 
 test('a setup with nothing to do neither waits nor runs anything', async () => {
@@ -161,7 +196,7 @@ test('if many setups start after a crashed one, one takes over and the rest wait
   process.kill(npm!, 'SIGKILL');
   await rm(join(folder, 'npm-at-work'), { recursive: true });
 
-  const others = Array.from({ length: 6 }, start);
+  const others = Array.from({ length: 6 }, () => start());
   await npmHasRun(2);
   await expect
     .poll(() => others.filter((setup) => setup.output().includes('Waiting')).length)

@@ -29,7 +29,11 @@ export function addToken(program: Command): void {
     'tollgate token --sub ci --expires 30m --json',
   )
     .description('print a token from the local dev issuer; the server must use the same DATA_DIR')
-    .option('--sub <name>', 'user name; the user is created on first use', 'dev')
+    .option(
+      '--sub <name>',
+      'user name; the user is created on first use, and the console’s sign-in suggests alice too',
+      'alice',
+    )
     .option('--tier <tier>', `move the user to this tier: ${tierNames()} (default: unchanged; starter for new users)`)
     .option(
       '--requests-per-minute <n>',

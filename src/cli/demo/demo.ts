@@ -9,8 +9,6 @@ import { createStory, type Story } from './lines.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { DATA_DIR, readSandbox, type SandboxFile } from './sandbox-buyer.ts';
 
-const SERVER = process.env.PUBLIC_URL || `http://127.0.0.1:${process.env.PORT || 4000}`;
-
 /** Vitalik Buterin's wallet, as an example of someone else's wallet. */
 const SELLER = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
@@ -39,13 +37,15 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const sandbox = await readSandbox();
   if (sandbox.upstreamUrl === null)
     throw new Failure('failed', "The demo API is off because it could not start on port 4011. See the server's log.");
-  await request(`${SERVER}/readyz`).catch(() => {
-    throw new Failure('unreachable', `No server is running at ${SERVER}. Start it first: ${HOW_TO_RUN.start}`);
+  const { PUBLIC_URL, PORT } = process.env;
+  const server = PUBLIC_URL || (PORT ? `http://127.0.0.1:${PORT}` : sandbox.serverUrl);
+  await request(`${server}/readyz`).catch(() => {
+    throw new Failure('unreachable', `No server is running at ${server}. Start it first: ${HOW_TO_RUN.start}`);
   });
   const story = createStory(tell);
   const receiver = await startReceiver(port, story);
   try {
-    return await demo({ sandbox, port, receiver, story, subject }).catch((error) => {
+    return await demo({ server, sandbox, port, receiver, story, subject }).catch((error) => {
       throw failureOf(error);
     });
   } finally {
@@ -53,12 +53,12 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   }
 }
 
-type Stage = { sandbox: SandboxFile; port: number; receiver: Receiver; story: Story; subject: string };
+type Stage = { server: string; sandbox: SandboxFile; port: number; receiver: Receiver; story: Story; subject: string };
 
-async function demo({ sandbox, port, receiver, story, subject }: Stage): Promise<DemoResult> {
+async function demo({ server, sandbox, port, receiver, story, subject }: Stage): Promise<DemoResult> {
   const { heading, line } = story;
   const { upstreamUrl } = sandbox;
-  const account = await signIn(subject);
+  const account = await signIn(server, subject);
 
   heading('A seller creates a project with paid routes');
   const { id: projectId } = await account.projects.create({ name: 'Demo', walletAddress: SELLER });
@@ -72,7 +72,7 @@ async function demo({ sandbox, port, receiver, story, subject }: Stage): Promise
     await account.endpoints.create({ path, upstreamUrl: upstreamUrl + path, priceUsd, description }, inProject);
     line(`${path}  at ${priceUsd} USD, in front of ${upstreamUrl}${path}`);
   }
-  const shop = `${SERVER}/gateway/${projectId}`;
+  const shop = `${server}/gateway/${projectId}`;
 
   heading('A buyer sends a request without paying');
   const unpaid = await request(`${shop}/weather`);
@@ -107,13 +107,13 @@ async function demo({ sandbox, port, receiver, story, subject }: Stage): Promise
   heading('Revenue');
   line(`revenue ${totals.totalUsd} USD from ${totals.paymentCount} payments`);
   line(`See the project in the console. Sign in as ${subject}:`);
-  line(`${SERVER}/console/projects/${projectId}`);
+  line(`${server}/console/projects/${projectId}`);
   return { projectId, payments, totalUsd: totals.totalUsd, paymentCount: totals.paymentCount };
 }
 
 /** An API client for a user with a token from the dev issuer. */
-async function signIn(subject: string): Promise<Tollgate> {
+async function signIn(server: string, subject: string): Promise<Tollgate> {
   const issuer = await openDevIssuer({ dataDir: DATA_DIR });
   const token = await issuer.sign({ subject, tier: 'PRO' });
-  return new Tollgate({ baseUrl: SERVER, token, fetch: request });
+  return new Tollgate({ baseUrl: server, token, fetch: request });
 }

@@ -5,8 +5,8 @@ import { Failure } from '../failure.ts';
 
 export const DATA_DIR = process.env.DATA_DIR || '.data';
 
-/** The fields of `sandbox.json` that a buyer needs. */
-export type SandboxFile = { upstreamUrl: string | null; wallet: { privateKey: `0x${string}` } };
+/** The fields of `sandbox.json` that the demo and buyers need. */
+export type SandboxFile = { serverUrl: string; upstreamUrl: string | null; wallet: { privateKey: `0x${string}` } };
 
 /** @throws Failure if the sandbox isn't running */
 export async function readSandbox(): Promise<SandboxFile> {

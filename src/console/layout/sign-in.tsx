@@ -162,7 +162,7 @@ function TokenSignIn({ session }: { session: TokenSession }) {
         <Text size="sm" c="dimmed">
           In development, create a token with:
         </Text>
-        <Command>npm run --silent token -- --sub alice --tier pro</Command>
+        <Command>npx tollgate token --sub alice --tier pro</Command>
       </Stack>
     </form>
   );

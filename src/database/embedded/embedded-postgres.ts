@@ -8,6 +8,7 @@ import { binariesPackage } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';
 import { choosePlace, type Place } from './place.ts';
 import { clearRemains, livePostmaster } from './process.ts';
+import { PostgresSetupError } from './setup-error.ts';
 import { type Attachment, attachToSupervisor, hasUsers, isSupervised, startSupervisor } from './supervisor.ts';
 
 export type EmbeddedPostgres = {
@@ -23,6 +24,8 @@ export type EmbeddedPostgresOptions = {
   /** The data directory. The database is in its `postgres/` subdirectory or linked from it. */
   dataDir: string;
   log: Logger;
+  /** Called before each step that happens only on the first start and takes a while, with a description for people. */
+  onStep?: (what: string) => void;
   /** Preferred port. Defaults to the port used last time. If it is in use, another one is chosen. */
   port?: number;
   /** Server settings that override the defaults, for example, `{ fsync: 'off' }` for a throwaway database. */
@@ -51,14 +54,14 @@ const MAX_LOG_BYTES = 10_000_000;
  * directory share it. It shuts down after the last process ends, even if that process crashes, and recovers on the next
  * start.
  *
- * @throws an error that says what to do if PostgreSQL can't run here
+ * @throws PostgresSetupError if PostgreSQL can't run here
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { dataDir, log } = options;
+  const { dataDir, log, onStep = (what) => log.info(what) } = options;
   // This comes first, because the rest requires a POSIX system.
   binariesPackage(process.platform, process.arch);
-  const place = await choosePlace(dataDir);
-  const database = await ensureCluster(place);
+  const place = await choosePlace(dataDir, onStep);
+  const database = await ensureCluster(place, onStep);
   const password = await readFile(join(database, 'password'), 'utf8');
   const { attachment, port } = await attachToServer(place, database, password, options);
 
@@ -107,7 +110,7 @@ async function attachToServer(
       await delay(FAILED_START_PAUSE_MILLISECONDS);
     }
   }
-  throw new Error(`PostgreSQL did not start in ${home}. Its log:\n${await readLogFrom(home, logStart)}`);
+  throw new PostgresSetupError(`PostgreSQL did not start in ${home}. Its log:\n${await readLogFrom(home, logStart)}`);
 }
 
 async function serverCommand(place: Place, database: string, options: EmbeddedPostgresOptions): Promise<string[]> {
@@ -139,7 +142,7 @@ async function waitUntilReady(
     if (!isSupervised(home)) return undefined;
     await delay(POLL_MILLISECONDS);
   }
-  throw new Error(
+  throw new PostgresSetupError(
     `PostgreSQL in ${home} was not ready after ${START_TIMEOUT_MILLISECONDS / 1000} s. See postgres.log there.`,
   );
 }
@@ -153,7 +156,9 @@ async function answers(url: string): Promise<boolean> {
   } catch (error) {
     // 28P01, invalid_password: waiting won't help.
     if ((error as { code?: string }).code === '28P01') {
-      throw new Error('The embedded PostgreSQL server rejects the password stored next to it.', { cause: error });
+      throw new PostgresSetupError('The embedded PostgreSQL server rejects the password stored next to it.', {
+        cause: error,
+      });
     }
     return false;
   } finally {

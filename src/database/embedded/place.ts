@@ -3,6 +3,7 @@ import { chmod, chown, lstat, mkdir, readlink, realpath, rm, stat, symlink } fro
 import { join, resolve } from 'node:path';
 import { type Account, canEnter, isRoot, unprivilegedAccount } from './account.ts';
 import { providePostgresBinaries } from './binaries.ts';
+import { PostgresSetupError } from './setup-error.ts';
 
 /** Where PostgreSQL stores its files, and the account it runs under. */
 export type Place = {
@@ -23,8 +24,10 @@ const SHARED_DIRECTORIES = ['/var/lib/tollgate', '/var/tmp/tollgate'];
  * Chooses where to store the database for `dataDir`: in `dataDir/postgres` or, if this process is root and PostgreSQL's
  * account can't enter `dataDir`, in another directory that `dataDir/postgres` links to. If you delete the data
  * directory, a new one doesn't use the old database.
+ *
+ * @param onStep see `EmbeddedPostgresOptions`
  */
-export async function choosePlace(dataDir: string): Promise<Place> {
+export async function choosePlace(dataDir: string, onStep: (what: string) => void): Promise<Place> {
   await mkdir(dataDir, { recursive: true });
   const base = await realpath(resolve(dataDir));
   const entry = join(base, 'postgres');
@@ -41,7 +44,7 @@ export async function choosePlace(dataDir: string): Promise<Place> {
     home,
     isRelocated: home !== entry,
     account,
-    binaries: await providePostgresBinaries(account, async () => (account ? sharedDirectory(account) : base)),
+    binaries: await providePostgresBinaries(account, async () => (account ? sharedDirectory(account) : base), onStep),
   };
 }
 
@@ -58,7 +61,7 @@ async function makeHome(base: string, entry: string, account: Account | undefine
     await makePrivateDirectory(entry, account);
     return;
   }
-  if (!account) throw new Error(`The directory ${base} is not accessible. Choose another DATA_DIR.`);
+  if (!account) throw new PostgresSetupError(`The directory ${base} is not accessible. Choose another DATA_DIR.`);
   const home = join(await sharedDirectory(account), randomBytes(8).toString('hex'));
   await makePrivateDirectory(home, account);
   await symlink(home, entry).catch(async (error: NodeJS.ErrnoException) => {
@@ -88,7 +91,7 @@ async function sharedDirectory(account: Account): Promise<string> {
     if (await canEnter(account, directory)) return directory;
   }
   const either = new Intl.ListFormat('en', { type: 'disjunction' });
-  throw new Error(
+  throw new PostgresSetupError(
     `PostgreSQL cannot run as root, and no other account can access ${either.format(['the data directory', ...SHARED_DIRECTORIES])}. ` +
       'Start as a normal user, choose another DATA_DIR, or set DATABASE_URL to the URL of a PostgreSQL server.',
   );
@@ -97,7 +100,7 @@ async function sharedDirectory(account: Account): Promise<string> {
 async function refuseClosedHome(home: string, account: Account | undefined): Promise<void> {
   if (await canEnter(account, home)) return;
   const { uid } = await stat(home);
-  throw new Error(
+  throw new PostgresSetupError(
     `The database in ${home} belongs to user ID ${uid}, which cannot access it. Give that account access to the ` +
       'directories above it, start as the user who created it, or choose another DATA_DIR.',
   );

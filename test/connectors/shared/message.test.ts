@@ -94,7 +94,7 @@ describe("the link to a payment's transaction", () => {
     ['eip155:8453', `https://basescan.org/tx/${TRANSACTION_HASH}`],
     ['eip155:84532', `https://sepolia.basescan.org/tx/${TRANSACTION_HASH}`],
     ['eip155:137', `https://polygonscan.com/tx/${TRANSACTION_HASH}`],
-    ['eip155:1', undefined],
+    ['eip155:31337', undefined],
   ])('opens the block explorer for the network %s', (network, url) => {
     expect(linkOf(sampleEvent('payment.settled', { network }))).toBe(url);
     expect(linkOf(sampleEvent('customer.first_payment', { network }))).toBe(url);

@@ -1,18 +1,20 @@
-import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { Anchor, Code, Group, Stack, Text } from '@mantine/core';
 import { IconCircle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { OverviewQuery } from '../../../generated/console/overview.ts';
-import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
+import { docsUrl } from '../../parts/docs-link.ts';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import { Panel } from '../../parts/page.tsx';
+import { useSettings } from '../../session/use-settings.ts';
 
 type Progress = Pick<NonNullable<OverviewQuery['project']>, 'endpoints' | 'payments' | 'webhooks' | 'connectors'>;
 
 /** The steps from an empty project to the first payment. Hidden once they are all done. */
 export function NextSteps({ project: { endpoints, payments, webhooks, connectors } }: { project: Progress }) {
   const project = useProject();
+  const hasTestPayments = useSettings()?.hasTestPayments;
   const [endpoint] = endpoints.nodes;
   const hasPayment = payments.nodes.length > 0;
   const isNotified = webhooks.nodes.length + connectors.nodes.length > 0;
@@ -31,16 +33,19 @@ export function NextSteps({ project: { endpoints, payments, webhooks, connectors
         </Step>
         <Step title="Make a test payment" isDone={hasPayment}>
           {!endpoint && 'After you create an endpoint, this step shows how to pay for a request.'}
-          {endpoint && project.mode === 'TEST' && (
+          {endpoint && hasTestPayments && (
             <>
-              In <PageLink href={at('/endpoints')}>Endpoints</PageLink>, open the menu of {endpoint.path} and choose
-              “Preview as buyer”. If this server has a sandbox, you can pay there.{' '}
+              In <PageLink href={at('/endpoints')}>Endpoints</PageLink>, open the menu of {endpoint.path}, choose
+              “Preview as buyer”, and then “Make a test payment”.
             </>
           )}
-          {endpoint && (
+          {endpoint && !hasTestPayments && (
             <>
-              To see the payment terms that a buyer’s client gets before it pays:
-              <Command>{`curl -i '${gatewayAddress(project, endpoint.path)}'`}</Command>
+              With{' '}
+              <Anchor href={docsUrl('buyers')} target="_blank" rel="noopener" underline="always">
+                a buyer’s client
+              </Anchor>
+              , pay for a request to <Code>{gatewayAddress(project, endpoint.path)}</Code>.
             </>
           )}
         </Step>

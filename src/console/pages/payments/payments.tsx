@@ -26,6 +26,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useSettings } from '../../session/use-settings.ts';
 
 const PaymentDrawer = lazyPart(() => import('./drawer.tsx'), 'PaymentDrawer');
 
@@ -129,7 +130,7 @@ export function PaymentsPage() {
           onOpen={({ id }) => go(pageOf(id))}
           empty={
             <NoMatches what="payments" filters={filters}>
-              <NoPayments projectId={project.id} isTest={project.mode === 'TEST'} />
+              <NoPayments projectId={project.id} />
             </NoMatches>
           }
         />
@@ -142,7 +143,8 @@ export function PaymentsPage() {
   );
 }
 
-function NoPayments({ projectId, isTest }: { projectId: string; isTest: boolean }) {
+function NoPayments({ projectId }: { projectId: string }) {
+  const hasTestPayments = useSettings()?.hasTestPayments;
   return (
     <EmptyState
       icon={IconReceipt}
@@ -154,7 +156,7 @@ function NoPayments({ projectId, isTest }: { projectId: string; isTest: boolean 
       }
     >
       Payments appear here as buyers call your endpoints.
-      {isTest && ' To make a test payment, open an endpoint’s preview from its menu.'}
+      {hasTestPayments && ' To make a test payment, choose “Preview as buyer” in an endpoint’s menu.'}
     </EmptyState>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { IconWebhook } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
@@ -21,6 +21,7 @@ import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
 import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
 import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
+import { docsUrl } from '../../parts/docs-link.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -159,8 +160,12 @@ export function WebhooksPage() {
           keyOf={({ id }) => id}
           empty={
             <NoMatches what="webhooks" filters={filters}>
-              <EmptyState icon={IconWebhook} title="Add your first webhook" action={add} command="npm run receiver">
-                Add an HTTPS URL. To test locally, run this receiver and use http://127.0.0.1:4010/ as the URL:
+              <EmptyState icon={IconWebhook} title="Add your first webhook" action={add}>
+                Enter your server’s URL, and choose the events to send to it. If you don’t have a server yet, follow{' '}
+                <Anchor href={docsUrl('first-webhook')} target="_blank" rel="noopener" size="sm" underline="always">
+                  the tutorial
+                </Anchor>
+                .
               </EmptyState>
             </NoMatches>
           }
