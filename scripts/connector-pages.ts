@@ -10,8 +10,8 @@ import type {
 } from '../src/connectors/definition.ts';
 import { describeDelays, describeFields, describeLimit } from '../src/connectors/describe.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
-import { EVENT_KINDS, type EventKind } from '../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
+import { EVENT_TYPES, type EventType } from '../src/events/types.ts';
 import { MARK, sampleConfig } from '../test/connectors/support/configs.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -19,7 +19,7 @@ const LONGEST_TEXT = 160;
 const LINE_LENGTH = 110;
 
 /** The event types that make the best examples, best first. */
-const PREFERRED: readonly EventKind[] = [
+const PREFERRED: readonly EventType[] = [
   'payment.settled',
   'revenue.daily_summary',
   'customer.milestone',
@@ -30,7 +30,7 @@ const CONTEXT: BuildContext = {
   connectorId: 'con_01jc9x2v5qe3w8k4m6n7p9r0st',
   projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
   projectName: 'Weather API',
-  selectedKinds: new Set(EVENT_KINDS),
+  selectedTypes: new Set(EVENT_TYPES),
   memory: {},
   attemptNumber: 1,
   previousAttemptAmbiguous: false,
@@ -91,34 +91,34 @@ function configTable(definition: ConnectorDefinition): string {
 }
 
 function exampleRequest(definition: ConnectorDefinition): string {
-  const [kind, request] = sampleRequest(definition);
+  const [eventType, request] = sampleRequest(definition);
   const [, other] = sampleRequest(definition, MARK.replace('k3y0', 'y0k3'));
   const headers = Object.entries(request.headers).map(
     ([name, value]) => `${name}: ${value === other.headers[name] ? value : '…'}`,
   );
   const text = [`${request.method} ${request.url}`, ...headers, ...(request.body ? ['', bodyText(request)] : [])];
-  return `This is the ${request.step ? 'first ' : ''}request for a \`${kind}\` event. \`…\` stands for credentials and for omitted text.
+  return `This is the ${request.step ? 'first ' : ''}request for a \`${eventType}\` event. \`…\` stands for credentials and for omitted text.
 
 \`\`\`http
 ${text.join('\n').replaceAll(MARK, '…')}
 \`\`\``;
 }
 
-function sampleRequest(definition: ConnectorDefinition, mark = MARK): [EventKind, ConnectorRequest] {
-  for (const kind of PREFERRED) {
-    if (!definition.carries(kind, CONTEXT.selectedKinds)) continue;
+function sampleRequest(definition: ConnectorDefinition, mark = MARK): [EventType, ConnectorRequest] {
+  for (const eventType of PREFERRED) {
+    if (!definition.supportsEvent(eventType, CONTEXT.selectedTypes)) continue;
     const event = {
       id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
-      type: kind,
+      type: eventType,
       timestamp: '2026-01-02T03:04:05.678Z',
       projectId: CONTEXT.projectId,
       test: false,
-      data: SAMPLE_PAYLOADS[kind],
+      data: SAMPLE_PAYLOADS[eventType],
     } as ConnectorEvent;
     const config = definition.config.parse(sampleConfig(definition.type, 'required', mark));
     const context = { ...CONTEXT, memory: MEMORIES[definition.type] ?? {} };
     const built = definition.build([event], config, context);
-    if (!('skip' in built)) return [kind, built];
+    if (!('skip' in built)) return [eventType, built];
   }
   throw new Error(`${definition.type} supports none of ${PREFERRED.join(', ')}`);
 }

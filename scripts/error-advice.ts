@@ -76,7 +76,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
   PAYMENT_REUSED:
     'An authorization pays for one request. A retry must have the same project, method, path, query, and body, and ' +
     'come from the same address or have the same `Idempotency-Key`. A payment identifier also belongs to a single request.',
-  PAYMENT_ANSWER_GONE:
+  PAYMENT_RESPONSE_GONE:
     'Responses are stored for a day, or for an hour if they are large. Streamed responses are not stored. The ' +
     '`PAYMENT-RESPONSE` header contains the transaction.',
   PAYLOAD_TOO_LARGE:

@@ -35,7 +35,7 @@ export const ERROR_EXAMPLES: Record<ErrorCode, string> = {
     'A retry of a mutation that selected `exampleResponse` for all of the project’s endpoints.',
   PAYMENT_IN_PROGRESS: 'The client times out after 5 s and retries while the upstream is still working.',
   PAYMENT_REUSED: 'A payment for `/weather?city=Bern` is sent with a request for `/weather?city=Rome`.',
-  PAYMENT_ANSWER_GONE: 'A request is retried with the same payment two days later.',
+  PAYMENT_RESPONSE_GONE: 'A request is retried with the same payment two days later.',
   PAYLOAD_TOO_LARGE: '`POST /api/projects` with a 1 MB body.',
   UNSUPPORTED_MEDIA_TYPE: '`curl -d name=Weather`, which sends `application/x-www-form-urlencoded`.',
   VALIDATION_FAILED:

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { webhookBody } from '../src/delivery/send/webhook-request.ts';
+import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
 import {
-  EVENT_KIND_DESCRIPTIONS,
-  EVENT_KINDS,
   EVENT_PAYLOAD_VERSION,
   EVENT_PAYLOADS,
-  type EventKind,
-} from '../src/events/kinds.ts';
-import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
+  EVENT_TYPE_DESCRIPTIONS,
+  EVENT_TYPES,
+  type EventType,
+} from '../src/events/types.ts';
 import { PAYLOAD_VERSIONS } from '../src/events/versions.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -27,38 +27,38 @@ export function eventSchemas(): JsonSchema {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Tollgate event',
     description: `The body of a webhook. Payload version ${EVENT_PAYLOAD_VERSION}.`,
-    oneOf: EVENT_KINDS.map((kind) => ({ $ref: `#/$defs/${kind}` })),
-    $defs: Object.fromEntries(EVENT_KINDS.map((kind) => [kind, bodySchema(kind)])),
+    oneOf: EVENT_TYPES.map((eventType) => ({ $ref: `#/$defs/${eventType}` })),
+    $defs: Object.fromEntries(EVENT_TYPES.map((eventType) => [eventType, bodySchema(eventType)])),
   };
 }
 
-function bodySchema(kind: EventKind): JsonSchema {
+function bodySchema(eventType: EventType): JsonSchema {
   return {
     type: 'object',
-    description: EVENT_KIND_DESCRIPTIONS[kind],
+    description: EVENT_TYPE_DESCRIPTIONS[eventType],
     required: ['id', 'type', 'timestamp', 'projectId', 'data'],
     properties: {
       id: { type: 'string', description: 'ID of the event, the same on every attempt. Also sent as `webhook-id`.' },
-      type: { const: kind },
+      type: { const: eventType },
       timestamp: { type: 'string', format: 'date-time', description: 'When the event happened, in UTC.' },
       projectId: { type: 'string', description: 'ID of the project.' },
-      data: dataSchema(kind),
+      data: dataSchema(eventType),
       test: { const: true, description: 'Present only on test events.' },
     },
-    examples: [JSON.parse(exampleBody(kind))],
+    examples: [JSON.parse(exampleBody(eventType))],
   };
 }
 
-function dataSchema(kind: EventKind): JsonSchema {
+function dataSchema(eventType: EventType): JsonSchema {
   // Zod's input schema allows unknown fields.
-  const { $schema: _draft, ...schema } = z.toJSONSchema(EVENT_PAYLOADS[kind], { io: 'input' });
+  const { $schema: _draft, ...schema } = z.toJSONSchema(EVENT_PAYLOADS[eventType], { io: 'input' });
   return schema as JsonSchema;
 }
 
-function exampleBody(kind: EventKind): string {
+function exampleBody(eventType: EventType): string {
   const { id, timestamp, projectId } = EXAMPLE;
   return webhookBody(
-    { id, type: kind, test: false, timestamp, data: JSON.stringify(SAMPLE_PAYLOADS[kind]) },
+    { id, type: eventType, test: false, timestamp, data: JSON.stringify(SAMPLE_PAYLOADS[eventType]) },
     projectId,
   );
 }
@@ -74,7 +74,7 @@ means all types.
 
 | Type | What happened |
 |---|---|
-${EVENT_KINDS.map((kind) => `| [\`${kind}\`](#${anchor(kind)}) | ${EVENT_KIND_DESCRIPTIONS[kind]} |`).join('\n')}
+${EVENT_TYPES.map((eventType) => `| [\`${eventType}\`](#${anchor(eventType)}) | ${EVENT_TYPE_DESCRIPTIONS[eventType]} |`).join('\n')}
 
 In GraphQL, types are written like \`PAYMENT_SETTLED\`, and \`*\` is \`ALL\`.
 
@@ -92,34 +92,36 @@ ${versionTable()}
 
 Each webhook receives the version that is set in its [\`payloadVersion\`](webhooks.md#payload-versions).
 
-${EVENT_KINDS.map(kindSection).join('\n')}`;
+${EVENT_TYPES.map(typeSection).join('\n')}`;
 }
 
 /** Each version, with the event types it changed. */
 function versionTable(): string {
   const versions = Array.from({ length: PAYLOAD_VERSIONS.current }, (_, index) => index + 1);
   const changes = (version: number) =>
-    version === 1 ? 'First version' : EVENT_KINDS.filter((kind) => PAYLOAD_VERSIONS.down[kind]?.[version]).join(', ');
+    version === 1
+      ? 'First version'
+      : EVENT_TYPES.filter((eventType) => PAYLOAD_VERSIONS.down[eventType]?.[version]).join(', ');
   const rows = versions.map((version) => `| ${version} | ${changes(version)} |`);
   return ['| Version | Changed types |', '|---|---|', ...rows].join('\n');
 }
 
-function kindSection(kind: EventKind): string {
-  const { properties = {} } = dataSchema(kind);
+function typeSection(eventType: EventType): string {
+  const { properties = {} } = dataSchema(eventType);
   const rows = Object.entries(properties).map(([name, property]) => {
     const { description = '' } = property as JsonSchema;
     return `| \`${name}\` | ${typeOf(property as JsonSchema)} | ${description} |`;
   });
-  return `## ${kind}
+  return `## ${eventType}
 
-${EVENT_KIND_DESCRIPTIONS[kind]}
+${EVENT_TYPE_DESCRIPTIONS[eventType]}
 
 | Field of \`data\` | Type | Description |
 |---|---|---|
 ${rows.join('\n')}
 
 \`\`\`json
-${JSON.stringify(JSON.parse(exampleBody(kind)), null, 2)}
+${JSON.stringify(JSON.parse(exampleBody(eventType)), null, 2)}
 \`\`\`
 `;
 }

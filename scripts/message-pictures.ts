@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { ConnectorType } from '../src/connectors/definition.ts';
 import { documentOf } from './pictures/page.ts';
-import { MESSAGE_PAGES, messagePage, PICTURED_KINDS } from './pictures/pictures.ts';
+import { MESSAGE_PAGES, messagePage, PICTURED_TYPES } from './pictures/pictures.ts';
 import { smallPng } from './pictures/small-png.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../docs/images');
@@ -24,7 +24,7 @@ try {
   await mkdir(FOLDER, { recursive: true });
   for (const type of Object.keys(MESSAGE_PAGES) as ConnectorType[]) {
     if (only.length > 0 && !only.includes(type)) continue;
-    const shown = PICTURED_KINDS.map((kind) => messagePage(type, kind));
+    const shown = PICTURED_TYPES.map((eventType) => messagePage(type, eventType));
     const body = shown.map((each) => each.body).join('');
     await page.setContent(documentOf({ style: shown[0]!.style, body }));
     const picture = smallPng(await page.locator('body').screenshot());

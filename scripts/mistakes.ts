@@ -78,7 +78,7 @@ const FIELDS: Row[] = [
   [`PATCH ${P}/endpoints/{endpoint}`, { priceUsd: null }, 'Invalid priceUsd: must not be null.'],
 ];
 
-const VALUES: Row[] = [
+const WALLETS: Row[] = [
   [
     'POST /api/projects',
     { walletAddress: '0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045', '…': 'project' },
@@ -94,6 +94,9 @@ const VALUES: Row[] = [
     { walletAddress: 'vitalik.eth', '…': 'project' },
     'Invalid walletAddress: must be an EVM address, not an ENS name. Enter the address that the name resolves to.',
   ],
+];
+
+const VALUES: Row[] = [
   [`POST ${P}/endpoints`, { priceUsd: 0.01, '…': 'endpoint' }, 'Invalid priceUsd: send it as a string: "0.01".'],
   [
     `POST ${P}/endpoints`,
@@ -224,7 +227,8 @@ const IDS_AND_PERMISSIONS: Row[] = [
 export const REST_MISTAKES: Readonly<Record<string, Mistake[]>> = {
   'Paths, methods, and JSON': PATHS_AND_BODIES.map(toMistake),
   Fields: FIELDS.map(toMistake),
-  Values: VALUES.map(toMistake),
+  'Wallet addresses': WALLETS.map(toMistake),
+  'Other values': VALUES.map(toMistake),
   'Lists and exports': LISTS.map(toMistake),
   'IDs and permissions': IDS_AND_PERMISSIONS.map(toMistake),
 };

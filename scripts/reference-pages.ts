@@ -97,7 +97,7 @@ details on each field, see \`GET /api/connector-types\`, or \`connectorTypes\` i
 For all connectors:
 
 - \`eventTypes\` selects the [event types](../events.md) to send; \`["*"]\` selects all. Events of a type that the connector doesn't
-  support get a \`SKIPPED\` delivery with the reason \`not_carried\`.
+  support get a \`SKIPPED\` delivery with the reason \`unsupported_event\`.
 - Each connector stays within its vendor's limit, even if its own [rate limit](../webhooks.md#rate-limit) is higher. If several
   connectors share a limit, for example, because they use the same account, give each a lower \`maxPerSecond\`.
 - Failed deliveries are retried on the [same schedule as webhooks](../webhooks.md#retries), unless the connector's page gives

@@ -58,7 +58,8 @@ const receiver = createServer((request, response) => {
     response.end(isDown ? '{"error":"maintenance until 14:00"}' : '{"received":true}');
   }, 20);
 }).listen(0, '127.0.0.1');
-const config = readConfig({ NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, EGRESS_ALLOW: '127.0.0.1/32:*' });
+// The pictures show this address.
+const config = readConfig({ NODE_ENV: 'test', PORT: '4000', DATA_DIR: dataDir, EGRESS_ALLOW: '127.0.0.1/32:*' });
 const app = await startApp({ config, databaseUrl: postgres.url, log: pino({ level: 'silent' }) });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -71,7 +72,7 @@ try {
   const project = await withConnection(postgres.url, 'screenshots', async (sql) => {
     const planted = await plantBusiness({ sql, url: app.url, token, receiverUrl });
     // The pictures show a public address. Nothing is sent to it.
-    await sql.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '1 day' WHERE status = 'PENDING'`);
+    await sql.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() + interval '25 minutes' WHERE status = 'PENDING'`);
     await sql.query('UPDATE "Webhook" SET url = replace(url, $1, $2)', [receiverUrl, 'https://shop.example.com']);
     return planted;
   });

@@ -19,8 +19,8 @@ import { registerHealth } from './http/health.ts';
 import { urlOfAddress } from './http/listening.ts';
 import { createHttpServer } from './http/server.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import type { Ground } from './roles/ground.ts';
 import type { Overrides } from './roles/overrides.ts';
+import type { AppResources } from './roles/resources.ts';
 import { loadKeyring } from './secrets/keyring.ts';
 import { createSecretBox } from './secrets/secret-box.ts';
 
@@ -61,10 +61,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 
   async function build(): Promise<App> {
-    const ground = await openGround();
-    const { db, metrics } = ground;
+    const resources = await openResources();
+    const { db, metrics } = resources;
     const { roles } = config;
-    const gateway = roles.has('gateway') ? await openGateway(ground) : undefined;
+    const gateway = roles.has('gateway') ? await openGateway(resources) : undefined;
     const rewriteUrl = gateway?.rewriteUrl ?? urlOf;
 
     let isDraining = false;
@@ -74,18 +74,18 @@ export async function startApp(options: AppOptions): Promise<App> {
       publicUrl: config.publicUrl,
       allowedOrigins: { listed: config.corsOrigins, allowsLocal: !config.production && isLoopback(config.host) },
       trustsProxy: config.trustedProxies.length > 0 && trustProxies(config.trustedProxies),
-      onAnswer: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
-        metrics.onAnswer({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
+      onResponse: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
+        metrics.onResponse({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
     registerHealth(http, { db, metrics, isDraining: () => isDraining });
     if (roles.has('api')) {
       const { serveApiRole } = await import('./roles/api.ts');
-      await serveApiRole(ground, http);
+      await serveApiRole(resources, http);
     }
     gateway?.serve(http);
     if (roles.has('worker')) {
       const { startWorkerRole } = await import('./roles/worker.ts');
-      startWorkerRole(ground, () => consoleOrigin(http));
+      startWorkerRole(resources, () => consoleOrigin(http));
     }
 
     await http.listen({ port: config.port, host: config.host });
@@ -113,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     return publicUrl ?? (isHere ? listeningUrl(http) : undefined);
   }
 
-  async function openGround(): Promise<Ground> {
+  async function openResources(): Promise<AppResources> {
     const db = await openDatabase({
       ...{ url: databaseUrl, directUrl: config.databaseDirectUrl },
       ...{ poolSize: config.databasePoolSize, log },
@@ -149,9 +149,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     };
   }
 
-  async function openGateway(ground: Ground) {
+  async function openGateway(resources: AppResources) {
     const { openGatewayRole } = await import('./roles/gateway.ts');
-    return openGatewayRole(ground);
+    return openGatewayRole(resources);
   }
 }
 

@@ -110,7 +110,7 @@ export const ERRORS = {
     status: 409,
     message: 'This payment was already used for another request. Sign a new payment for this request.',
   },
-  PAYMENT_ANSWER_GONE: {
+  PAYMENT_RESPONSE_GONE: {
     status: 410,
     message:
       'This payment was settled, but its response is no longer stored. Sign a new payment to send the request again.',

@@ -24,7 +24,7 @@ const SECRET_FIELDS = [
 
 const GATHER_MILLISECONDS = 50;
 /** If the service takes this long to start, people need to see why. */
-const HOLD_MILLISECONDS = 30_000;
+const BUFFER_MILLISECONDS = 30_000;
 
 /**
  * Structured logs: one JSON object per line, with the request ID and without credentials.
@@ -52,7 +52,7 @@ function requestFields({ requestId, client }: Partial<RequestContext> = {}) {
 const ROUTINE = /^\{"level":"(?:trace|debug|info)"/;
 
 /**
- * Turns the lines of a log into human-readable text on standard output. Routine lines are held until `release` is
+ * Turns the lines of a log into human-readable text on standard output. Routine lines are buffered until `release` is
  * called, the process exits, or startup takes too long. That way, the information that people need at startup comes
  * first.
  */
@@ -68,19 +68,19 @@ export async function openTextDestination(): Promise<DestinationStream & { relea
   const stdout = pino.destination({ dest: 1, sync: true });
   stdout.on('error', () => {});
   const print = (line: string) => stdout.write(toText(line) ?? '');
-  let held: string[] | undefined = [];
+  let buffered: string[] | undefined = [];
 
   function release(): void {
-    held?.forEach(print);
-    held = undefined;
+    buffered?.forEach(print);
+    buffered = undefined;
   }
 
   process.once('exit', release);
-  setTimeout(release, HOLD_MILLISECONDS).unref();
+  setTimeout(release, BUFFER_MILLISECONDS).unref();
   return {
     release,
     write(line) {
-      if (held && ROUTINE.test(line)) held.push(line);
+      if (buffered && ROUTINE.test(line)) buffered.push(line);
       else print(line);
     },
   };

@@ -22,20 +22,20 @@ export type Change = {
   uncertain(cause: unknown): AppError;
 };
 
-/** Runs a job when it's the caller's turn. */
-type TakeTurn = <T>(job: () => Promise<T>) => Promise<T>;
+/** Runs a job when the caller's place in the queue is reached. */
+type Schedule = <T>(job: () => Promise<T>) => Promise<T>;
 
-/** Runs a job when it's the account's turn. */
-export type AccountTurns = { take<T>(accountId: string, job: () => Promise<T>): Promise<T> };
+/** Limits how many jobs run at the same time, and treats accounts fairly. */
+export type FairQueue = { run<T>(accountId: string, job: () => Promise<T>): Promise<T> };
 
-type State = Operation & { beginChange(): Change; takeTurn: TakeTurn };
+type State = Operation & { beginChange(): Change; schedule: Schedule };
 
 const storage = new AsyncLocalStorage<State>();
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** @param takeTurn decides when the operation may use a database connection. */
-export function startOperation(milliseconds: number, takeTurn: TakeTurn = (job) => job()): Operation {
+/** @param schedule decides when the operation may use a database connection. */
+export function startOperation(milliseconds: number, schedule: Schedule = (job) => job()): Operation {
   const seconds = milliseconds / 1000;
   const { promise: over, reject } = Promise.withResolvers<never>();
   over.catch(() => {});
@@ -47,7 +47,7 @@ export function startOperation(milliseconds: number, takeTurn: TakeTurn = (job) 
   }, milliseconds);
 
   const operation: State = {
-    takeTurn,
+    schedule,
     over,
     isOver: () => isOver,
     refusal() {
@@ -82,7 +82,7 @@ export function startOperation(milliseconds: number, takeTurn: TakeTurn = (job) 
  *
  * @throws AppError if the deadline passes before the part starts or ends.
  */
-export function beforeTimeIsUp<T>(work: () => T | Promise<T>): T | Promise<T> {
+export function withinDeadline<T>(work: () => T | Promise<T>): T | Promise<T> {
   const operation = storage.getStore();
   if (operation?.isOver()) throw operation.refusal();
   const result = work();
@@ -100,17 +100,17 @@ export function beginChange(): Change | undefined {
 }
 
 /**
- * Runs a job that uses a database connection, when it's the current operation's turn. Jobs inside this job don't wait
- * for a turn, because jobs could then wait for each other.
+ * Runs a job that uses a database connection, once the queue lets the current operation through. Jobs inside this job
+ * don't wait, because jobs could then wait for each other.
  *
  * @throws AppError if the deadline passes before the job starts.
  */
-export function inTurn<T>(job: () => Promise<T>): Promise<T> {
+export function runScheduled<T>(job: () => Promise<T>): Promise<T> {
   const operation = storage.getStore();
   if (!operation) return job();
-  return operation.takeTurn(async () => {
+  return operation.schedule(async () => {
     if (operation.isOver()) throw operation.refusal();
-    return storage.run({ ...operation, takeTurn: (inner) => inner() }, job);
+    return storage.run({ ...operation, schedule: (inner) => inner() }, job);
   });
 }
 

@@ -99,7 +99,11 @@ describe('imports go from transport to features to the database', () => {
       /^src\/(?!(clock|did-you-mean|errors|version)\.ts$)/,
     ],
     ['only the process imports the composition root', /^src\/(?!main\.ts)/, /^src\/app\.ts$/],
-    ['only the composition root imports roles', /^src\/(?!app\.ts)/, /^src\/roles\/(?!(ground|overrides|sweeps)\.ts)/],
+    [
+      'only the composition root imports roles',
+      /^src\/(?!app\.ts)/,
+      /^src\/roles\/(?!(resources|overrides|sweeps)\.ts)/,
+    ],
     ['only the command that starts the process imports it', /^src\/(?!cli\/commands\/start\.ts)/, /^src\/main\.ts$/],
     ['the source code imports no tests or scripts', /^src\//, /^(test|scripts|bench)\//],
     ["the service doesn't import the command line", /^src\/(?!cli\/)/, /^src\/cli\//],
@@ -187,7 +191,7 @@ describe('the types that enforce the tenant filter', () => {
       'src/auth/access.ts',
       // Its functions require a `VisibleProjectId`.
       'src/database/pages.ts',
-      'src/features/deletions/bury.ts',
+      'src/features/deletions/soft-delete.ts',
       // Whether someone can respond to an invitation or an offer doesn't depend on a project.
       'src/features/members/invitations/service.ts',
       'src/features/members/transfers/service.ts',
@@ -217,10 +221,10 @@ describe('the types that enforce the tenant filter', () => {
       .map(({ path }) => path);
     expect(inFront).toEqual([
       // These files count what is in a project or an account. The services pass them the client.
-      'src/features/connectors/room.ts',
+      'src/features/connectors/quota.ts',
       // The sweep uses this file, too.
       'src/features/projects/hosts/checks.ts',
-      'src/features/webhooks/room.ts',
+      'src/features/webhooks/quota.ts',
     ]);
   });
 });

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBus } from '../src/bus/bus.ts';
 import { type Database, openDatabase } from '../src/database/client.ts';
-import { createAccountTurns } from '../src/limits/turns.ts';
+import { createFairQueue } from '../src/limits/fair-queue.ts';
 import { startOperation } from '../src/operation.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
 
@@ -22,9 +22,9 @@ afterAll(async () => {
 
 const never = () => new Promise<never>(() => {});
 
-test('a transaction keeps its turn for the statements inside it, so operations never wait for each other', async () => {
-  const turns = createAccountTurns({ perAccount: 1, perProcess: Infinity });
-  const operation = startOperation(60_000, (job) => turns.take('alice', job));
+test("the statements inside a transaction don't wait in the queue, so operations never wait for each other", async () => {
+  const fairQueue = createFairQueue({ perAccount: 1, perProcess: Infinity });
+  const operation = startOperation(60_000, (job) => fairQueue.run('alice', job));
   const read = () => db.pool.query<{ one: number }>('SELECT 1 AS one');
   const transact = () => db.prisma.$transaction(async () => (await read()).rows);
   const results = await operation.run(() => Promise.all([transact(), transact(), read().then(({ rows }) => rows)]));
@@ -32,18 +32,18 @@ test('a transaction keeps its turn for the statements inside it, so operations n
   expect(results).toEqual([[{ one: 1 }], [{ one: 1 }], [{ one: 1 }]]);
 });
 
-test('a statement whose turn comes after the deadline is not sent', async () => {
-  const { promise: turn, resolve: giveTurn } = Promise.withResolvers<void>();
-  const operation = startOperation(1, (job) => turn.then(job));
+test('a statement that the queue lets through after the deadline is not sent', async () => {
+  const { promise: letThrough, resolve: startJob } = Promise.withResolvers<void>();
+  const operation = startOperation(1, (job) => letThrough.then(job));
   const statement = operation.run(() => db.pool.query('CREATE TABLE late ()'));
   const refused = expect(statement).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await expect(operation.over).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  giveTurn();
+  startJob();
   await refused;
   expect((await db.pool.query(`SELECT to_regclass('late') AS late`)).rows).toEqual([{ late: null }]);
 });
 
-test("hints are sent and handled without waiting for the operation's turn", async () => {
+test("hints are sent and handled without waiting in the operation's queue", async () => {
   const bus = await openBus({ url: testDatabase.url, pool: db.pool, log });
   const reads: number[] = [];
   bus.subscribe('news', () => db.pool.query('SELECT 1').then(({ rows }) => reads.push(rows.length)));

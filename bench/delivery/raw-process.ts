@@ -28,8 +28,8 @@ const methods = {
         'webhook-timestamp': timestamp,
         'webhook-signature': `v1,${signature}`,
       };
-      const answer = await pool.request({ method: 'POST', path: '/', headers, body });
-      await answer.body.dump();
+      const response = await pool.request({ method: 'POST', path: '/', headers, body });
+      await response.body.dump();
     }
 
     async function work(): Promise<void> {

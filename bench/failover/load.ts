@@ -15,7 +15,7 @@ const BUYERS = 3;
 const PAUSE_MILLISECONDS = 50;
 const REQUEST_MILLISECONDS = 20_000;
 /** How long a buyer retries a payment. */
-const PATIENCE_MILLISECONDS = 240_000;
+const DEADLINE_MILLISECONDS = 240_000;
 
 type Payment = { path: string; from: Hex; nonce: Hex; isServed: boolean; lastResponse: string };
 
@@ -119,16 +119,16 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
     for (let number = 0; !isStopping; number++) {
       const path = `/tasks/${index}-${number}`;
       const offer = await send(`${url}/gateway/${project.id}${path}`, { headers });
-      const demand = offer?.status === 402 && offer.headers.get('payment-required');
-      if (!demand) {
+      const paymentRequired = offer?.status === 402 && offer.headers.get('payment-required');
+      if (!paymentRequired) {
         await sleep(200);
         continue;
       }
-      const [terms] = JSON.parse(Buffer.from(demand, 'base64').toString()).accepts;
+      const [terms] = JSON.parse(Buffer.from(paymentRequired, 'base64').toString()).accepts;
       const { from, nonce, header } = await signPayment(wallet, terms);
       const payment: Payment = { path, from, nonce, isServed: false, lastResponse: 'none' };
       payments.push(payment);
-      const deadline = performance.now() + PATIENCE_MILLISECONDS;
+      const deadline = performance.now() + DEADLINE_MILLISECONDS;
       while (!payment.isServed && performance.now() < deadline) {
         const request = { headers: { ...headers, 'payment-signature': header } };
         const response = await send(`${url}/gateway/${project.id}${path}`, request);

@@ -13,10 +13,13 @@ const OWN_HEADERS = ['connection', 'content-length', 'content-type', 'date', 'ke
 export const isNginxInstalled = (): boolean => spawnSync('nginx', ['-v']).status === 0;
 
 /** Starts nginx with one worker, which always returns this 402 response. */
-export async function startNginx(demand: Response, core: number | undefined) {
+export async function startNginx(paymentRequired: Response, core: number | undefined) {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'));
   const port = await freePort();
-  await writeFile(join(directory, 'nginx.conf'), configuration(directory, port, demand.headers, await demand.text()));
+  await writeFile(
+    join(directory, 'nginx.conf'),
+    configuration(directory, port, paymentRequired.headers, await paymentRequired.text()),
+  );
   const [program, args] = onCore(core, 'nginx', ['-p', directory, '-c', 'nginx.conf', '-e', 'stderr']);
   const nginx = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const url = `http://127.0.0.1:${port}`;

@@ -94,11 +94,11 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
       const origin = await child.call('open', name, { network: NETWORK, payTo: SELLER, ...behind, ...where });
       const url = `${origin}${path}`;
       const meters = { usage: () => child.call('usage'), usedBytes: () => child.call('usedBytes') };
-      return { name, url, terms: termsOf(await demandOf(url)), ...meters };
+      return { name, url, terms: termsOf(await paymentRequiredOf(url)), ...meters };
     }
 
     async function startStatic(tollgate: Contestant): Promise<Contestant> {
-      const { url, cpuMicroseconds, stop } = await startNginx(await demandOf(tollgate.url), core);
+      const { url, cpuMicroseconds, stop } = await startNginx(await paymentRequiredOf(tollgate.url), core);
       closers.push(stop);
       const usage = async () => ({ cpuMicroseconds: cpuMicroseconds(), rssBytes: 0, statements: 0, commits: 0 });
       return { name: 'nginx', url: `${url}/data`, usage };
@@ -182,7 +182,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
   };
 }
 
-async function demandOf(url: string): Promise<Response> {
+async function paymentRequiredOf(url: string): Promise<Response> {
   const response = await fetch(url, { headers: { accept: 'application/json' } });
   if (response.status !== 402) throw new Error(`${url} responded with ${response.status}: ${await response.text()}`);
   return response;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { toColumns as deliveryColumns } from '../../src/features/deliveries/filter.ts';
 import { toColumns as paymentColumns } from '../../src/features/payments/filter.ts';
 import { firstIdAt } from '../../src/ids.ts';
-import { lookAtDeliveries, lookAtEvents, lookAtPayments } from '../../src/live/looks.ts';
+import { deliveryChanges, eventChanges, paymentChanges } from '../../src/live/change-queries.ts';
 
 export type Ask = (query: string, variables?: Record<string, unknown>) => Promise<unknown>;
 export type Question = {
@@ -40,9 +40,9 @@ export function liveQuestions(pool: pg.Pool, projectId: string): Question[] {
   const deliveries = deliveryColumns({});
   const payments = paymentColumns({});
   return [
-    { name: 'one read of the live delivery feed', run: () => lookAtDeliveries(pool, projectId, deliveries).present() },
-    { name: 'one read of the live event feed', run: () => lookAtEvents(pool, projectId, null).present() },
-    { name: 'one read of the live payment feed', run: () => lookAtPayments(pool, projectId, payments).present() },
+    { name: 'one read of the live delivery feed', run: () => deliveryChanges(pool, projectId, deliveries).present() },
+    { name: 'one read of the live event feed', run: () => eventChanges(pool, projectId, null).present() },
+    { name: 'one read of the live payment feed', run: () => paymentChanges(pool, projectId, payments).present() },
   ];
 }
 

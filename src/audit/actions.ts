@@ -28,7 +28,7 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'transfer.withdrawn': 'A transfer offer was withdrawn.',
   'transfer.declined': 'A person declined to become a project’s owner.',
   'replay.created': 'A replay was started.',
-  'replay.cancelled': 'A replay was canceled.',
+  'replay.canceled': 'A replay was canceled.',
   'user.updated': 'An operator changed a user’s tier or rate limit.',
   'user.blocked': 'An operator blocked a user’s account.',
   'user.unblocked': 'An operator unblocked a user’s account.',
@@ -37,6 +37,18 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
 
 export type AuditAction = keyof typeof AUDIT_ACTION_DESCRIPTIONS;
 export const AUDIT_ACTIONS = Object.keys(AUDIT_ACTION_DESCRIPTIONS) as AuditAction[];
+
+/**
+ * Actions whose stored spelling differs from their name. Entries never change, and older processes write this spelling.
+ */
+const STORED: Partial<Record<AuditAction, string>> = { 'replay.canceled': 'replay.cancelled' };
+
+/** How an action is stored in the audit log. */
+export const storedAction = (action: AuditAction): string => STORED[action] ?? action;
+
+/** The action that is stored under this name. */
+export const actionOf = (stored: string): AuditAction =>
+  AUDIT_ACTIONS.find((action) => STORED[action] === stored) ?? (stored as AuditAction);
 
 /**
  * The actions that clients report about themselves. All other entries record what this service itself did, so they can

@@ -4,7 +4,7 @@ import type { Step } from '../database/compose-statement.ts';
 import type { AuditActor } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
 import { currentRequest } from '../request-context.ts';
-import type { AuditAction } from './actions.ts';
+import { type AuditAction, storedAction } from './actions.ts';
 import { keptValues } from './diff.ts';
 import type { Values } from './value-sizes.ts';
 
@@ -82,7 +82,7 @@ function stepOf(entry: AuditRecord, { userId, actorKind, actorId }: Actor): Step
   return {
     text: INSERT,
     values: [
-      ...[id, userId, projectId, actorKind, actorId, action, targetId, JSON.stringify(kept.changes)],
+      ...[id, userId, projectId, actorKind, actorId, storedAction(action), targetId, JSON.stringify(kept.changes)],
       ...[kept.previous ? JSON.stringify(kept.previous) : null, client],
     ],
   };

@@ -150,7 +150,7 @@ export async function requireVisible(prisma: Projects, viewer: Viewer, projectId
 /** Whether the viewer can see the project. */
 export async function isVisible(prisma: Projects, viewer: Viewer, projectId: string) {
   if (viewer.kind === 'apiKey') return viewer.projectId === projectId;
-  if (wasJustShown(viewer, projectId)) return true;
+  if (isRecentlyVisible(viewer, projectId)) return true;
   return (await findVisible(prisma, viewer, requireId('Project', projectId))).has(projectId);
 }
 
@@ -166,13 +166,13 @@ const shown = new WeakMap<Viewer, Map<string, number>>();
  * Call this with projects found by `visibleProjects`. Their contents can then be read without looking up the projects
  * again.
  */
-export function noteVisible(viewer: Viewer, projects: readonly { id: string }[]): void {
+export function rememberVisible(viewer: Viewer, projects: readonly { id: string }[]): void {
   const times = shown.get(viewer) ?? new Map();
   shown.set(viewer, times);
   for (const { id } of projects) times.set(id, performance.now());
 }
 
-function wasJustShown(viewer: Viewer, projectId: string): boolean {
+function isRecentlyVisible(viewer: Viewer, projectId: string): boolean {
   const shownAt = shown.get(viewer)?.get(projectId) ?? Number.NEGATIVE_INFINITY;
   return performance.now() - shownAt < SHOWN_MILLISECONDS;
 }
@@ -207,7 +207,7 @@ function findVisible(prisma: Projects, viewer: Viewer, projectId: string): Visib
  * @throws AppError `NOT_FOUND` for invalid IDs.
  */
 export function visibleItem(viewer: Viewer, type: IdType, id: string, projectId?: string | null) {
-  const isShown = projectId != null && wasJustShown(viewer, projectId);
+  const isShown = projectId != null && isRecentlyVisible(viewer, projectId);
   return marked({
     id: requireId(type, id),
     ...(projectId != null && { projectId: requireId('Project', projectId) }),

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventKind } from '../events/kinds.ts';
+import type { EventType } from '../events/types.ts';
 import { CliDeliveriesDocument, type CliDeliveryFragment } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
-import { clock, kindOf } from './output.ts';
+import { clock, typeNameOf } from './output.ts';
 import { foundProject, type Session } from './session.ts';
 import { noteIfSlow } from './slow.ts';
 
 /** A delivery as it is printed: event types are spelled as in REST. */
-export type ShownDelivery = Omit<CliDeliveryFragment, 'eventType'> & { eventType: EventKind };
+export type ShownDelivery = Omit<CliDeliveryFragment, 'eventType'> & { eventType: EventType };
 
 const PAUSES_MILLISECONDS = [200, 300, 500, 1000];
 
@@ -19,7 +19,7 @@ function hasResult({ status, attemptCount }: CliDeliveryFragment, attemptsBefore
 
 /** A delivery from GraphQL as it is printed. */
 export function shownDelivery<Delivery extends CliDeliveryFragment>(delivery: Delivery) {
-  return { ...delivery, eventType: kindOf(delivery.eventType) };
+  return { ...delivery, eventType: typeNameOf(delivery.eventType) };
 }
 
 /**

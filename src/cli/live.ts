@@ -1,5 +1,5 @@
 import type { Delivery, Event, FollowOptions, ListDeliveriesQuery } from '../../packages/sdk/src/index.ts';
-import type { EventKind } from '../events/kinds.ts';
+import type { EventType } from '../events/types.ts';
 import { Failure } from './failure.ts';
 import { note } from './output.ts';
 import { failureOf } from './sdk-failure.ts';
@@ -11,7 +11,7 @@ type DeliveryFilter = Pick<ListDeliveriesQuery, 'status' | 'eventType' | 'from'>
 export function followEvents(
   session: Session,
   projectId: string,
-  types: EventKind[] | undefined,
+  types: EventType[] | undefined,
   onReady: () => void,
 ): AsyncGenerator<Event> {
   const query = types ? { eventType: types } : {};

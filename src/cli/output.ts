@@ -1,6 +1,6 @@
 import { didYouMean } from '../did-you-mean.ts';
-import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
-import type { EventType } from '../generated/cli-documents.ts';
+import { EVENT_TYPES, type EventType } from '../events/types.ts';
+import type { EventType as EventTypeEnum } from '../generated/cli-documents.ts';
 import { Failure } from './failure.ts';
 
 /**
@@ -30,21 +30,21 @@ export function note(text: string): void {
 }
 
 /** An event type's public name: `payment.settled` for `PAYMENT_SETTLED`. */
-export function kindOf(type: EventType): EventKind {
-  return EVENT_KINDS.find((kind) => enumNameOf(kind) === type)!;
+export function typeNameOf(type: EventTypeEnum): EventType {
+  return EVENT_TYPES.find((eventType) => enumNameOf(eventType) === type)!;
 }
 
 /** @throws Failure that suggests a similar event type or lists all of them. */
-export function eventKindOf(text: string): EventKind {
-  const kind = EVENT_KINDS.find((known) => known === text);
-  if (kind) return kind;
-  const advice = didYouMean(text, EVENT_KINDS) || ` Use one of ${EVENT_KINDS.join(', ')}.`;
+export function eventTypeNameOf(text: string): EventType {
+  const eventType = EVENT_TYPES.find((known) => known === text);
+  if (eventType) return eventType;
+  const advice = didYouMean(text, EVENT_TYPES) || ` Use one of ${EVENT_TYPES.join(', ')}.`;
   throw new Failure('usage', `Unknown event type "${text}".${advice}`);
 }
 
 /** @throws Failure that suggests a similar event type or lists all of them. */
-export function eventTypeOf(text: string): EventType {
-  return enumNameOf(eventKindOf(text)) as EventType;
+export function eventTypeEnumOf(text: string): EventTypeEnum {
+  return enumNameOf(eventTypeNameOf(text)) as EventTypeEnum;
 }
 
 function enumNameOf(kind: string): string {

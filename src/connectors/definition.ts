@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { OauthApp, OauthVendor } from '../config/oauth-apps.ts';
-import type { EventKind, EventPayload } from '../events/kinds.ts';
+import type { EventPayload, EventType } from '../events/types.ts';
 
 /** The connector types, with their exact names in the API. */
 export const CONNECTOR_TYPES = [
@@ -47,7 +47,7 @@ export type ConnectorCategory = (typeof CONNECTOR_CATEGORIES)[number];
 
 /** An event as a connector receives it; `type` narrows `data`. `timestamp` is ISO 8601 UTC. */
 export type ConnectorEvent = {
-  [K in EventKind]: {
+  [K in EventType]: {
     id: string;
     type: K;
     timestamp: string;
@@ -59,7 +59,7 @@ export type ConnectorEvent = {
     test: boolean;
     data: EventPayload<K>;
   };
-}[EventKind];
+}[EventType];
 
 /**
  * Small pieces of data that a connector keeps between deliveries, such as the ID of an item that it looked up or a
@@ -84,7 +84,7 @@ export type BuildContext = {
   projectId: string;
   projectName: string;
   /** The event types that the connector is subscribed to, with `*` expanded. */
-  selectedKinds: ReadonlySet<EventKind>;
+  selectedTypes: ReadonlySet<EventType>;
   memory: ConnectorMemory;
   /** This attempt's number, starting at 1. */
   attemptNumber: number;
@@ -252,7 +252,7 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   /** Set this if the config can have a credential that is exchanged for access tokens. */
   credential?: CredentialDefinition<Config>;
   /** Whether events of this type are sent. Accounting connectors use `selected` to avoid booking a payment twice. */
-  carries(kind: EventKind, selected: ReadonlySet<EventKind>): boolean;
+  supportsEvent(eventType: EventType, selected: ReadonlySet<EventType>): boolean;
   /** Set this if the vendor limits calls or charges for them. Up to `maxEvents` due events are sent in one request. */
   batch?: { maxEvents: number; windowSeconds: number };
   /**

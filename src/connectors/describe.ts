@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_KINDS, type EventKind } from '../events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../events/types.ts';
 import { MASK } from '../secrets/mask.ts';
 import { redactSecret } from '../secrets/redact.ts';
 import type { ConnectorDefinition } from './definition.ts';
@@ -43,9 +43,12 @@ export function describeFields(definition: ConnectorDefinition): ConnectorField[
  * The event types that a connector type can send. It sends some of them only if certain other types are, or aren't,
  * selected.
  */
-export function carriedKinds(definition: ConnectorDefinition): EventKind[] {
-  const every = new Set(EVENT_KINDS);
-  return EVENT_KINDS.filter((kind) => definition.carries(kind, new Set([kind])) || definition.carries(kind, every));
+export function supportedEventTypes(definition: ConnectorDefinition): EventType[] {
+  const every = new Set(EVENT_TYPES);
+  return EVENT_TYPES.filter(
+    (eventType) =>
+      definition.supportsEvent(eventType, new Set([eventType])) || definition.supportsEvent(eventType, every),
+  );
 }
 
 /** A vendor's limit as text, such as `20 requests per minute`; undefined if the type has none. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { PrismaClient } from '../generated/prisma/client.ts';
-import { beginChange, inTurn } from '../operation.ts';
+import { beginChange, runScheduled } from '../operation.ts';
 
 /** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
 const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
@@ -8,18 +8,19 @@ const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|
 type Statement = string | { text?: string };
 
 /**
- * Enforces an operation's deadline and turns. After the deadline, no statement starts and no change is committed, and
- * the operation knows whether a change was committed before then. Every statement or transaction waits for its turn.
+ * Enforces an operation's deadline and its place in the queue. After the deadline, no statement starts and no change is
+ * committed, and the operation knows whether a change was committed before then. Every statement or transaction waits
+ * in the operation's queue.
  */
-export function heedDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
-  heedInTransactions(prisma);
-  heedInStatements(pool);
+export function enforceDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
+  enforceInTransactions(prisma);
+  enforceInStatements(pool);
 }
 
 /** Rolls back a transaction if the deadline passes before its commit. */
-function heedInTransactions(prisma: PrismaClient): void {
+function enforceInTransactions(prisma: PrismaClient): void {
   const transact = prisma.$transaction.bind(prisma) as (work: unknown, options?: unknown) => Promise<unknown>;
-  const heeding = (work: unknown, options?: unknown) => inTurn(() => commitInTime(work, options));
+  const enforced = (work: unknown, options?: unknown) => runScheduled(() => commitInTime(work, options));
   const commitInTime = async (work: unknown, options: unknown): Promise<unknown> => {
     if (typeof work !== 'function') return transact(work, options);
     let change: ReturnType<typeof beginChange>;
@@ -33,13 +34,13 @@ function heedInTransactions(prisma: PrismaClient): void {
       throw change ? change.uncertain(error) : error;
     });
   };
-  Object.assign(prisma, { $transaction: heeding });
+  Object.assign(prisma, { $transaction: enforced });
 }
 
 /** A statement outside a transaction is a separate change. Prisma's statements also pass through here. */
-function heedInStatements(pool: pg.Pool): void {
+function enforceInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
-  const heeding = (...args: unknown[]) => inTurn(() => changeInTime(args));
+  const enforced = (...args: unknown[]) => runScheduled(() => changeInTime(args));
   const changeInTime = async (args: unknown[]): Promise<pg.QueryResult> => {
     const change = CHANGES.test(textOf(args[0] as Statement)) ? beginChange() : undefined;
     if (!change) return query(...args);
@@ -53,7 +54,7 @@ function heedInStatements(pool: pg.Pool): void {
       throw error;
     }
   };
-  Object.assign(pool, { query: heeding });
+  Object.assign(pool, { query: enforced });
 }
 
 const textOf = (statement: Statement) => (typeof statement === 'string' ? statement : (statement.text ?? ''));

@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import { heedDeadlines } from './changes.ts';
+import { enforceDeadlines } from './changes.ts';
 import { forgetNames, requireSameDatabase, requireSessionDefaults } from './pooler.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 import { replaceStaleConnections } from './stale-plans.ts';
@@ -52,7 +52,7 @@ export const QUEUE_SETTINGS = {
  * If a response takes longer than this, the connection is closed, because the server may have lost power, which the
  * network reports only after 15 minutes. Every statement must finish sooner.
  */
-const QUEUE_ANSWER_TIMEOUT_MILLISECONDS = 20_000;
+const QUEUE_RESPONSE_TIMEOUT_MILLISECONDS = 20_000;
 /** For the worker: one connection to claim, one to record, one to extend leases, and one spare. */
 export const QUEUE_POOL_SIZE = 4;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
@@ -78,7 +78,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     adapter,
     transactionOptions: { maxWait: TRANSACTION_MAX_WAIT_MILLISECONDS, timeout: TRANSACTION_TIMEOUT_MILLISECONDS },
   });
-  heedDeadlines(pool, prisma);
+  enforceDeadlines(pool, prisma);
 
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -115,16 +115,16 @@ export function openQueuePool(options: {
   /** Points to the PostgreSQL server itself, not to a pooler. */
   url: string;
   log: Logger;
-  answerTimeoutMilliseconds?: number;
+  responseTimeoutMilliseconds?: number;
 }): pg.Pool {
-  const { url, log, answerTimeoutMilliseconds = QUEUE_ANSWER_TIMEOUT_MILLISECONDS } = options;
+  const { url, log, responseTimeoutMilliseconds = QUEUE_RESPONSE_TIMEOUT_MILLISECONDS } = options;
   return openPool({
     url,
     poolSize: QUEUE_POOL_SIZE,
     log,
     applicationName: 'tollgate-queue',
     onConnect: applySettings(QUEUE_SETTINGS),
-    query_timeout: answerTimeoutMilliseconds,
+    query_timeout: responseTimeoutMilliseconds,
   });
 }
 

@@ -68,12 +68,12 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
   const now = rows[0]!.now;
   const firstKept = firstKeptAt(now, retentionDays);
   const round: PartitionRound = { created: [], dropped: [] };
-  const inTurn = <T>(step: (client: pg.PoolClient) => Promise<T>) => inShortTransaction(pool, step, signal);
+  const inShortStep = <T>(step: (client: pg.PoolClient) => Promise<T>) => inShortTransaction(pool, step, signal);
 
   for (const table of TABLES) {
     let ends = lastEnd(await readPartitions(pool, table));
     while (ends < now + AHEAD_MILLISECONDS) {
-      const next = await inTurn((client) => createNext(client, table, ends));
+      const next = await inShortStep((client) => createNext(client, table, ends));
       if (next === undefined) return round;
       if (next.name) round.created.push(next.name);
       ends = next.ends;
@@ -89,15 +89,15 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
     const expired = (await readPartitions(pool, table)).filter(({ ends }) => ends <= firstKept);
     for (const partition of expired) {
       const { name, ends } = partition;
-      if (table.name === 'Event') await deleteOrphans(inTurn, ends);
-      const unfinished = await inTurn((client) => dropPartition(client, table, partition));
+      if (table.name === 'Event') await deleteOrphans(inShortStep, ends);
+      const unfinished = await inShortStep((client) => dropPartition(client, table, partition));
       if (unfinished === undefined) return;
       round.dropped.push(name);
       log.info({ partition: name, unfinished }, 'partition dropped');
     }
     const oldest = firstIdAt(table.type, firstKept);
     const deletion = `DELETE FROM "${table.name}_default" WHERE "${table.key}" < '${oldest}'`;
-    await inTurn((client) => client.query(table.name === 'Delivery' ? notingHours(deletion) : deletion));
+    await inShortStep((client) => client.query(table.name === 'Delivery' ? notingHours(deletion) : deletion));
   }
 }
 
@@ -203,13 +203,13 @@ async function dropPartition(client: pg.PoolClient, table: Table, { name, ends }
  * that each one is short.
  */
 async function deleteOrphans(
-  inTurn: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,
+  inShortStep: <T>(step: (client: pg.PoolClient) => Promise<T>) => Promise<T | undefined>,
   ends: number,
 ): Promise<void> {
   const event = firstIdAt('Event', ends);
   for (let step = 0; step < STRAY_STEPS; step++) {
     const ids = [step, step + 1].map((count) => firstIdAt('Delivery', ends + count * STRAY_STEP_MILLISECONDS));
-    await inTurn((client) =>
+    await inShortStep((client) =>
       client.query('DELETE FROM "Delivery" WHERE "id" >= $1 AND "id" < $2 AND "eventId" < $3', [...ids, event]),
     );
   }

@@ -8,7 +8,7 @@ export type DeliverySettings = {
   maxInFlight: number;
   /** The guaranteed number of deliveries in flight for each destination. */
   perDestination: number;
-  /** The maximum number of deliveries in flight for a destination while there is room. */
+  /** The maximum number of deliveries in flight for a destination while there is capacity. */
   maxPerDestination: number;
   /** The maximum number of extra deliveries per destination that this process may claim and hold. */
   claimedAhead: number;

@@ -130,7 +130,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
         await giveBack(claimed, null);
         continue;
       }
-      leases.hold(claimed);
+      leases.add(claimed);
       admission.take(claimed);
       const planned = planJobs(claimed, jobOptions);
       const admissions = admission.admit(planned);

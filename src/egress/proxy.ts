@@ -72,7 +72,7 @@ export function createTunnels(
       ...(authorization && { 'proxy-authorization': authorization }),
     };
     const options = { host: hostname, port, method: 'CONNECT', path: authority, headers, agent: false };
-    const { response, socket, head } = await answerTo(options, timeoutMilliseconds).catch((error) => {
+    const { response, socket, head } = await connectTunnel(options, timeoutMilliseconds).catch((error) => {
       throw error instanceof EgressError ? error : failure(error, "can't be reached");
     });
     const { statusCode = 0 } = response;
@@ -85,13 +85,13 @@ export function createTunnels(
   };
 }
 
-type ProxyAnswer = { response: IncomingMessage; socket: Socket; head: Buffer };
+type TunnelResponse = { response: IncomingMessage; socket: Socket; head: Buffer };
 
 /**
  * @throws Error if the proxy can't be reached, and EgressError `connect_timeout` if it doesn't respond in time, because
  *   then it is most likely waiting for the server.
  */
-function answerTo(options: RequestOptions, timeoutMilliseconds: number): Promise<ProxyAnswer> {
+function connectTunnel(options: RequestOptions, timeoutMilliseconds: number): Promise<TunnelResponse> {
   return new Promise((resolve, reject) => {
     let isConnected = false;
     const asked = request(options);

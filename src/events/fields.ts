@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { EVENT_KINDS, EVENT_PAYLOADS } from './kinds.ts';
+import { EVENT_PAYLOADS, EVENT_TYPES } from './types.ts';
 
 /** How a field's values are compared. `choices` lists all possible values. */
 export type EventField = { type: 'text' | 'decimal' | 'integer'; choices?: readonly string[] };
 
 /** Every field that a filter can use: `type`, and the `data.…` fields of every event type, except lists. */
 export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
-  ['type', { type: 'text', choices: EVENT_KINDS }],
+  ['type', { type: 'text', choices: EVENT_TYPES }],
   ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>
     Object.entries(shape).flatMap(([name, schema]): [string, EventField][] => {
       const field = fieldOf(name, schema instanceof z.ZodNullable ? schema.unwrap() : schema);

@@ -1,4 +1,4 @@
-import type { EventKind, EventPayload } from './kinds.ts';
+import type { EventPayload, EventType } from './types.ts';
 
 const payer = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const transactionHash = `0x${'5e'.repeat(32)}`;
@@ -19,7 +19,7 @@ const payment = {
 };
 
 /** A realistic payload for each event type, for test events and the examples in the documentation. */
-export const SAMPLE_PAYLOADS: { [K in EventKind]: EventPayload<K> } = {
+export const SAMPLE_PAYLOADS: { [K in EventType]: EventPayload<K> } = {
   'payment.verified': payment,
   'payment.settled': { ...payment, transactionHash },
   'payment.failed': {

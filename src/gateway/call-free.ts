@@ -44,7 +44,7 @@ export type CallFree = ReturnType<typeof createCallFree>;
  */
 const FREE_REQUESTS_PER_MINUTE: Record<PaidRoute['protocol'], number> = { HTTP: 60, MCP: 600 };
 /** MCP servers send notifications on a GET stream, which can be silent until one happens. */
-const HELD_STREAM_SECONDS = MAX_UPSTREAM_SECONDS.BEFORE_REQUEST;
+const NOTIFICATION_STREAM_SECONDS = MAX_UPSTREAM_SECONDS.BEFORE_REQUEST;
 /** Failures that aren't the upstream's fault. */
 const NOT_OF_THE_UPSTREAM: ReadonlySet<string> = new Set([BUYER_GONE, BUYER_SLOW, GATEWAY_BUSY, GATEWAY_PROXY_FAILED]);
 
@@ -75,14 +75,14 @@ export function createCallFree(options: {
     return { ...target, method, headersFor, gone, lost: gone };
   }
 
-  async function callAndHold(request: FreeRequest): Promise<GatewayResponse> {
+  async function callAndBuffer(request: FreeRequest): Promise<GatewayResponse> {
     const { body, memory } = request;
     const response = await callUpstream(dispatcherOf(request), {
       ...upstreamRequest(request),
       ...{ body, memory, timeoutMilliseconds: limitMillisecondsOf(request) },
     });
     const { statusCode, headers } = response;
-    if (statusCode === 402) throw paymentDemanded();
+    if (statusCode === 402) throw paymentRequiredByUpstream();
     onOutcome?.('served');
     return { statusCode, headers, body: response.body };
   }
@@ -96,14 +96,14 @@ export function createCallFree(options: {
     });
     if (stream.statusCode === 402) {
       stream.body.destroy();
-      throw paymentDemanded();
+      throw paymentRequiredByUpstream();
     }
     // In case the body was never read.
     closed.then(() => stream.body.destroy());
     const ended = stream.ended.then(
       () => onOutcome?.('served'),
-      // A held stream always ends like this, unless the client closes it.
-      (error) => (isHeld(request) && error.isTimeout ? onOutcome?.('served') : note(error, request)),
+      // A notification stream always ends like this, unless the client closes it.
+      (error) => (isNotificationStream(request) && error.isTimeout ? onOutcome?.('served') : note(error, request)),
     );
     return { ...stream, ended };
   }
@@ -140,7 +140,7 @@ export function createCallFree(options: {
       // The body was compared with the body of an earlier request, which turned out to have failed.
       if (request.body?.readableEnded) throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1 });
       const { settlement, protocol } = request.route;
-      const call = settlement === 'BEFORE_REQUEST' || protocol === 'MCP' ? callAndStream : callAndHold;
+      const call = settlement === 'BEFORE_REQUEST' || protocol === 'MCP' ? callAndStream : callAndBuffer;
       const span = { kind: 'client' as const, attributes: { 'http.request.method': request.method } };
       return inSpan(
         'free upstream',
@@ -154,15 +154,18 @@ export function createCallFree(options: {
 }
 
 const limitMillisecondsOf = (request: FreeRequest) =>
-  1000 * (isHeld(request) ? HELD_STREAM_SECONDS : (request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS));
+  1000 *
+  (isNotificationStream(request)
+    ? NOTIFICATION_STREAM_SECONDS
+    : (request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS));
 
 /** Whether a request opens the stream on which an MCP server sends notifications. */
-export function isHeld({ route, method }: Pick<FreeRequest, 'route' | 'method'>): boolean {
+export function isNotificationStream({ route, method }: Pick<FreeRequest, 'route' | 'method'>): boolean {
   return route.protocol === 'MCP' && method === 'GET';
 }
 
 /** Passing on the upstream's 402 would make clients pay someone else; see `callPaid`. */
-function paymentDemanded(): UpstreamError {
+function paymentRequiredByUpstream(): UpstreamError {
   const message = 'The API behind this free endpoint requires a payment.';
   return new UpstreamError('upstream_error', message, { statusCode: 402 });
 }

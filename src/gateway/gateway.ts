@@ -4,17 +4,17 @@ import type { Egress } from '../egress/egress.ts';
 import { checkTargetUrl } from '../egress/url.ts';
 import type { Ledger } from '../features/payments/ledger.ts';
 import type { RateLimiter } from '../limits/rate-limit.ts';
-import { createCallFree, type FreeOutcome, isHeld } from './call-free.ts';
+import { createCallFree, type FreeOutcome, isNotificationStream } from './call-free.ts';
 import { createChain } from './chain/chain.ts';
 import { measureFacilitator, type OnFacilitatorCall } from './chain/measured-facilitator.ts';
 import type { PaymentRail } from './chain/rails.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import type { GatewayOptions } from './handle-request.ts';
-import { createHeldStreams } from './held-streams.ts';
+import { createNotificationStreams } from './notification-streams.ts';
 import { createBadPayments } from './payment/bad-payments.ts';
 import { createCallPaid } from './payment/call-paid.ts';
-import { createCallPlaces } from './payment/call-places.ts';
+import { createCallSlots } from './payment/call-slots.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { createPay, type OnPaymentStep } from './payment/pay.ts';
 import { createRecovery } from './payment/recovery.ts';
@@ -23,7 +23,7 @@ import { createResponseMemory, type ResponseMemoryBounds } from './payment/respo
 import { createSettler } from './payment/settle.ts';
 import { createStreamPaid } from './payment/stream-paid.ts';
 import { createVerify } from './payment/verify.ts';
-import type { QuickDemands } from './quick-demands.ts';
+import type { PaymentRequiredCache } from './payment-required-cache.ts';
 import type { PaidRoute } from './routing/load-routes.ts';
 import type { RouteTable } from './routing/route-table.ts';
 import { endOf, type PaidResponse } from './upstream/gateway-response.ts';
@@ -53,20 +53,20 @@ export function startGateway(options: {
   responseMemory?: ResponseMemoryBounds | undefined;
   maxCallsPerAddress?: number | undefined;
   log: Logger;
-  quickDemands: QuickDemands;
+  paymentRequiredCache: PaymentRequiredCache;
   detailsOf: DetailsOf;
   documentsOf: DocumentsOf;
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
-  const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, quickDemands, log, metrics } = options;
+  const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log, metrics } = options;
   const { responsePacing, upstreamAllow, detailsOf, documentsOf, now = () => new Date() } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
-   * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and held streams
-   * don't share them either, because anyone can make free calls, or open streams that are held for minutes.
+   * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and notification
+   * streams don't share them either, because anyone can make free calls, or open streams that stay open for minutes.
    */
   const dispatcherFor =
-    (use: 'free' | 'paid' | 'held') =>
+    (use: 'free' | 'paid' | 'notifications') =>
     ({ projectId, accountId }: PaidRoute) =>
       egress.within(upstreamAllow.of(projectId)).dispatcherFor(`${accountId} ${use}`);
   const settlements = new Map(rails.map((rail) => [rail.network.id, settlementOn(rail, metrics)] as const));
@@ -81,10 +81,11 @@ export function startGateway(options: {
   });
   const recovery = createRecovery({ ledger, settler, log });
   recovery.start();
-  const [dispatcherOfFree, dispatcherOfHeld] = [dispatcherFor('free'), dispatcherFor('held')];
+  const [dispatcherOfFree, dispatcherOfNotifications] = [dispatcherFor('free'), dispatcherFor('notifications')];
   const free = createCallFree({
-    // Streams that are held for minutes don't take the connections of other requests.
-    dispatcherOf: (request) => (isHeld(request) ? dispatcherOfHeld : dispatcherOfFree)(request.route),
+    // Streams that stay open for minutes don't take the connections of other requests.
+    dispatcherOf: (request) =>
+      (isNotificationStream(request) ? dispatcherOfNotifications : dispatcherOfFree)(request.route),
     ...{ rateLimiter, log },
     onOutcome: metrics?.onFreeRequest,
   });
@@ -96,11 +97,11 @@ export function startGateway(options: {
     free,
     badPayments: createBadPayments(rateLimiter),
     responseMemory,
-    callPlaces: createCallPlaces(options.maxCallsPerAddress),
-    heldStreams: createHeldStreams(),
+    callSlots: createCallSlots(options.maxCallsPerAddress),
+    notificationStreams: createNotificationStreams(),
     responsePacing,
     now,
-    quickDemands,
+    paymentRequiredCache,
     detailsOf,
     documentsOf,
     publicUrl,

@@ -5,17 +5,17 @@ import { AppError } from '../errors.ts';
 import { linger } from '../http/linger.ts';
 import { isId } from '../ids.ts';
 import { sourceOf } from '../limits/failed-credentials.ts';
-import { type CallFree, type FreeRequest, isHeld } from './call-free.ts';
+import { type CallFree, type FreeRequest, isNotificationStream } from './call-free.ts';
 import { findNetworkIn } from './chain/networks.ts';
 import { type Declarations, declarationsOf } from './discovery/declaration.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import { bodyFor, checkRequest, headersFor } from './forwarded-request.ts';
-import type { HeldStreams } from './held-streams.ts';
 import { locateTarget } from './locate-target.ts';
 import { type McpRequest, readMcpRequest } from './mcp/mcp-request.ts';
+import type { NotificationStreams } from './notification-streams.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
-import type { CallPlaces } from './payment/call-places.ts';
+import type { CallSlots } from './payment/call-slots.ts';
 import { fingerprintOf } from './payment/fingerprint.ts';
 import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
@@ -23,9 +23,9 @@ import { readPaymentHeader } from './payment/payment-header.ts';
 import { paymentNeeded, paymentRequired, wantsPage } from './payment/payment-required.ts';
 import { refusedPaymentHeader } from './payment/payment-response.ts';
 import { blockedRefusal, busyRefusal, unpayableRefusal } from './payment/refusals.ts';
-import type { HeldResponse } from './payment/response-memory.ts';
+import type { BufferedResponse } from './payment/response-memory.ts';
 import { type Resource, resourceOf } from './payment/terms.ts';
-import type { QuickDemands } from './quick-demands.ts';
+import type { PaymentRequiredCache } from './payment-required-cache.ts';
 import { canonicalRequest } from './routing/canonical-request.ts';
 import type { PaidRoute } from './routing/load-routes.ts';
 import { isHostMapped, publicAddressOf } from './routing/public-address.ts';
@@ -52,12 +52,12 @@ export type GatewayOptions = {
   free: CallFree;
   badPayments: BadPayments;
   /** Opens a request's share of the response memory, for a client address and a seller's account. */
-  responseMemory(address: string, accountId: string): HeldResponse;
+  responseMemory(address: string, accountId: string): BufferedResponse;
   /** How fast buyers must read responses. Optional. */
   responsePacing?: ResponsePacing | undefined;
-  callPlaces: CallPlaces;
-  heldStreams: HeldStreams;
-  quickDemands: QuickDemands;
+  callSlots: CallSlots;
+  notificationStreams: NotificationStreams;
+  paymentRequiredCache: PaymentRequiredCache;
   detailsOf: DetailsOf;
   /** Finds a document that describes a project's endpoints, such as `/openapi.json`. */
   documentsOf: DocumentsOf;
@@ -73,12 +73,15 @@ type Responded = PaidResponse & { version?: number | undefined };
 type RefusedPayment = Parameters<typeof refusedPaymentHeader>[0];
 
 /** `end` closes the connection. `memoryFor` opens the request's share of the response memory. */
-type Connection = Pick<PaidRequest, 'gone' | 'closed'> & { memoryFor(accountId: string): HeldResponse; end(): void };
+type Connection = Pick<PaidRequest, 'gone' | 'closed'> & {
+  memoryFor(accountId: string): BufferedResponse;
+  end(): void;
+};
 
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
-  const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, quickDemands } = options;
-  const { callPlaces, heldStreams, detailsOf, documentsOf, now = () => new Date() } = options;
+  const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, paymentRequiredCache } = options;
+  const { callSlots, notificationStreams, detailsOf, documentsOf, now = () => new Date() } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
@@ -105,11 +108,11 @@ export function createRequestHandler(options: GatewayOptions) {
     const declarations = declarationsOf(route, details instanceof Promise ? await details : details, {
       ...{ method: request.method, base: address.base, segments: requested.segments },
     });
-    const demand = (error: string, refused: RefusedPayment | undefined) => {
+    const paymentRequired = (error: string, refused: RefusedPayment | undefined) => {
       if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.
       route.credentials();
-      const { headers, ...response } = demandOf(route, { resource: offered, declarations }, request, error);
+      const { headers, ...response } = paymentRequiredOf(route, { resource: offered, declarations }, request, error);
       return { ...response, headers: { ...headers, ...(refused && refusedPaymentHeader(refused, error)) } };
     };
     const forwarded = (mcp?: McpRequest): FreeRequest => ({
@@ -128,8 +131,8 @@ export function createRequestHandler(options: GatewayOptions) {
       await free.admit(request.ip, route);
       memory.mayDrop(end);
       const sent = forwarded(mcp);
-      if (isHeld(sent)) {
-        const leave = heldStreams.take(route.accountId, target.origin, request.ip, end);
+      if (isNotificationStream(sent)) {
+        const leave = notificationStreams.take(route.accountId, target.origin, request.ip, end);
         if (!leave) throw busyRefusal({});
         closed.then(leave);
       }
@@ -144,12 +147,12 @@ export function createRequestHandler(options: GatewayOptions) {
       checkRequest(request, route);
       if (header.kind !== 'payment') return serveFree();
     }
-    if (header.kind === 'none') return { ...demand(paymentNeeded(route), undefined), version };
+    if (header.kind === 'none') return { ...paymentRequired(paymentNeeded(route), undefined), version };
     if (header.kind === 'malformed') throw new AppError('PAYMENT_MALFORMED', { detail: header.message });
-    if (header.kind === 'unsupported') return demand('unsupported_scheme', header);
+    if (header.kind === 'unsupported') return paymentRequired('unsupported_scheme', header);
     const refused: RefusedPayment = { ...header.payment, payer: header.payment.authorization.from };
     const network = findNetworkIn(header.payment.x402Version, header.payment.network);
-    if (!network) return isFree ? serveFree() : demand('invalid_network', refused);
+    if (!network) return isFree ? serveFree() : paymentRequired('invalid_network', refused);
     checkRequest(request, route);
     const counted = badPayments(request.ip, projectId);
     let leave: (() => void) | undefined;
@@ -171,13 +174,14 @@ export function createRequestHandler(options: GatewayOptions) {
         holder: holderOf(request),
         payment: header.payment,
       }),
-      demand: isFree ? () => serveFree() : (error) => demand(error, refused),
+      paymentRequired: isFree ? () => serveFree() : (error) => paymentRequired(error, refused),
       reserve: async () => {
         route.credentials();
         const attempt = await counted.reserve();
         // If the client's address has no memory or calls left, the payment is rejected before it is verified, so it can
         // be sent again.
-        if (memory.hasAddressRoom(RESERVED_BYTES)) leave = callPlaces.take(route.accountId, target.origin, request.ip);
+        if (memory.hasAddressCapacity(RESERVED_BYTES))
+          leave = callSlots.take(route.accountId, target.origin, request.ip);
         if (leave) return attempt;
         attempt.giveBack();
         throw busyRefusal({});
@@ -188,13 +192,13 @@ export function createRequestHandler(options: GatewayOptions) {
   }
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    let held: HeldResponse | undefined;
+    let buffered: BufferedResponse | undefined;
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
     const end = () => void reply.raw.destroy();
     const { statusCode, headers, body, version } = await respond(request, {
       gone: goneSignal(reply),
       closed,
-      memoryFor: (accountId) => (held = responseMemory(request.ip, accountId)),
+      memoryFor: (accountId) => (buffered = responseMemory(request.ip, accountId)),
       end,
     })
       .catch((error) => failed(request, error))
@@ -203,17 +207,17 @@ export function createRequestHandler(options: GatewayOptions) {
           reply.header('connection', 'close');
           linger(request.raw);
         }
-        closed.then(() => held?.release());
+        closed.then(() => buffered?.release());
       });
     // The gateway's own pages have a stricter policy.
     const policy = isHostMapped(request) || headers['content-security-policy'] ? {} : SANDBOXED;
     reply.code(statusCode).headers({ ...headers, ...policy });
     if (body instanceof Readable) return sendStream(reply, body, responsePacing);
     // A response that was paid for is stored, so the buyer can get it again.
-    held?.waitForBuyer(end);
+    buffered?.waitForBuyer(end);
     paceResponse(reply.raw, Buffer.byteLength(body), responsePacing);
     if (version !== undefined) {
-      quickDemands.remember(request, {
+      paymentRequiredCache.remember(request, {
         headers: reply.getHeaders() as OutgoingHttpHeaders,
         body: body.toString(),
         version,
@@ -256,7 +260,7 @@ function failed(request: FastifyRequest, error: unknown): never {
   throw new AppError('UNAVAILABLE', { retryAfterSeconds: 1, cause: error });
 }
 
-function demandOf(
+function paymentRequiredOf(
   route: PaidRoute,
   offered: { resource: Resource; declarations: Declarations },
   request: FastifyRequest,

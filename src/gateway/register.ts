@@ -60,7 +60,7 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
       done();
     });
     const handle = createRequestHandler(options);
-    scope.addHook('preClose', async () => options.heldStreams.endAll());
+    scope.addHook('preClose', async () => options.notificationStreams.endAll());
     scope.get(`${CHALLENGE_PREFIX}:id`, (request, reply) => {
       const token = options.routes.challengeOf(request.headers.host ?? '', request.raw.url ?? '');
       if (token === undefined) throw notFound();

@@ -3,7 +3,7 @@ import { notFound } from '../errors.ts';
 import { isId } from '../ids.ts';
 import type { Document, DocumentsOf } from './discovery/documents.ts';
 import { busyRefusal } from './payment/refusals.ts';
-import type { HeldResponse } from './payment/response-memory.ts';
+import type { BufferedResponse } from './payment/response-memory.ts';
 import { publicAddressOf } from './routing/public-address.ts';
 import type { GatewayResponse } from './upstream/gateway-response.ts';
 
@@ -13,7 +13,7 @@ type Options = {
   documentsOf: DocumentsOf;
   publicUrl: string | undefined;
   /** Opens the request's share of the response memory. */
-  memoryFor(accountId: string): HeldResponse;
+  memoryFor(accountId: string): BufferedResponse;
   /** Closes the connection. */
   end(): void;
 };

@@ -1,8 +1,8 @@
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../auth/viewer.ts';
-import { createAccountTurns } from '../limits/turns.ts';
-import { beforeTimeIsUp, startOperation } from '../operation.ts';
+import { createFairQueue } from '../limits/fair-queue.ts';
+import { startOperation, withinDeadline } from '../operation.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 
 const DEADLINE_MILLISECONDS = 10_000;
@@ -15,10 +15,10 @@ export type RunOperation = <T>(viewer: Viewer, work: () => T | Promise<T>) => Pr
  * account's operations use at most a quarter of the database connections, because everyone else has to share the rest.
  */
 export function createOperationRunner(poolSize: number): RunOperation {
-  const turns = createAccountTurns({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
+  const fairQueue = createFairQueue({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
   return async (viewer, work) => {
-    const takeTurn = <R>(job: () => Promise<R>) => turns.take(viewer.userId, job);
-    const operation = startOperation(DEADLINE_MILLISECONDS, takeTurn);
+    const schedule = <R>(job: () => Promise<R>) => fairQueue.run(viewer.userId, job);
+    const operation = startOperation(DEADLINE_MILLISECONDS, schedule);
     try {
       return await operation.run(work);
     } finally {
@@ -44,7 +44,7 @@ export function stopAtDeadline(schema: GraphQLSchema): GraphQLSchema {
     if (!isObjectType(type) || type.name.startsWith('__') || type === schema.getSubscriptionType()) continue;
     for (const field of Object.values(type.getFields())) {
       const { resolve } = field;
-      if (resolve) field.resolve = (...args) => beforeTimeIsUp(() => resolve(...args));
+      if (resolve) field.resolve = (...args) => withinDeadline(() => resolve(...args));
     }
   }
   return schema;

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { IdempotencyStore } from '../features/idempotency/store.ts';
-import type { Admission } from '../http/admission.ts';
+import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
 import { parseJson } from '../http/json-body.ts';
 import { linger } from '../http/linger.ts';
@@ -27,7 +27,7 @@ export function registerGraphQL(
   app: FastifyInstance,
   options: {
     server: GraphQLServer;
-    admission: Admission;
+    authentication: Authentication;
     streams: Streams;
     consoleReads: ConsoleReads;
     idempotency: IdempotencyStore;
@@ -38,15 +38,15 @@ export function registerGraphQL(
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, admission, streams, consoleReads, idempotency, hasExplorer, publicUrl, contextOf } = options;
+  const { server, authentication, streams, consoleReads, idempotency, hasExplorer, publicUrl, contextOf } = options;
   const explore = createExplorer();
   const wantsExplorer = (request: FastifyRequest) => hasExplorer && isBrowser(request);
   const openStreams = new Set<FastifyReply>();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (wantsExplorer(request)) return;
-    request.viewer = await admission.identify(request.headers.authorization, request.ip);
-    const count = consoleReads.areAnnounced(request.headers) ? admission.countConsoleRead : admission.count;
+    request.viewer = await authentication.identify(request.headers.authorization, request.ip);
+    const count = consoleReads.areAnnounced(request.headers) ? authentication.countConsoleRead : authentication.count;
     reply.headers(await count(request.viewer));
   }
 
@@ -56,14 +56,14 @@ export function registerGraphQL(
    */
   async function countIfMisannounced(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const isMisannounced = consoleReads.areAnnounced(request.headers) && !isConsoleRead(request);
-    if (isMisannounced) reply.headers(await admission.count(request.viewer!));
+    if (isMisannounced) reply.headers(await authentication.count(request.viewer!));
   }
 
   const isConsoleRead = ({ headers, body }: FastifyRequest) =>
     consoleReads.areAnnounced(headers) && consoleReads.include(queryOf(body));
 
   /** Reserves a stream until the response ends. The request stays in memory until then, so it can't have a file. */
-  function takePlace(request: FastifyRequest, reply: FastifyReply): void {
+  function takeSlot(request: FastifyRequest, reply: FastifyReply): void {
     requireSmallBesidesFile(request.headers['content-length'], request.body, undefined);
     const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
     // The response emits no more events if the client has already disconnected.
@@ -90,7 +90,7 @@ export function registerGraphQL(
     return backlog;
   }
 
-  async function answer(request: FastifyRequest, reply: FastifyReply) {
+  async function serve(request: FastifyRequest, reply: FastifyReply) {
     if (wantsExplorer(request)) return explore(request, reply);
     if (request.method === 'POST' && !hasContent(request.body)) {
       throw new AppError('BAD_REQUEST', { detail: 'Send a JSON object with the GraphQL document in `query`.' });
@@ -102,7 +102,7 @@ export function registerGraphQL(
     let refusal: unknown;
     const countMore = async (requests: number) => {
       try {
-        reply.headers(await admission.countMore(request.viewer!, requests));
+        reply.headers(await authentication.countMore(request.viewer!, requests));
       } catch (error) {
         refusal = error;
         throw error;
@@ -126,7 +126,7 @@ export function registerGraphQL(
     }
     // This comes before anything runs, so a request that is rejected for lack of capacity has no effects.
     const { accept = '' } = request.headers;
-    if (STREAM_TYPES.some((type) => accept.includes(type))) takePlace(request, reply);
+    if (STREAM_TYPES.some((type) => accept.includes(type))) takeSlot(request, reply);
     const backlog = openBacklog(request, reply);
     const response = await server.yoga.handleNodeRequestAndResponse(
       // Yoga reads an already parsed body from here.
@@ -141,7 +141,7 @@ export function registerGraphQL(
     const isStream = STREAM_TYPES.some((type) => contentType.startsWith(type));
     if (isStream && !openStreams.has(reply)) {
       try {
-        takePlace(request, reply);
+        takeSlot(request, reply);
       } catch (error) {
         await response.body?.cancel().catch(() => {});
         throw error;
@@ -159,7 +159,7 @@ export function registerGraphQL(
     errorHandler: (error, request, reply) =>
       sendGraphQLError(toAppError(error, request.log as Logger), request, reply, publicUrl),
   };
-  const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, handler: answer };
+  const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, handler: serve };
   app.route({ ...served, method: ['GET', 'POST'], url: '/graphql' });
   app.route({
     ...errors,

@@ -102,8 +102,8 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) return;
-          const answer = result as ExecutionResult;
-          setResult({ ...answer, extensions: { ...answer.extensions, cost: { requested, limit: MAX_COST } } });
+          const executed = result as ExecutionResult;
+          setResult({ ...executed, extensions: { ...executed.extensions, cost: { requested, limit: MAX_COST } } });
         },
       };
     },

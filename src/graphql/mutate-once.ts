@@ -49,9 +49,9 @@ export async function mutateOnce(
       // This comes before the run, because the caller may lose access during it.
       const named = await visibleIn(document, context);
       const changed = new Set<string>();
-      const { body: text, ...answer } = await runInRequest({ ...currentRequest()!, changedProjects: changed }, run);
+      const { body: text, ...head } = await runInRequest({ ...currentRequest()!, changedProjects: changed }, run);
       const projectIds = [...new Set([...named, ...changed, ...(await visibleIn(text, context))])];
-      return { ...answer, body: { text, projectIds, roles: rolesOf(viewer) } satisfies Stored };
+      return { ...head, body: { text, projectIds, roles: rolesOf(viewer) } satisfies Stored };
     },
   );
   return { status, headers, body: (body as Stored).text };

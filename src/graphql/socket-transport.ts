@@ -4,7 +4,7 @@ import type { Server } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import type { Backlog, Backlogs } from '../limits/backlog.ts';
-import { createOutbox } from './outbox.ts';
+import { createSendBuffer } from './send-buffer.ts';
 
 /** The socket details that are available to the protocol's hooks. */
 export type SocketHandle = {
@@ -22,13 +22,13 @@ const PING_BYTES = 8;
  * How long unauthenticated clients may take to complete the closing handshake. For all other clients, the library
  * allows 30 seconds.
  */
-const STRANGER_CLOSING_MILLISECONDS = 1_000;
+const UNAUTHENTICATED_CLOSING_MILLISECONDS = 1_000;
 
 /**
  * Runs graphql-transport-ws over a server's sockets, and drops sockets whose clients don't read. Unlike
  * `graphql-ws/use/ws`, it doesn't print client errors to the console.
  */
-export function carry<Extra extends SocketHandle>(
+export function attachTransport<Extra extends SocketHandle>(
   protocol: Server<Extra>,
   sockets: WebSocketServer,
   options: {
@@ -36,37 +36,38 @@ export function carry<Extra extends SocketHandle>(
     backlogs: Backlogs;
     pingMilliseconds: number;
     /** The owner of the backlog until the client has authenticated. */
-    strangerOf(request: IncomingMessage): string;
+    unauthenticatedOwnerOf(request: IncomingMessage): string;
     extraOf(handle: SocketHandle): Extra;
     /** Whether the socket's client hasn't authenticated. */
-    isStranger(extra: Extra): boolean;
+    isUnauthenticated(extra: Extra): boolean;
     /** Called when the socket is closed. */
     onGone(extra: Extra): void;
   },
 ): void {
-  const { log, backlogs, pingMilliseconds, strangerOf, extraOf, isStranger, onGone } = options;
+  const { log, backlogs, pingMilliseconds, unauthenticatedOwnerOf, extraOf, isUnauthenticated, onGone } = options;
   sockets.on('connection', (socket, request) => {
     const fail = (error: unknown) => {
       if (socket.readyState !== socket.OPEN) return;
       log.error({ err: error }, 'unexpected error in a socket');
       socket.close(INTERNAL_ERROR, 'Internal server error');
     };
-    const backlog = backlogs.open(strangerOf(request), {
+    const backlog = backlogs.open(unauthenticatedOwnerOf(request), {
       drop() {
         clearInterval(pings);
         socket.close(TRY_AGAIN_LATER, "You're reading too slowly; resume from your last cursor");
-        const left = outbox.discard();
+        const left = sendBuffer.discard();
         // End the socket's operations now, without waiting for the client to close its side.
         end(TRY_AGAIN_LATER, '');
         return left;
       },
       cut: () => socket.terminate(),
     });
-    const outbox = createOutbox(socket, backlog);
+    const sendBuffer = createSendBuffer(socket, backlog);
     let termination: NodeJS.Timeout | undefined;
     const close = (code: number, reason: string) => {
       socket.close(code, reason);
-      if (isStranger(extra)) termination ??= setTimeout(() => socket.terminate(), STRANGER_CLOSING_MILLISECONDS);
+      if (isUnauthenticated(extra))
+        termination ??= setTimeout(() => socket.terminate(), UNAUTHENTICATED_CLOSING_MILLISECONDS);
     };
     const extra: Extra = extraOf({ socket, request, backlog, close });
     const closed = protocol.opened(
@@ -74,7 +75,7 @@ export function carry<Extra extends SocketHandle>(
         protocol: socket.protocol,
         // Waits until the message has left this process, so nothing is produced faster than the client reads. Fails
         // once the socket is closed, which ends the operation.
-        send: outbox.send,
+        send: sendBuffer.send,
         close,
         onMessage: (handle) =>
           socket.on('message', (data: RawData) => {
@@ -82,7 +83,7 @@ export function carry<Extra extends SocketHandle>(
             if (socket.readyState !== socket.OPEN) return;
             const message = String(data);
             // The message counts as waiting until its operation ends.
-            const release = backlog.hold(message.length);
+            const release = backlog.reserve(message.length);
             handle(message).catch(fail).finally(release);
           }),
       },
@@ -103,15 +104,15 @@ export function carry<Extra extends SocketHandle>(
       asked = randomBytes(PING_BYTES);
       socket.ping(asked);
     }, pingMilliseconds);
-    socket.on('pong', (answer) => {
-      if (asked?.equals(answer)) asked = undefined;
+    socket.on('pong', (data) => {
+      if (asked?.equals(data)) asked = undefined;
     });
     socket.on('error', (error) => log.debug({ err: error }, 'a socket failed'));
     socket.once('close', (code, reason) => {
       clearInterval(pings);
       clearTimeout(termination);
       end(code, String(reason));
-      outbox.discard();
+      sendBuffer.discard();
       backlog.close();
       onGone(extra);
     });

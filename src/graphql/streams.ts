@@ -1,6 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
-import type { Admission } from '../http/admission.ts';
+import type { Authentication } from '../http/authentication.ts';
 import type { WatchEnd } from '../http/credential-watch.ts';
 import { type Backlogs, createBacklogs } from '../limits/backlog.ts';
 
@@ -25,7 +25,7 @@ export type Streams = {
  * Limits the number of long-lived connections across all transports, and ends each one when its credential stops being
  * valid.
  */
-export function createStreams(admission: Admission, backlogs: Backlogs = createBacklogs()): Streams {
+export function createStreams(authentication: Authentication, backlogs: Backlogs = createBacklogs()): Streams {
   const byAccount = new Map<string, number>();
   let total = 0;
   return {
@@ -38,7 +38,7 @@ export function createStreams(admission: Admission, backlogs: Backlogs = createB
       }
       byAccount.set(viewer.userId, open + 1);
       total += 1;
-      const unwatch = admission.watch(viewer, authorization, end);
+      const unwatch = authentication.watch(viewer, authorization, end);
       let released = false;
       return () => {
         if (released) return;

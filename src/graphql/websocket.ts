@@ -9,13 +9,13 @@ import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
-import type { Admission } from '../http/admission.ts';
+import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, type WatchEnd } from '../http/credential-watch.ts';
-import { createStrangers } from '../limits/strangers.ts';
+import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
-import { carry, type SocketHandle } from './socket-transport.ts';
+import { attachTransport, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
@@ -24,8 +24,8 @@ const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
 /**
  * How long a client may take to send its credential, because many get a token only once their socket is open. Other
- * servers wait between 3 seconds (graphql-ws) and a minute (Spring, Strawberry). What strangers can hold until then is
- * limited by `createStrangers`. HTTP requests may also take this long.
+ * servers wait between 3 seconds (graphql-ws) and a minute (Spring, Strawberry). What unauthenticated clients can hold
+ * until then is limited by `createUnauthenticatedConnections`. HTTP requests may also take this long.
  */
 const INIT_MILLISECONDS = 30_000;
 /** Sockets that don't complete the closing handshake within this time are terminated. */
@@ -52,7 +52,7 @@ type Enveloped = ReturnType<GraphQLServer['yoga']['getEnveloped']>;
 
 export type WebSocketOptions = {
   server: GraphQLServer;
-  admission: Admission;
+  authentication: Authentication;
   streams: Streams;
   consoleReads: ConsoleReads;
   log: Logger;
@@ -66,18 +66,18 @@ export type WebSocketOptions = {
 
 /** Serves subscriptions, and any other operation, over WebSocket (graphql-transport-ws) at `/graphql`. */
 export function serveWebSocket(httpServer: Server, options: WebSocketOptions): { close(): Promise<void> } {
-  const { server, admission, streams, consoleReads, log, contextOf } = options;
+  const { server, authentication, streams, consoleReads, log, contextOf } = options;
   const { maskError } = server;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
-  const strangers = createStrangers();
+  const unauthenticated = createUnauthenticatedConnections();
   /** The release functions for the slots of clients that haven't authenticated. */
-  const places = new WeakMap<IncomingMessage, () => void>();
+  const slots = new WeakMap<IncomingMessage, () => void>();
 
   async function connect(state: SocketState, parameters: Record<string, unknown> | undefined): Promise<boolean> {
     const { socket } = state;
     const authorization = readAuthorization(parameters);
     try {
-      const viewer = await admission.identify(authorization, state.address);
+      const viewer = await authentication.identify(authorization, state.address);
       // If the socket has closed in the meantime, don't open a stream, because nothing would release it.
       if (socket.readyState !== socket.OPEN) return false;
       const end = (why: WatchEnd) =>
@@ -109,10 +109,10 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
           detail: `A socket can run at most ${MAX_OPERATIONS_PER_SOCKET} operations at the same time.`,
         });
       }
-      const viewer = await admission.identify(authorization, address);
-      const count = consoleReads.include(payload.query) ? admission.countConsoleRead : admission.count;
+      const viewer = await authentication.identify(authorization, address);
+      const count = consoleReads.include(payload.query) ? authentication.countConsoleRead : authentication.count;
       await count(viewer);
-      const countMore = async (requests: number) => void (await admission.countMore(viewer, requests));
+      const countMore = async (requests: number) => void (await authentication.countMore(viewer, requests));
       const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog, countMore });
       const { schema, parse, validate, contextFactory } = enveloped;
       const document = parse(payload.query);
@@ -170,28 +170,28 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     execute: (args) => run(args, () => (args.rootValue as Enveloped).execute(args)),
     subscribe: (args) => run(args, () => (args.rootValue as Enveloped).subscribe(args)),
   });
-  carry(protocol, sockets, {
+  attachTransport(protocol, sockets, {
     ...{ log, backlogs: streams.backlogs },
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
-    strangerOf: (request) => `stranger at ${options.addressOf(request)}`,
+    unauthenticatedOwnerOf: (request) => `unauthenticated at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({
       ...handle,
       address: options.addressOf(handle.request),
-      leave: places.get(handle.request)!,
+      leave: slots.get(handle.request)!,
     }),
-    isStranger: ({ release }) => release === undefined,
+    isUnauthenticated: ({ release }) => release === undefined,
     // The stream stays reserved until the socket has closed, because data may still be waiting for it.
     onGone: ({ release }) => release?.(),
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const leave = strangers.enter(options.addressOf(request), () => socket.destroy());
+    const leave = unauthenticated.enter(options.addressOf(request), () => socket.destroy());
     if (!leave) {
       refuse(socket, '429 Too Many Requests', 'Retry-After: 1');
       return;
     }
     socket.once('close', leave);
-    places.set(request, leave);
+    slots.set(request, leave);
     sockets.handleUpgrade(request, socket, head, (client) => sockets.emit('connection', client, request));
   });
 

@@ -1,14 +1,14 @@
 import { Transform } from 'node:stream';
 import type { preParsingHookHandler } from 'fastify';
 import { AppError } from '../errors.ts';
-import { createPlaces, type PlaceLimits } from '../limits/places.ts';
+import { createSlots, type SlotLimits } from '../limits/slots.ts';
 
 /** The limit for request bodies. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 /** The limit for bodies with a file in `document`. As a JSON string, a 5 MB file can become half again as long. */
 export const FILE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** How many bodies over the usual limit can be in transit at the same time. Each can take up to 30 s. */
-const FILE_BODY_LIMITS: PlaceLimits = { perAccount: 2, perProcess: 8, forNewAccounts: 2 };
+const FILE_BODY_LIMITS: SlotLimits = { perAccount: 2, perProcess: 8, forNewAccounts: 2 };
 const RETRY_AFTER_SECONDS = 5;
 /**
  * A body over the usual limit that arrives more slowly is rejected, so that idle clients can't use up all the slots.
@@ -36,10 +36,10 @@ const everySecond: EverySecond = (tick) => {
  * @param every runs a function every second. Default: a timer.
  */
 export function createFileBodyHook(
-  limits: PlaceLimits = FILE_BODY_LIMITS,
+  limits: SlotLimits = FILE_BODY_LIMITS,
   every: EverySecond = everySecond,
 ): preParsingHookHandler {
-  const places = createPlaces(limits, {
+  const slots = createSlots(limits, {
     texts: {
       account: `You are sending ${limits.perAccount} large request bodies, which is the limit. Wait for one to finish.`,
       process: 'Too many large request bodies are arriving. Retry later.',
@@ -58,7 +58,7 @@ export function createFileBodyHook(
     const reserve = () => {
       // The client disconnected while the caller was being identified, so the event below was already emitted.
       if (raw.destroyed) return;
-      const release = places.take(viewer.userId);
+      const release = slots.take(viewer.userId);
       const stop = requireRate(
         () => receivedBytes,
         () => counted.destroy(new AppError('REQUEST_TIMEOUT')),

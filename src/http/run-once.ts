@@ -45,22 +45,22 @@ export async function runOnce(
   }
   const abandon = () =>
     store.abandon(scope, key).catch((cause) => log.warn({ err: cause }, 'could not release an idempotency key'));
-  const finish = (answer: StoredResponse | 'too_large') =>
+  const finish = (response: StoredResponse | 'too_large') =>
     // The change has been made. If an error here made the request fail, the caller would make the change again.
     store
-      .finish({ accountId: viewer.userId, scope, key }, answer)
+      .finish({ accountId: viewer.userId, scope, key }, response)
       .catch((error) => log.warn({ err: error }, 'could not store the response to an idempotent request'));
-  const answer = await run().catch(async (error) => {
+  const response = await run().catch(async (error) => {
     if (error instanceof AppError && error.code === 'RESPONSE_TOO_LARGE') await finish('too_large');
     // After an internal error, the outcome is unknown. The key stays in use until the request has definitely ended.
     else if (error instanceof AppError && error.status < 500) await abandon();
     throw error;
   });
-  const outcome = outcomeOf(answer);
+  const outcome = outcomeOf(response);
   if (outcome === 'unchanged') await abandon();
-  if (outcome !== 'changed') return answer;
-  await finish(answer);
-  return answer;
+  if (outcome !== 'changed') return response;
+  await finish(response);
+  return response;
 }
 
 /** The draft requires a quoted string, but most clients send it without quotes. Both are accepted. */

@@ -30,9 +30,9 @@ export async function sendJson(request: FastifyRequest, reply: FastifyReply, tex
     'content-length': body.length,
   });
   // The whole body stays in memory until its end has been sent.
-  backlog.hold(body.length);
-  const held = { hold: () => () => {}, drop: backlog.drop };
-  await sendStream(chunksOf(body), raw, { backlog: held, log: request.log as Logger });
+  backlog.reserve(body.length);
+  const reserved = { reserve: () => () => {}, drop: backlog.drop };
+  await sendStream(chunksOf(body), raw, { backlog: reserved, log: request.log as Logger });
   return reply;
 }
 

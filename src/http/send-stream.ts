@@ -17,7 +17,7 @@ export async function sendStream(
   body: AsyncIterable<Uint8Array> & { cancel?(): Promise<void> },
   response: ServerResponse,
   options: {
-    backlog: Pick<Backlog, 'hold' | 'drop'>;
+    backlog: Pick<Backlog, 'reserve' | 'drop'>;
     log: Logger;
     stallMilliseconds?: number | undefined;
     cut?: () => void;
@@ -29,7 +29,7 @@ export async function sendStream(
 
   /** Resolves when the chunk has left this process, or the client has disconnected. */
   async function write(chunk: Uint8Array): Promise<void> {
-    const release = backlog.hold(chunk.length + Math.max(chunk.length, READ_AHEAD_BYTES));
+    const release = backlog.reserve(chunk.length + Math.max(chunk.length, READ_AHEAD_BYTES));
     const stalled = setTimeout(() => backlog.drop(), stallMilliseconds);
     await Promise.race([new Promise((resolve) => response.write(chunk, resolve)), gone]);
     clearTimeout(stalled);

@@ -16,7 +16,7 @@ import { linger } from './linger.ts';
 import { useOriginForm } from './origin-form.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { traceRequest } from './trace-request.ts';
-import { answerUnreadable } from './unreadable.ts';
+import { respondToUnreadable } from './unreadable.ts';
 import { asksForSocket } from './upgrades.ts';
 
 declare module 'fastify' {
@@ -47,7 +47,7 @@ export function createHttpServer(options: {
   publicUrl: string | undefined;
   /** Returns the path that is used to route a request. */
   rewriteUrl(request: IncomingMessage): string;
-  onAnswer(request: FastifyRequest, reply: FastifyReply): void;
+  onResponse(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
   const { log, publicUrl } = options;
   const rewriteUrl = (request: IncomingMessage) => {
@@ -77,7 +77,7 @@ export function createHttpServer(options: {
         request,
         reply,
       ),
-    clientErrorHandler: (error, socket) => answerUnreadable(error, socket, publicUrl),
+    clientErrorHandler: (error, socket) => respondToUnreadable(error, socket, publicUrl),
     http: {
       // By default, Node sends an empty response if the header is missing. The onRequest hook returns a proper error.
       requireHostHeader: false,
@@ -133,7 +133,7 @@ export function createHttpServer(options: {
       },
       'request',
     );
-    options.onAnswer(request, reply);
+    options.onResponse(request, reply);
     done();
   });
   app.setErrorHandler((error, request, reply) => sendProblem(toAppError(error, request.log as Logger), request, reply));

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { EgressError } from '../egress/egress-error.ts';
 import { AppError } from '../errors.ts';
 import { parseInput } from '../validation.ts';
-import type { Admission } from './admission.ts';
+import type { Authentication } from './authentication.ts';
 import { requireDirectCall } from './local-name.ts';
 
 /** What the sandbox's `pay` does. */
@@ -46,10 +46,10 @@ const ORIGIN = 'http://127.0.0.1';
  * @throws AppError `UNAUTHENTICATED` without a credential, `FORBIDDEN` through another host name,
  *   `VALIDATION_FAILED`, and `UNAVAILABLE` if this server doesn't respond.
  */
-export function registerTestPayments(app: FastifyInstance, admission: Admission, pay: Pay): void {
+export function registerTestPayments(app: FastifyInstance, authentication: Authentication, pay: Pay): void {
   app.post('/console/test-payments', { config: { cors: false } }, async (request) => {
     requireDirectCall(request);
-    await admission.identify(request.headers.authorization, request.ip);
+    await authentication.identify(request.headers.authorization, request.ip);
     const { path, method, body } = parseInput(bodySchema, request.body);
     const { port } = app.server.address() as AddressInfo;
     const url = new URL(path, `http://127.0.0.1:${port}`);

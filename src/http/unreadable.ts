@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Responds to bytes that never became a request, and closes the connection. There is no path or request object. */
-export function answerUnreadable(
+export function respondToUnreadable(
   error: Error & { code?: string },
   socket: Socket,
   publicUrl: string | undefined,

@@ -7,13 +7,13 @@ export type AddressLimit = {
   /**
    * Counts a request.
    *
-   * @param lane the kind of request. An address has its own limit in each lane.
+   * @param bucket the kind of request. An address has its own limit in each bucket.
    * @param cost how many requests this one counts for.
    * @throws AppError `RATE_LIMITED` if the address has too few requests left.
    */
-  take(address: string, lane: string, cost?: number): Promise<void>;
+  take(address: string, bucket: string, cost?: number): Promise<void>;
   /** Counts nothing. @throws AppError `RATE_LIMITED` if the address was rejected and still has to wait. */
-  check(address: string, lane: string): void;
+  check(address: string, bucket: string): void;
 };
 
 /** Above this number, the oldest rejections are forgotten, and the rate limiter is called for those addresses again. */
@@ -41,7 +41,7 @@ export function createAddressLimit(options: {
     });
   }
 
-  const keyOf = (address: string, lane: string) => `${scope} ${lane} ${sourceOf(address)}`;
+  const keyOf = (address: string, bucket: string) => `${scope} ${bucket} ${sourceOf(address)}`;
 
   function checkKey(key: string): void {
     const waitMilliseconds = (refusedUntil.get(key) ?? 0) - now();
@@ -50,9 +50,9 @@ export function createAddressLimit(options: {
   }
 
   return {
-    check: (address, lane) => checkKey(keyOf(address, lane)),
-    async take(address, lane, cost = 1) {
-      const key = keyOf(address, lane);
+    check: (address, bucket) => checkKey(keyOf(address, bucket)),
+    async take(address, bucket, cost = 1) {
+      const key = keyOf(address, bucket);
       checkKey(key);
       const { allowed, retryAfterSeconds } = await rateLimiter.take(key, requestsPerMinute, cost);
       if (allowed) return;

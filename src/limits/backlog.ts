@@ -26,7 +26,7 @@ type Exits = {
 /** What is waiting for a stream's client: rows read ahead, frames, and anything else kept until the client reads. */
 export type Backlog = {
   /** Counts bytes as waiting until the returned function is called. May drop this stream or other streams. */
-  hold(bytes: number): () => void;
+  reserve(bytes: number): () => void;
   /** Whether so much data is waiting that nothing more should be read ahead. */
   isCrowded(): boolean;
   /** Sets the stream's account. */
@@ -86,7 +86,7 @@ export function createBacklogs(
   }
 
   /** Drops the largest stream: first all the data that isn't on its way yet, then the rest. */
-  function makeRoom(accountId: string, reason: DropReason): void {
+  function dropLargest(accountId: string, reason: DropReason): void {
     const stream = heaviest(accounts.get(accountId)!.streams);
     if (isOpen(stream)) {
       drop(stream, reason);
@@ -97,10 +97,10 @@ export function createBacklogs(
   }
 
   function keepBounds(stream: Stream): void {
-    while (bytesOf(stream.accountId) > limits.accountBytes) makeRoom(stream.accountId, 'account');
+    while (bytesOf(stream.accountId) > limits.accountBytes) dropLargest(stream.accountId, 'account');
     while (total > limits.processBytes) {
       const [accountId] = [...accounts].reduce((most, entry) => (entry[1].bytes > most[1].bytes ? entry : most));
-      makeRoom(accountId, 'process');
+      dropLargest(accountId, 'process');
     }
   }
 
@@ -108,15 +108,15 @@ export function createBacklogs(
     open(accountId, exits) {
       const stream: Stream = { accountId, bytes: 0, state: 'open', exits };
       return {
-        hold(bytes) {
+        reserve(bytes) {
           if (stream.bytes > limits.streamBytes) drop(stream, 'stream');
           if (stream.state !== 'open') return () => {};
           add(stream, bytes);
           keepBounds(stream);
-          let isHeld = true;
+          let isReserved = true;
           return () => {
-            if (isHeld && stream.state === 'open') add(stream, -bytes);
-            isHeld = false;
+            if (isReserved && stream.state === 'open') add(stream, -bytes);
+            isReserved = false;
           };
         },
         isCrowded: () =>

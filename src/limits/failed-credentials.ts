@@ -6,7 +6,7 @@ import type { RateLimiter } from './rate-limit.ts';
  * One attempt to verify a credential. It counts as a failure until it is given back. Only the first method call has an
  * effect.
  */
-export type Attempt = {
+export type CredentialAttempt = {
   /** The credential was valid, or couldn't be checked. */
   giveBack(): void;
   fail(): void;
@@ -18,12 +18,12 @@ export type FailedCredentials = {
    * Call this before verifying a credential. Waits while all remaining attempts are in use, because one may be given
    * back.
    *
-   * @param lane gives a caller at this address its own attempts.
+   * @param bucket gives a caller at this address its own attempts.
    * @throws AppError `RATE_LIMITED` after too many failures from this address.
    */
-  reserve(address: string, lane?: string): Promise<Attempt>;
+  reserve(address: string, bucket?: string): Promise<CredentialAttempt>;
   /** Counts a failure that was discovered after its attempt was given back, even if that is above the limit. */
-  record(address: string, lane?: string): void;
+  record(address: string, bucket?: string): void;
 };
 
 export type FailedCredentialsOptions = {
@@ -38,7 +38,7 @@ export type FailedCredentialsOptions = {
 };
 
 /** An address's state in this process. */
-type Lane = {
+type Bucket = {
   running: number;
   /** Attempts that were given back, but are still counted. */
   spare: number;
@@ -63,7 +63,7 @@ const SHARE_AT_ONCE = 1 / 3;
 export function createFailedCredentials(options: FailedCredentialsOptions): FailedCredentials {
   const { rateLimiter, scope, what, failuresPerMinute, now = () => performance.now() } = options;
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
-  const lanes = new Map<string, Lane>();
+  const buckets = new Map<string, Bucket>();
   /** When the next attempt may be allowed. Until then, a flood is rejected without calling the rate limiter. */
   const refusedUntil = new Map<string, number>();
 
@@ -75,36 +75,36 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   }
 
   /** Resumes waiting callers, one at a time, while attempts are available. */
-  async function admitWaiting(key: string, lane: Lane): Promise<void> {
-    if (lane.isTaking) return;
-    lane.isTaking = true;
+  async function admitWaiting(key: string, bucket: Bucket): Promise<void> {
+    if (bucket.isTaking) return;
+    bucket.isTaking = true;
     try {
-      while (lane.waiting.length > 0 && lane.running < maxAtOnce) {
-        if (lane.spare === 0) {
+      while (bucket.waiting.length > 0 && bucket.running < maxAtOnce) {
+        if (bucket.spare === 0) {
           const { allowed, retryAfterSeconds } = await rateLimiter.take(key, failuresPerMinute);
-          if (allowed) lane.spare += 1;
-          else if (lane.spare === 0) {
+          if (allowed) bucket.spare += 1;
+          else if (bucket.spare === 0) {
             // Checks in progress may give back their attempts.
-            if (lane.running > 0) return;
+            if (bucket.running > 0) return;
             refuseWaiting(key, retryAfterSeconds);
           }
           // A failure may have been recorded in the meantime, so there may be no waiting callers anymore.
           continue;
         }
-        lane.spare -= 1;
-        lane.running += 1;
-        lane.waiting.shift()!.admit();
+        bucket.spare -= 1;
+        bucket.running += 1;
+        bucket.waiting.shift()!.admit();
       }
     } finally {
-      lane.isTaking = false;
-      settleLane(key, lane);
+      bucket.isTaking = false;
+      settleBucket(key, bucket);
     }
   }
 
   function refuseWaiting(key: string, retryAfterSeconds: number): void {
     refusedUntil.set(key, now() + retryAfterSeconds * 1000);
     if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
-    for (const { refuse } of lanes.get(key)?.waiting.splice(0) ?? []) refuse(retryAfterSeconds);
+    for (const { refuse } of buckets.get(key)?.waiting.splice(0) ?? []) refuse(retryAfterSeconds);
   }
 
   async function recordFailure(key: string): Promise<void> {
@@ -112,26 +112,26 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
     if (!allowed) refuseWaiting(key, retryAfterSeconds);
   }
 
-  /** Returns attempts that no caller is waiting for, and forgets unused lanes. */
-  function settleLane(key: string, lane: Lane): void {
-    if (lane.waiting.length > 0) return;
-    for (; lane.spare > 0; lane.spare--) void rateLimiter.giveBack(key, failuresPerMinute);
-    if (lane.running === 0) lanes.delete(key);
+  /** Returns attempts that no caller is waiting for, and forgets unused buckets. */
+  function settleBucket(key: string, bucket: Bucket): void {
+    if (bucket.waiting.length > 0) return;
+    for (; bucket.spare > 0; bucket.spare--) void rateLimiter.giveBack(key, failuresPerMinute);
+    if (bucket.running === 0) buckets.delete(key);
   }
 
-  function attemptOf(key: string, lane: Lane): Attempt {
+  function attemptOf(key: string, bucket: Bucket): CredentialAttempt {
     let isOver = false;
     const end = (comesBack: boolean) => {
       if (isOver) return;
       isOver = true;
-      lane.running -= 1;
-      if (comesBack && lane.debt > 0) lane.debt -= 1;
-      else if (comesBack) lane.spare += 1;
-      else if (lane.debt > lane.running) {
-        lane.debt -= 1;
+      bucket.running -= 1;
+      if (comesBack && bucket.debt > 0) bucket.debt -= 1;
+      else if (comesBack) bucket.spare += 1;
+      else if (bucket.debt > bucket.running) {
+        bucket.debt -= 1;
         void recordFailure(key);
       }
-      void admitWaiting(key, lane);
+      void admitWaiting(key, bucket);
     };
     return { giveBack: () => end(true), fail: () => end(false) };
   }
@@ -146,24 +146,24 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
       const waitMilliseconds = (refusedUntil.get(key) ?? 0) - now();
       if (waitMilliseconds > 0) return Promise.reject(tooMany(Math.ceil(waitMilliseconds / 1000)));
       refusedUntil.delete(key);
-      const lane = lanes.get(key) ?? { running: 0, spare: 0, debt: 0, waiting: [], isTaking: false };
-      lanes.set(key, lane);
-      const { promise, resolve, reject } = Promise.withResolvers<Attempt>();
-      lane.waiting.push({
-        admit: () => resolve(attemptOf(key, lane)),
+      const bucket = buckets.get(key) ?? { running: 0, spare: 0, debt: 0, waiting: [], isTaking: false };
+      buckets.set(key, bucket);
+      const { promise, resolve, reject } = Promise.withResolvers<CredentialAttempt>();
+      bucket.waiting.push({
+        admit: () => resolve(attemptOf(key, bucket)),
         refuse: (retryAfterSeconds) => reject(tooMany(retryAfterSeconds)),
       });
-      admitWaiting(key, lane).catch((error) => {
-        for (const { refuse } of lane.waiting.splice(0)) refuse(1);
+      admitWaiting(key, bucket).catch((error) => {
+        for (const { refuse } of bucket.waiting.splice(0)) refuse(1);
         reject(error);
       });
       return promise;
     },
     record(address, name) {
       const key = keyOf(address, name);
-      const lane = lanes.get(key);
-      if (lane && lane.spare > 0) lane.spare -= 1;
-      else if (lane && lane.debt < lane.running) lane.debt += 1;
+      const bucket = buckets.get(key);
+      if (bucket && bucket.spare > 0) bucket.spare -= 1;
+      else if (bucket && bucket.debt < bucket.running) bucket.debt += 1;
       else void recordFailure(key);
     },
   };

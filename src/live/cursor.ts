@@ -11,14 +11,14 @@ const PATTERN =
  * Encodes a follower's progress as an opaque cursor. Each uncertain transaction is encoded as its distance from the
  * previous one (for the first, from the horizon), which is usually a single character.
  */
-export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }: Progress): string {
+export function encodeCursor({ position, readAtMilliseconds, horizon, shown }: Progress): string {
   const transactions = [...shown.keys()].filter((transaction) => transaction >= horizon).slice(-MAX_TRANSACTIONS);
   transactions.sort((a, b) => Number(a - b));
   const distances = transactions.map((transaction, index) => transaction - (transactions[index - 1] ?? horizon));
   return [
     position.milliseconds.toString(36),
     position.id,
-    lookedAtMilliseconds.toString(36),
+    readAtMilliseconds.toString(36),
     horizon.toString(36),
     distances.map((distance) => distance.toString(36)).join('_'),
   ].join('.');
@@ -31,12 +31,12 @@ export function encodeCursor({ position, lookedAtMilliseconds, horizon, shown }:
  * @throws AppError `VALIDATION_FAILED` for invalid cursors.
  */
 export function decodeCursor(type: IdType, cursor: string): Progress {
-  const [, time, id, lookedAt, horizonText, transactions] = PATTERN.exec(cursor) ?? [];
-  if (!time || !id || !lookedAt || !horizonText || !isId(type, id)) {
+  const [, time, id, readAt, horizonText, transactions] = PATTERN.exec(cursor) ?? [];
+  if (!time || !id || !readAt || !horizonText || !isId(type, id)) {
     throw invalidField('/after', 'Invalid cursor for this feed.');
   }
   const milliseconds = type === 'Event' ? millisecondsOfId(id) : Number.parseInt(time, 36);
-  const lookedAtMilliseconds = Number.parseInt(lookedAt, 36);
+  const readAtMilliseconds = Number.parseInt(readAt, 36);
   const horizon = BigInt(Number.parseInt(horizonText, 36));
   const shown = new Map<bigint, number>();
   let transaction = horizon;
@@ -44,8 +44,8 @@ export function decodeCursor(type: IdType, cursor: string): Progress {
     transaction += BigInt(Number.parseInt(distance, 36));
     shown.set(transaction, milliseconds);
   }
-  const position = limitPosition(type, { milliseconds, id }, lookedAtMilliseconds);
-  return { position, lookedAtMilliseconds, horizon, shown };
+  const position = limitPosition(type, { milliseconds, id }, readAtMilliseconds);
+  return { position, readAtMilliseconds, horizon, shown };
 }
 
 /**
@@ -53,7 +53,7 @@ export function decodeCursor(type: IdType, cursor: string): Progress {
  * all the way from that read to the position. Rows after the new position are sent again, so this misses nothing, even
  * if the clock of the machine that wrote the row was wrong.
  */
-function limitPosition(type: IdType, position: Position, lookedAtMilliseconds: number): Position {
-  const latest = lookedAtMilliseconds + MAX_LATENESS_MILLISECONDS;
+function limitPosition(type: IdType, position: Position, readAtMilliseconds: number): Position {
+  const latest = readAtMilliseconds + MAX_LATENESS_MILLISECONDS;
   return position.milliseconds <= latest ? position : { milliseconds: latest, id: firstIdAt(type, latest) };
 }

@@ -5,11 +5,11 @@ import type { TenantDatabase } from '../database/tenant-client.ts';
 import type { VisibleProjectId } from '../database/tenant-filter.ts';
 import { firstIdAt, type IdType } from '../ids.ts';
 import type { Backlog } from '../limits/backlog.ts';
-import { createAccountTurns } from '../limits/turns.ts';
+import { createFairQueue } from '../limits/fair-queue.ts';
+import type { ChangeSource } from './change-queries.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { createFollower, type Follower } from './follower.ts';
-import type { LookableTable } from './looks.ts';
-import type { FoundRow, LookRequest, Progress } from './progress.ts';
+import type { ChangesRequest, FoundRow, Progress } from './progress.ts';
 import { subscribeToRows } from './subscription.ts';
 
 /** How often a follower reads without a hint, because hints may be lost. */
@@ -23,13 +23,13 @@ type FeedDefinition<Row, Name extends string, Filter> = {
   name: Name;
   idType: IdType;
   topicOf(projectId: string): string;
-  lookAt(projectId: VisibleProjectId, filter: Filter): LookableTable;
+  changesOf(projectId: VisibleProjectId, filter: Filter): ChangeSource;
   /** The filter that matches every row. */
   everything: Filter;
   matches(filter: Filter): (row: Row) => boolean;
   load(where: Where, found: readonly FoundRow[]): Promise<ReadonlyMap<string, Row>>;
   /** Whether a row's last change can be ignored. */
-  isQuiet?(row: Row): boolean;
+  isIgnorable?(row: Row): boolean;
 };
 
 type FeedItem<Row, Name extends string> = { cursor: string } & Record<Name, Row>;
@@ -39,26 +39,26 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
   let subscriptionCount = 0;
   // Half of the database connections stay free for other work. An account can use only half of the rest.
   const perProcess = Math.max(1, Math.floor(db.pool.options.max / 2));
-  const turns = createAccountTurns({ perProcess, perAccount: Math.ceil(perProcess / 2) });
+  const fairQueue = createFairQueue({ perProcess, perAccount: Math.ceil(perProcess / 2) });
 
   function feed<Row, Name extends string, Filter>(definition: FeedDefinition<Row, Name, Filter>) {
-    const { name, idType, topicOf, lookAt, everything, matches, load, isQuiet = () => false } = definition;
+    const { name, idType, topicOf, changesOf, everything, matches, load, isIgnorable = () => false } = definition;
     const followers = new Map<string, Follower<Row, FeedItem<Row, Name>>>();
-    const shared = { toItem, isQuiet };
+    const shared = { toItem, isIgnorable };
 
     function toItem(row: Row, progress: Progress) {
       return { cursor: encodeCursor(progress), [name]: row } as FeedItem<Row, Name>;
     }
 
-    /** Reads rows with the viewer's permissions, when it is the account's turn. */
+    /** Reads rows with the viewer's permissions, within the account's share of the queue. */
     function readAs(viewer: Viewer, projectId: VisibleProjectId, filter: Filter) {
-      const table = lookAt(projectId, filter);
+      const table = changesOf(projectId, filter);
       return {
-        present: () => turns.take(viewer.userId, table.present),
-        look: (request: LookRequest) => turns.take(viewer.userId, () => table.look(request)),
+        present: () => fairQueue.run(viewer.userId, table.present),
+        query: (request: ChangesRequest) => fairQueue.run(viewer.userId, () => table.query(request)),
         load: (found: readonly FoundRow[]) => {
           const where = { id: { in: found.map(({ id }) => id) }, projectId, ...inVisibleProject(viewer) };
-          return turns.take(viewer.userId, () => load(where, found));
+          return fairQueue.run(viewer.userId, () => load(where, found));
         },
       };
     }
@@ -90,7 +90,7 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
       backlog: Backlog | undefined,
     ) {
       const reached = after != null ? decodeCursor(idType, after) : undefined;
-      const projectId = await turns.take(viewer.userId, () => requireVisible(db.prisma, viewer, id));
+      const projectId = await fairQueue.run(viewer.userId, () => requireVisible(db.prisma, viewer, id));
       const { present, ...reads } = readAs(viewer, projectId, filter);
       const start = reached ?? (await present());
       subscriptionCount += 1;
@@ -110,7 +110,7 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
      * @throws AppError `NOT_FOUND` if the viewer can't see the project.
      */
     async function now(viewer: Viewer, id: string): Promise<string> {
-      const projectId = await turns.take(viewer.userId, () => requireVisible(db.prisma, viewer, id));
+      const projectId = await fairQueue.run(viewer.userId, () => requireVisible(db.prisma, viewer, id));
       const progress = await readAs(viewer, projectId, everything).present();
       // If there are no rows, the position has no ID.
       const { milliseconds } = progress.position;

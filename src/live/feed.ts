@@ -9,9 +9,9 @@ import {
 import { type PaymentFilter, toColumns } from '../features/payments/filter.ts';
 import type { Delivery, Event, Notice, Payment, Replay } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
+import { deliveryChanges, eventChanges, noticeChanges, paymentChanges, replayChanges } from './change-queries.ts';
 import { createFeedOpener } from './feed-opener.ts';
 import { deliveryMatches, eventMatches, paymentMatches } from './filters.ts';
-import { lookAtDeliveries, lookAtEvents, lookAtNotices, lookAtPayments, lookAtReplays } from './looks.ts';
 import type { FoundRow } from './progress.ts';
 
 declare module '../schema/context.ts' {
@@ -37,33 +37,33 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
 
   const events = opener.feed<Event, 'event', readonly string[] | null>({
     ...{ name: 'event', idType: 'Event', topicOf: topics.events, everything: null },
-    ...{ lookAt: (projectId, types) => lookAtEvents(pool, projectId, types), matches: eventMatches },
+    ...{ changesOf: (projectId, types) => eventChanges(pool, projectId, types), matches: eventMatches },
     load: async (where) => byId(await prisma.event.findMany({ where })),
   });
 
   const deliveries = opener.feed<Delivery, 'delivery', DeliveryColumns>({
     ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: toDeliveryColumns({}) },
-    ...{ lookAt: (projectId, filter) => lookAtDeliveries(pool, projectId, filter), matches: deliveryMatches },
+    ...{ changesOf: (projectId, filter) => deliveryChanges(pool, projectId, filter), matches: deliveryMatches },
     load: async (where, found) => unchanged(found, await prisma.delivery.findMany({ where })),
     // Claims and lease extensions aren't reported.
-    isQuiet: ({ status }) => status === 'RUNNING',
+    isIgnorable: ({ status }) => status === 'RUNNING',
   });
 
   const payments = opener.feed<Payment, 'payment', ReturnType<typeof toColumns>>({
     ...{ name: 'payment', idType: 'Payment', topicOf: topics.payments, everything: toColumns({}) },
-    ...{ lookAt: (projectId, filter) => lookAtPayments(pool, projectId, filter), matches: paymentMatches },
+    ...{ changesOf: (projectId, filter) => paymentChanges(pool, projectId, filter), matches: paymentMatches },
     load: async (where, found) => unchanged(found, await prisma.payment.findMany({ where })),
   });
 
   const replays = opener.feed<Replay, 'replay', null>({
     ...{ name: 'replay', idType: 'Replay', topicOf: topics.replays, everything: null },
-    ...{ lookAt: (projectId) => lookAtReplays(pool, projectId), matches: () => () => true },
+    ...{ changesOf: (projectId) => replayChanges(pool, projectId), matches: () => () => true },
     load: async (where, found) => unchanged(found, await prisma.replay.findMany({ where })),
   });
 
   const notices = opener.feed<Notice, 'notice', null>({
     ...{ name: 'notice', idType: 'Notice', topicOf: topics.notices, everything: null },
-    ...{ lookAt: (projectId) => lookAtNotices(pool, projectId), matches: () => () => true },
+    ...{ changesOf: (projectId) => noticeChanges(pool, projectId), matches: () => () => true },
     load: async (where, found) => unchanged(found, await prisma.notice.findMany({ where })),
   });
 
@@ -99,9 +99,9 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
 }
 
 /** Leaves out rows that changed between the two reads. The next read finds and emits them. */
-function unchanged<Row extends { id: string; updatedAt: Date }>(looked: readonly FoundRow[], loaded: Row[]) {
+function unchanged<Row extends { id: string; updatedAt: Date }>(rows: readonly FoundRow[], loaded: Row[]) {
   const found = byId(loaded);
-  for (const { id, milliseconds } of looked) {
+  for (const { id, milliseconds } of rows) {
     if (found.get(id)?.updatedAt.getTime() !== milliseconds) found.delete(id);
   }
   return found;

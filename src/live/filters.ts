@@ -2,7 +2,7 @@ import type { DeliveryColumns } from '../features/deliveries/filter.ts';
 import type { PaymentColumns } from '../features/payments/filter.ts';
 import type { Delivery, Event, Payment } from '../generated/prisma/client.ts';
 
-/** Rows that a follower has read are filtered here, by the same conditions as the statements in `looks.ts`. */
+/** Rows that a follower has read are filtered here, by the same conditions as the statements in `change-queries.ts`. */
 
 export const eventMatches =
   (types: readonly string[] | null) =>

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Present } from './look-once.ts';
 import { createMember, type Found, type Member, type MemberOptions } from './member.ts';
-import { createPatience } from './patience.ts';
 import { roughBytes } from './prefetch.ts';
 import type { Progress } from './progress.ts';
+import type { Present } from './read-changes.ts';
+import { createRetryingReader } from './retrying-reader.ts';
 import { type TailOptions, tail } from './tail.ts';
 
 /** Follows a table once for all viewers who may read the same rows. */
@@ -21,7 +21,7 @@ export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 
   /** Creates an item from a row and the progress to resume from after that row. All members share the item. */
   toItem(row: Row, progress: Progress): Item;
   /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
-  isQuiet(row: Row): boolean;
+  isIgnorable(row: Row): boolean;
 };
 
 /**
@@ -31,15 +31,15 @@ export type FollowerOptions<Row, Item> = Omit<TailOptions<Row, Item>, 'start' | 
  * @param onEnd called when the last member has left, or when reading has failed. Nobody can join it after that.
  */
 export function createFollower<Row, Item>(
-  { present, toItem, isQuiet, ...table }: FollowerOptions<Row, Item>,
+  { present, toItem, isIgnorable, ...table }: FollowerOptions<Row, Item>,
   onEnd: () => void,
 ): Follower<Row, Item> {
   const members = new Set<ReturnType<typeof createMember<Row, Item>>>();
   const stop = new AbortController();
   let started: Promise<void> | undefined;
 
-  const toFound: Present<Row, Found<Row, Item>> = (row, progress, place) => ({
-    ...{ row, progress, place, item: toItem(row, progress), bytes: roughBytes(row), isQuiet: isQuiet(row) },
+  const toFound: Present<Row, Found<Row, Item>> = (row, progress, location) => ({
+    ...{ row, progress, location, item: toItem(row, progress), bytes: roughBytes(row), isIgnorable: isIgnorable(row) },
   });
 
   async function follow(progress: Progress): Promise<void> {
@@ -55,7 +55,7 @@ export function createFollower<Row, Item>(
 
   async function begin(): Promise<void> {
     const rest = () => sleep(table.pollMilliseconds, undefined, { signal: stop.signal }).catch(() => {});
-    void follow(await createPatience(rest, stop.signal).read(present));
+    void follow(await createRetryingReader(rest, stop.signal).read(present));
   }
 
   return {

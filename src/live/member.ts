@@ -4,16 +4,16 @@ import { type FoundRow, isShown, type Progress } from './progress.ts';
 export type Found<Row, Item> = {
   row: Row;
   item: Item;
-  place: FoundRow;
+  location: FoundRow;
   progress: Progress;
   bytes: number;
-  isQuiet: boolean;
+  isIgnorable: boolean;
 };
 
 export type MemberOptions<Row> = {
   matches(row: Row): boolean;
   /** Counts bytes as waiting until the returned function is called. */
-  hold(bytes: number): () => void;
+  reserve(bytes: number): () => void;
   /** Whether this member shouldn't hold any bytes, because too many are already waiting elsewhere. */
   isCrowded(): boolean;
 };
@@ -38,7 +38,7 @@ const MAX_WAITING_ROWS = 64;
 const MAX_WAITING_BYTES = 32 * 1024;
 
 /** Collects matching rows for a member. It leaves automatically when too much is waiting. */
-export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOptions<Row>, onLeave: () => void) {
+export function createMember<Row, Item>({ matches, reserve, isCrowded }: MemberOptions<Row>, onLeave: () => void) {
   const waiting: (Found<Row, Item> & { release(): void })[] = [];
   let waitingBytes = 0;
   let hasLeft = false;
@@ -62,7 +62,7 @@ export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOpti
   return {
     offer(found: Found<Row, Item>): void {
       if (hasLeft || !matches(found.row)) return;
-      waiting.push({ ...found, release: hold(found.bytes) });
+      waiting.push({ ...found, release: reserve(found.bytes) });
       waitingBytes += found.bytes;
       change.resolve();
       if (waiting.length >= MAX_WAITING_ROWS || waitingBytes > MAX_WAITING_BYTES || isCrowded()) stopCollecting();
@@ -80,7 +80,7 @@ export function createMember<Row, Item>({ matches, hold, isCrowded }: MemberOpti
           change = Promise.withResolvers();
           const next = take();
           if (next) {
-            if (isShown(next.place, shown, next.isQuiet) || !(await isCurrent(next.place))) continue;
+            if (isShown(next.location, shown, next.isIgnorable) || !(await isCurrent(next.location))) continue;
             reached = next.progress;
             yield next.item;
           } else if (failure) {

@@ -6,38 +6,38 @@ const PREFETCH_BYTES = 32 * 1024;
 const FIRST_ROWS = 8;
 const MAX_ROWS = 200;
 /** Bytes of memory for the position of a row that hasn't been loaded yet. */
-const PLACE_BYTES = 200;
+const POSITION_BYTES = 200;
 
 /** Determines how many rows a follower reads ahead of its client, and counts them in the backlog. */
 export type Prefetch = {
   /** How many rows to read next. */
   rowCount(): number;
   /** Counts these rows as pending until the returned function is called. */
-  holdRows(rows: Iterable<unknown>): () => void;
+  reserveRows(rows: Iterable<unknown>): () => void;
   /** How many row positions to keep for later. The remaining positions are looked up again. */
-  placeCount(): number;
-  holdPlaces(count: number): () => void;
+  positionCount(): number;
+  reservePositions(count: number): () => void;
 };
 
 /**
  * Limits how many bytes are read ahead, based on the size of recent rows. With a large backlog, it reads row by row.
  */
-export function createPrefetch(backlog?: Pick<Backlog, 'hold' | 'isCrowded'>): Prefetch {
+export function createPrefetch(backlog?: Pick<Backlog, 'reserve' | 'isCrowded'>): Prefetch {
   let largestBytes = PREFETCH_BYTES / FIRST_ROWS;
   const isCrowded = () => backlog?.isCrowded() ?? false;
-  const hold = (bytes: number) => backlog?.hold(bytes) ?? (() => {});
+  const reserve = (bytes: number) => backlog?.reserve(bytes) ?? (() => {});
   return {
     rowCount() {
       if (isCrowded()) return 1;
       return Math.max(1, Math.min(MAX_ROWS, Math.floor(PREFETCH_BYTES / largestBytes)));
     },
-    holdRows(rows) {
+    reserveRows(rows) {
       const sizes = [...rows].map(roughBytes);
       if (sizes.length > 0) largestBytes = Math.max(...sizes);
-      return hold(sizes.reduce((sum, size) => sum + size, 0));
+      return reserve(sizes.reduce((sum, size) => sum + size, 0));
     },
-    placeCount: () => (isCrowded() ? FIRST_ROWS : Infinity),
-    holdPlaces: (count) => hold(count * PLACE_BYTES),
+    positionCount: () => (isCrowded() ? FIRST_ROWS : Infinity),
+    reservePositions: (count) => reserve(count * POSITION_BYTES),
   };
 }
 

@@ -12,14 +12,14 @@ export type Progress = {
   /** The last row, in the table's order, that was shown. Rows after it haven't been shown. */
   position: Position;
   /** When the follower last read the table, by the database's clock. */
-  lookedAtMilliseconds: number;
+  readAtMilliseconds: number;
   /** All transactions before this one had ended by then, and their rows up to `position` were shown. */
   horizon: bigint;
   /** Later transactions whose rows up to `position` were shown anyway, each with the time of one of those rows. */
   shown: ReadonlyMap<bigint, number>;
 };
 
-export type LookRequest = {
+export type ChangesRequest = {
   /** Find a page of the rows after this position. */
   position: Position;
   /** Also find rows that this transaction or a later one wrote, up to the position. */
@@ -31,7 +31,7 @@ export type LookRequest = {
 };
 
 /** The rows visible at one moment, in the table's order. */
-export type Look = {
+export type Changes = {
   /** A page of rows up to the position. If `isLateFull`, there may be more, all from later transactions. */
   late: FoundRow[];
   isLateFull: boolean;
@@ -51,16 +51,16 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
 /**
  * Whether a follower with this progress has shown the row.
  *
- * @param isQuiet whether the row's last change can be ignored. If so, another transaction may have written the version
- *   that was shown.
+ * @param isIgnorable whether the row's last change can be ignored. If so, another transaction may have written the
+ *   version that was shown.
  */
-export function isShown(row: FoundRow, { position, horizon, shown }: Progress, isQuiet: boolean): boolean {
-  return !isBehind(row, position) && (isQuiet || row.transaction < horizon || shown.has(row.transaction));
+export function isShown(row: FoundRow, { position, horizon, shown }: Progress, isIgnorable: boolean): boolean {
+  return !isBehind(row, position) && (isIgnorable || row.transaction < horizon || shown.has(row.transaction));
 }
 
 /** With this progress, rows before this time can't be new. */
-export function oldestNews({ position, lookedAtMilliseconds }: Pick<Progress, 'position' | 'lookedAtMilliseconds'>) {
-  return Math.min(position.milliseconds, lookedAtMilliseconds - MAX_LATENESS_MILLISECONDS);
+export function oldestUnseen({ position, readAtMilliseconds }: Pick<Progress, 'position' | 'readAtMilliseconds'>) {
+  return Math.min(position.milliseconds, readAtMilliseconds - MAX_LATENESS_MILLISECONDS);
 }
 
 export function isBehind(a: Position, b: Position): boolean {

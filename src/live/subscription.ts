@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backlog } from '../limits/backlog.ts';
 import type { Follower } from './follower.ts';
-import { lookOnce, type Reader } from './look-once.ts';
-import { createPatience } from './patience.ts';
 import { createPrefetch } from './prefetch.ts';
 import { type FoundRow, isShown, type Progress } from './progress.ts';
+import { type Reader, readChanges } from './read-changes.ts';
 import { createReadVersions } from './read-versions.ts';
+import { createRetryingReader } from './retrying-reader.ts';
 
 export type SubscriptionOptions<Row, Item> = Reader<Row> & {
   start: Progress;
   /** Creates an item from a row and the progress to resume from after that row. */
   toItem(row: Row, progress: Progress): Item;
   /** Whether a row's last change can be ignored. For example, claiming a delivery isn't worth reporting. */
-  isQuiet(row: Row): boolean;
-  /** The filter of `look`, for rows from the follower. */
+  isIgnorable(row: Row): boolean;
+  /** The filter of `query`, for rows from the follower. */
   matches(row: Row): boolean;
   /** Returns the follower to share. It can change, because a follower ends when its last member leaves. */
   findFollower(): Follower<Row, Item>;
-  backlog?: Pick<Backlog, 'hold' | 'isCrowded'> | undefined;
+  backlog?: Pick<Backlog, 'reserve' | 'isCrowded'> | undefined;
   retryMilliseconds: number;
   onEnd(): void;
 };
@@ -64,18 +64,18 @@ async function* showRows<Row, Item>(
   options: SubscriptionOptions<Row, Item>,
   signal: AbortSignal,
 ): AsyncGenerator<Item, void> {
-  const { toItem, isQuiet, matches, findFollower, backlog, retryMilliseconds } = options;
+  const { toItem, isIgnorable, matches, findFollower, backlog, retryMilliseconds } = options;
   const rest = () => sleep(retryMilliseconds, undefined, { signal }).catch(() => {});
-  const patience = createPatience(rest, signal);
+  const retrying = createRetryingReader(rest, signal);
   const reader: Reader<Row> = {
-    look: (request) => patience.read(() => options.look(request)),
-    load: (rows) => patience.read(() => options.load(rows)),
+    query: (request) => retrying.read(() => options.query(request)),
+    load: (rows) => retrying.read(() => options.load(rows)),
   };
   const prefetch = createPrefetch(backlog);
-  const hold = (bytes: number) => backlog?.hold(bytes) ?? (() => {});
+  const reserve = (bytes: number) => backlog?.reserve(bytes) ?? (() => {});
   const isCrowded = () => backlog?.isCrowded() ?? false;
-  const present = (row: Row, reached: Progress, place: FoundRow) => ({
-    ...{ item: toItem(row, reached), place, isRowQuiet: isQuiet(row) },
+  const present = (row: Row, reached: Progress, location: FoundRow) => ({
+    ...{ item: toItem(row, reached), location, isRowIgnorable: isIgnorable(row) },
   });
   let progress = options.start;
   /** What was shown when rows last came from the follower. Its progress may not include all of that yet. */
@@ -84,7 +84,7 @@ async function* showRows<Row, Item>(
 
   /** Reads a page of rows. Returns whether there may be more. */
   async function* readOn(): AsyncGenerator<Item, boolean> {
-    const found = lookOnce({ present, prefetch }, reader, progress);
+    const found = readChanges({ present, prefetch }, reader, progress);
     try {
       for (;;) {
         const { done, value } = await found.next();
@@ -92,8 +92,8 @@ async function* showRows<Row, Item>(
           progress = value.reached;
           return value.isFull;
         }
-        versions.add(value.place);
-        if (!shown || !isShown(value.place, shown, value.isRowQuiet)) yield value.item;
+        versions.add(value.location);
+        if (!shown || !isShown(value.location, shown, value.isRowIgnorable)) yield value.item;
       }
     } finally {
       // Releases what is held for the rest of the page.
@@ -102,7 +102,7 @@ async function* showRows<Row, Item>(
   }
 
   while (!signal.aborted) {
-    const member = await findFollower().join({ matches, hold, isCrowded });
+    const member = await findFollower().join({ matches, reserve, isCrowded });
     try {
       const isBehind = yield* readOn();
       if (!isBehind && !signal.aborted) {

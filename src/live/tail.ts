@@ -1,8 +1,8 @@
 import { collectHints } from '../bus/hints.ts';
-import { lookOnce, type Present, type Reader } from './look-once.ts';
-import { createPatience } from './patience.ts';
 import type { Prefetch } from './prefetch.ts';
 import type { Progress } from './progress.ts';
+import { type Present, type Reader, readChanges } from './read-changes.ts';
+import { createRetryingReader } from './retrying-reader.ts';
 
 export type TailOptions<Row, Item> = Reader<Row> & {
   start: Progress;
@@ -31,19 +31,19 @@ export async function* tail<Row, Item>(
 ): AsyncGenerator<Item, void> {
   const { pollMilliseconds } = options;
   const hints = collectHints(options.subscribe, signal);
-  const patience = createPatience(() => hints.rest(pollMilliseconds), signal);
+  const retrying = createRetryingReader(() => hints.rest(pollMilliseconds), signal);
   const reader: Reader<Row> = {
-    look: (request) => patience.read(() => options.look(request)),
-    load: (rows) => patience.read(() => options.load(rows)),
+    query: (request) => retrying.read(() => options.query(request)),
+    load: (rows) => retrying.read(() => options.load(rows)),
   };
   let progress = options.start;
   try {
     while (!signal.aborted) {
       hints.clear();
-      const { reached, isFull } = yield* lookOnce(options, reader, progress);
+      const { reached, isFull } = yield* readChanges(options, reader, progress);
       progress = reached;
       if (isFull) continue;
-      const pauseUntil = performance.now() + pauseAfter(patience.takeSpentMilliseconds());
+      const pauseUntil = performance.now() + pauseAfter(retrying.takeSpentMilliseconds());
       await hints.next(pollMilliseconds);
       await hints.rest(pauseUntil - performance.now());
     }

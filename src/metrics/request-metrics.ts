@@ -42,7 +42,7 @@ export function createRequestMetrics(registry: Registry) {
 
   return {
     onStreamDropped: (reason: DropReason) => dropped.inc({ reason }),
-    onAnswer(labels: { method: string; route: string; status: number }, seconds: number): void {
+    onResponse(labels: { method: string; route: string; status: number }, seconds: number): void {
       requests.observe(labels, seconds);
     },
     onOperation({ type, errorCodes, seconds }: OperationFacts): void {

@@ -102,7 +102,7 @@ function operation(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json
           ? { description: 'Success.' }
           : {
               description: 'The result.',
-              headers: answerHeaders(route),
+              headers: responseHeaders(route),
               content:
                 route.kind === 'export'
                   ? exportContent(schema, route, schemas)
@@ -134,7 +134,7 @@ function exportContent(schema: GraphQLSchema, route: RestRoute, schemas: Json): 
   );
 }
 
-function answerHeaders({ kind, method, deprecated }: RestRoute): Json {
+function responseHeaders({ kind, method, deprecated }: RestRoute): Json {
   return {
     ...(deprecated && {
       Deprecation: header('When the operation was deprecated, in Unix seconds after `@`.', { required: true }),

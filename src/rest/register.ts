@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
-import type { Admission } from '../http/admission.ts';
+import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
 import { requestedUrl } from '../http/requested-url.ts';
 import { runOnce } from '../http/run-once.ts';
@@ -29,7 +29,7 @@ export function registerRest(
   options: {
     server: GraphQLServer;
     schema: GraphQLSchema;
-    admission: Admission;
+    authentication: Authentication;
     idempotency: IdempotencyStore;
     routes: readonly RestRoute[];
     /** The service's public URL, if it is known. */
@@ -40,7 +40,7 @@ export function registerRest(
     contextOf(request: FastifyRequest): GraphQLContext;
   },
 ): void {
-  const { server, schema, admission, idempotency, routes, publicUrl, backlogs, contextOf } = options;
+  const { server, schema, authentication, idempotency, routes, publicUrl, backlogs, contextOf } = options;
   const createExportHandler = createExportHandlers(app, options);
 
   const similarPath = createSimilarPath(methodsByPath(routes).keys());
@@ -59,13 +59,13 @@ export function registerRest(
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
-    request.viewer = await admission.identify(request.headers.authorization, request.ip);
-    reply.headers(await admission.count(request.viewer));
+    request.viewer = await authentication.identify(request.headers.authorization, request.ip);
+    reply.headers(await authentication.count(request.viewer));
   }
 
   /** For routes that count as several requests. */
   async function countMore(request: FastifyRequest, reply: FastifyReply, requests: number) {
-    reply.headers(await admission.countMore(request.viewer!, requests));
+    reply.headers(await authentication.countMore(request.viewer!, requests));
   }
 
   for (const route of routes) {
@@ -97,7 +97,7 @@ export function registerRest(
       handler: async (request, reply) => {
         if (route.takesFile) requireSmallBesidesFile(request.headers['content-length'], request.body, request.body);
         const key = request.headers['idempotency-key'];
-        const answer =
+        const response =
           route.method === 'POST' && typeof key === 'string'
             ? await runOnce(
                 idempotency,
@@ -110,7 +110,7 @@ export function registerRest(
                 () => run(request, reply),
               )
             : await run(request, reply);
-        return send(request, reply, answer);
+        return send(request, reply, response);
       },
     });
   }

@@ -47,7 +47,7 @@ import { schema } from '../graphql/schema.ts';
 import { createStreams } from '../graphql/streams.ts';
 import { serveWebSocket } from '../graphql/websocket.ts';
 import { createGraphQLServer } from '../graphql/yoga.ts';
-import { type Admission, createAdmission } from '../http/admission.ts';
+import { type Authentication, createAuthentication } from '../http/authentication.ts';
 import { clientAddress, trustProxies } from '../http/client-address.ts';
 import { registerConsole } from '../http/console.ts';
 import { consoleSettings, registerDevSignIn } from '../http/console-sign-in.ts';
@@ -61,22 +61,22 @@ import { registerRest } from '../rest/register.ts';
 import { ROUTES } from '../rest/routes.ts';
 import type { GraphQLContext, Services } from '../schema/context.ts';
 import { USER_AGENT } from '../version.ts';
-import type { Ground } from './ground.ts';
+import type { AppResources } from './resources.ts';
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist');
 const REFUSED_CREDENTIALS_PER_MINUTE = 30;
 
 /** Adds what a process with the `api` role serves: GraphQL, REST, the console, and the documentation. */
-export async function serveApiRole(ground: Ground, http: FastifyInstance): Promise<void> {
-  const { config, log, db, bus, secretBox, metrics, onClose } = ground;
+export async function serveApiRole(resources: AppResources, http: FastifyInstance): Promise<void> {
+  const { config, log, db, bus, secretBox, metrics, onClose } = resources;
   const devIssuer = config.issuers.length > 0 ? undefined : await openDevIssuer(config);
-  const admission = await openAdmission(ground, devIssuer ? [devIssuer.config] : config.issuers);
-  const services = createServices(ground);
+  const authentication = await openAuthentication(resources, devIssuer ? [devIssuer.config] : config.issuers);
+  const services = createServices(resources);
   const networks = config.networks.map(({ network }) => network);
   warnAboutModes({ db, networks, log }).catch((error) => log.warn({ err: error }, "couldn't check projects' modes"));
 
   const backlogs = createBacklogs({ onDrop: metrics.onStreamDropped });
-  const streams = createStreams(admission, backlogs);
+  const streams = createStreams(authentication, backlogs);
   metrics.watch('liveBacklog', backlogs.bytes);
   metrics.watch('liveStreams', streams.count);
   metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
@@ -93,20 +93,20 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
 
   const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
   registerRest(http, {
-    ...{ server, schema, admission, idempotency, backlogs, contextOf },
-    routes: ground.overrides.routes ?? ROUTES,
+    ...{ server, schema, authentication, idempotency, backlogs, contextOf },
+    routes: resources.overrides.routes ?? ROUTES,
     publicUrl: config.publicUrl,
-    exports: ground.overrides.exports,
+    exports: resources.overrides.exports,
   });
   const consoleReads = await openConsoleReads(join(DIST, 'console'));
   registerGraphQL(http, {
-    ...{ server, admission, streams, consoleReads, idempotency, contextOf },
+    ...{ server, authentication, streams, consoleReads, idempotency, contextOf },
     hasExplorer: config.graphqlExplorer,
     publicUrl: config.publicUrl,
   });
   const trustsProxy = trustProxies(config.trustedProxies);
   const sockets = serveWebSocket(http.server, {
-    ...{ server, admission, streams, consoleReads, log },
+    ...{ server, authentication, streams, consoleReads, log },
     addressOf: (request) => clientAddress(request, trustsProxy),
     contextOf: makeContext,
   });
@@ -115,8 +115,8 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
 
   const signDevToken = isLoopback(config.host) ? devIssuer?.sign : undefined;
   if (signDevToken) registerDevSignIn(http, signDevToken);
-  const pay = isLoopback(config.host) ? ground.overrides.testPayments?.pay : undefined;
-  if (pay) registerTestPayments(http, admission, pay);
+  const pay = isLoopback(config.host) ? resources.overrides.testPayments?.pay : undefined;
+  if (pay) registerTestPayments(http, authentication, pay);
   const settings = consoleSettings(config.consoleClient, {
     ...{ mayUseDevIssuer: signDevToken !== undefined, hasTestPayments: pay !== undefined },
     hasExplorer: config.graphqlExplorer,
@@ -124,15 +124,18 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
   await registerConsole(http, { folder: join(DIST, 'console'), settings });
   await registerDocs(http, { folder: join(DIST, 'docs') });
 
-  async function openAdmission({ keyring, serviceEgress }: Ground, issuers: IssuerConfig[]): Promise<Admission> {
-    const now = ground.overrides.tokenNow ?? sharedNow;
+  async function openAuthentication(
+    { keyring, serviceEgress }: AppResources,
+    issuers: IssuerConfig[],
+  ): Promise<Authentication> {
+    const now = resources.overrides.tokenNow ?? sharedNow;
     const verifier = createTokenVerifier({ issuers, fetchJson: serviceEgress.fetchJson, log, now });
     await verifier.start();
     onClose(() => verifier.stop());
     const authenticator = createAuthenticator({ db, verifier, keyring, operators: config.operators, log });
     onClose(() => authenticator.close());
-    const rateLimiter = openRateLimiter(ground);
-    return createAdmission({
+    const rateLimiter = openRateLimiter(resources);
+    return createAuthentication({
       authenticator,
       rateLimiter,
       failedCredentials: createFailedCredentials({
@@ -141,15 +144,15 @@ export async function serveApiRole(ground: Ground, http: FastifyInstance): Promi
       }),
       knownCredentials: createKnownCredentials(),
       bus,
-      credentialRecheckMilliseconds: ground.overrides.credentialRecheckMilliseconds,
+      credentialRecheckMilliseconds: resources.overrides.credentialRecheckMilliseconds,
       onRateLimited: metrics.onRateLimited,
     });
   }
 }
 
-function createServices(ground: Ground): Services {
-  const { config, bus, keyring, secretBox, egress, events, overrides } = ground;
-  const db = behindWall(ground.db);
+function createServices(resources: AppResources): Services {
+  const { config, bus, keyring, secretBox, egress, events, overrides } = resources;
+  const db = behindWall(resources.db);
   const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
   const networks = config.networks.map(({ network }) => network);
   const { payloadVersions } = overrides;
@@ -174,7 +177,7 @@ function createServices(ground: Ground): Services {
   const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe });
   return {
     users: createUserService({ db }),
-    operator: createOperatorService({ db, bus, operators: config.operators, log: ground.log }),
+    operator: createOperatorService({ db, bus, operators: config.operators, log: resources.log }),
     projects,
     projectCopies: createProjectCopyService({
       ...{ db, bus, events, secretBox, upstreamAllow, gatewayDomain, networkRules: projects.networkRules },
@@ -189,7 +192,7 @@ function createServices(ground: Ground): Services {
       readDocument: createReadDocument(),
     }),
     apiKeys: createApiKeyService({ db, bus, keyring, networks }),
-    hosts: createHostService({ db, checker: openHostChecker(ground), rateLimiter: openRateLimiter(ground) }),
+    hosts: createHostService({ db, checker: openHostChecker(resources), rateLimiter: openRateLimiter(resources) }),
     gatewayAddresses: { publicUrl, gatewayDomain },
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, webhookAllow }),
     connectors,

@@ -35,7 +35,7 @@ export const CLEAN_UPS = {
 /**
  * Each worker checks this often. If the worker that ran a sweep has stopped, another worker runs it within this time.
  */
-const LOOK_MILLISECONDS = 60_000;
+const POLL_INTERVAL_MILLISECONDS = 60_000;
 
 /**
  * Runs the sweeps that are due. Each runs in only one process, and doesn't depend on the others.
@@ -69,6 +69,6 @@ export async function runDueSweeps(
 /** Starts running sweeps when they are due. Returns the function that stops it. */
 export function startSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): () => void {
   const running = new Set<string>();
-  const timer = setInterval(() => void runDueSweeps(pool, log, sweeps, running), LOOK_MILLISECONDS).unref();
+  const timer = setInterval(() => void runDueSweeps(pool, log, sweeps, running), POLL_INTERVAL_MILLISECONDS).unref();
   return () => clearInterval(timer);
 }

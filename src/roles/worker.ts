@@ -17,7 +17,7 @@ import { openHostChecker } from '../features/projects/hosts/open-checker.ts';
 import { assignMissingSlugs } from '../features/projects/slugs.ts';
 import { createDailySummaries } from '../features/revenue/daily-summary.ts';
 import { USER_AGENT, VERSION } from '../version.ts';
-import type { Ground } from './ground.ts';
+import type { AppResources } from './resources.ts';
 import { CLEAN_UPS, startSweeps } from './sweeps.ts';
 
 const PROBES_SECONDS = 30;
@@ -30,8 +30,8 @@ const SLUGS_SECONDS = 300;
  * Starts everything that a process with the `worker` role runs: deliveries, replays, daily summaries, rollups,
  * notices, retention, sweeps, and probes.
  */
-export function startWorkerRole(ground: Ground, consoleOrigin: () => string | undefined): void {
-  const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = ground;
+export function startWorkerRole(resources: AppResources, consoleOrigin: () => string | undefined): void {
+  const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = resources;
   const { payloadVersions } = overrides;
   const { oauthApps } = config;
   const consoleUrl = ({ id, projectId }: { id: string; projectId: string }) => {
@@ -81,13 +81,13 @@ export function startWorkerRole(ground: Ground, consoleOrigin: () => string | un
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   const noticeChecks = { periodSeconds: NOTICE_CHECKS_SECONDS, run: createNoticeChecks({ retentionDays, log }) };
   const idleTokens = { periodSeconds: IDLE_TOKENS_SECONDS, run: createIdleTokens({ secretBox, withToken, log }) };
-  const hostChecks = { periodSeconds: HOST_CHECKS_SECONDS, run: openHostChecker(ground).checkDue };
-  const slugs = { periodSeconds: SLUGS_SECONDS, run: () => giveSlugs(ground) };
+  const hostChecks = { periodSeconds: HOST_CHECKS_SECONDS, run: openHostChecker(resources).checkDue };
+  const slugs = { periodSeconds: SLUGS_SECONDS, run: () => giveSlugs(resources) };
   onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes, noticeChecks, idleTokens, slugs, hostChecks }));
 }
 
 /** Gives a name under the operator's domain to projects that were created before the domain was set. */
-async function giveSlugs({ db, bus, config }: Ground): Promise<void> {
+async function giveSlugs({ db, bus, config }: AppResources): Promise<void> {
   if (config.gatewayDomain === undefined) return;
   if ((await assignMissingSlugs(db)) > 0) bus.publish(topics.gatewayHosts);
 }

@@ -54,7 +54,7 @@ export async function prepareChain({ network, transport }: { network: Network; t
   await client.setCode({ address: MULTICALL3, bytecode: CODE.LocalMulticall });
   await client.setCode({ address: SMART_WALLET_FACTORY, bytecode: CODE.LocalSmartWalletFactory });
   const minter = privateKeyToAccount(generatePrivateKey());
-  const inTurn = oneAtATime();
+  const serially = oneAtATime();
   await client.setBalance({ address: minter.address, value: GAS_MONEY });
 
   return {
@@ -64,7 +64,7 @@ export async function prepareChain({ network, transport }: { network: Network; t
     /** Gives an address dollars, in atomic units. */
     async giveDollars(address: Hex, amountAtomic: bigint): Promise<void> {
       const call = { ...token, account: minter, functionName: 'mint', args: [address, amountAtomic] } as const;
-      const hash = await inTurn(() => client.writeContract(call));
+      const hash = await serially(() => client.writeContract(call));
       await client.waitForTransactionReceipt({ hash });
     },
     balanceOf: (address: Hex) => client.readContract({ ...token, functionName: 'balanceOf', args: [address] }),

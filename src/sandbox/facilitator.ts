@@ -35,7 +35,7 @@ export function createLocalFacilitator({
   transport: Transport;
 }): FacilitatorEndpoints {
   const account = privateKeyToAccount(generatePrivateKey());
-  const inTurn = oneAtATime();
+  const serially = oneAtATime();
   const client = createWalletClient({ account, chain: viemChain(network), transport, pollingInterval: 50 }).extend(
     publicActions,
   );
@@ -44,8 +44,8 @@ export function createLocalFacilitator({
       address: account.address,
       readContract: (call) => client.readContract({ ...call, args: call.args ?? [] }),
       verifyTypedData: (data) => client.verifyTypedData(data as Parameters<typeof client.verifyTypedData>[0]),
-      writeContract: (call) => inTurn(() => client.writeContract(call)),
-      sendTransaction: (transaction) => inTurn(() => client.sendTransaction(transaction)),
+      writeContract: (call) => serially(() => client.writeContract(call)),
+      sendTransaction: (transaction) => serially(() => client.sendTransaction(transaction)),
       waitForTransactionReceipt: (wanted) => client.waitForTransactionReceipt(wanted),
       getCode: ({ address }) => client.getCode({ address }),
     },

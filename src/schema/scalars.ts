@@ -1,7 +1,7 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 import { SCOPE_DESCRIPTIONS, SCOPES } from '../auth/permissions.ts';
 import { CONNECTOR_CATEGORIES, CONNECTOR_TYPES } from '../connectors/definition.ts';
-import { EVENT_KIND_DESCRIPTIONS, EVENT_KINDS, EVENT_TYPE_FILTERS } from '../events/kinds.ts';
+import { EVENT_TYPE_DESCRIPTIONS, EVENT_TYPE_FILTERS, EVENT_TYPES } from '../events/types.ts';
 import {
   AttemptTrigger,
   DeliveryStatus,
@@ -76,12 +76,12 @@ function enumValues<const T extends string>(values: readonly T[], describe: (val
 
 export const EventTypeEnum = builder.enumType('EventType', {
   description: 'An event type.',
-  values: enumValues(EVENT_KINDS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
+  values: enumValues(EVENT_TYPES, (eventType) => `\`${eventType}\`: ${EVENT_TYPE_DESCRIPTIONS[eventType]}`),
 });
 
 export const EventTypeFilterEnum = builder.enumType('EventTypeFilter', {
   description: 'An event type to subscribe to, or all event types.',
-  values: enumValues(EVENT_TYPE_FILTERS, (kind) => `\`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`),
+  values: enumValues(EVENT_TYPE_FILTERS, (kind) => `\`${kind}\`: ${EVENT_TYPE_DESCRIPTIONS[kind]}`),
 });
 
 export const ConnectorTypeEnum = builder.enumType('ConnectorType', {

@@ -48,9 +48,9 @@ export function hiddenParts(url: string): string[] {
   const parameters = query.slice(1).split('&');
   const values = parameters.map((parameter) => NAMED_VALUE.exec(parameter)?.[2] ?? parameter);
   const isPathHidden = hiddenSegments.length > 0;
-  const ways = [isPathHidden ? path : '', isPathHidden || query ? path + query : '', query, query.slice(1)];
+  const hidden = [isPathHidden ? path : '', isPathHidden || query ? path + query : '', query, query.slice(1)];
   const credentials = userInfo.slice(0, -1);
-  const pieces = [...ways, ...parameters, ...values, credentials, ...credentials.split(':')];
+  const pieces = [...hidden, ...parameters, ...values, credentials, ...credentials.split(':')];
   const telling = hiddenSegments.filter((segment) => segment.length >= MIN_WORD_LENGTH || !LETTERS.test(segment));
   return [...pieces, ...telling]
     .flatMap((piece) => [piece, decode(piece), decode(piece.replaceAll('+', ' '))])

@@ -169,9 +169,9 @@ describe('while the issuer is down', () => {
     ['a list', { body: '[]' }],
     ['a redirect', { statusCode: 302, headers: { location: 'https://evil.example/' } }],
     ['one megabyte', { body: JSON.stringify({ keys: [], filler: 'x'.repeat(1e6) }) }],
-  ])('its old keys stay in use if it responds with %s', async (_what, answer) => {
+  ])('its old keys stay in use if it responds with %s', async (_what, response) => {
     await verifier.start();
-    provider.receiver.handle(() => answer);
+    provider.receiver.handle(() => response);
     time += 5 * SECOND;
     await expect(verify(second)).rejects.toThrow('does not match any key of its issuer');
     expect(fetches()).toBe(2);

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { isVisible, noteVisible, visibleItem } from '../../src/auth/access.ts';
+import { isVisible, rememberVisible, visibleItem } from '../../src/auth/access.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { openDatabase } from '../../src/database/client.ts';
 import { newId } from '../../src/ids.ts';
@@ -18,7 +18,7 @@ test('a subscription soon stops showing a project that its viewer can no longer 
     const viewer: Viewer = { kind: 'user', userId: alice, tier: 'PRO', requestsPerMinute: null, expiresAt: new Date() };
     const data = { id: newId('Project'), userId: alice, name: 'Shop', walletAddress: WALLET };
     const project = await db.prisma.project.create({ data });
-    noteVisible(viewer, [project]);
+    rememberVisible(viewer, [project]);
     expect(await isVisible(db.prisma, viewer, project.id)).toBe(true);
 
     // This is what deleting a project does: it moves the project to a reserved account.

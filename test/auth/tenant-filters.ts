@@ -137,7 +137,7 @@ export const REMOVALS: readonly Removal[] = [
     [
       'projects',
       'async function open(',
-      'await turns.take(viewer.userId, () => requireVisible(db.prisma, viewer, id))',
+      'await fairQueue.run(viewer.userId, () => requireVisible(db.prisma, viewer, id))',
       'id',
     ],
   ),

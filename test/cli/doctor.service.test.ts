@@ -22,7 +22,7 @@ let outside: Receiver;
 let jwk: Record<string, unknown>;
 
 type Served = { statusCode?: number; headers?: Record<string, string>; body?: string };
-const answers: Record<string, (body?: Buffer) => Served> = {};
+const responses: Record<string, (body?: Buffer) => Served> = {};
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
 /** A node of Base Sepolia. The properties of its USDC are the results of calls to the contract. */
 const TOKEN = parseAbi([
@@ -45,17 +45,17 @@ beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-doctor-'));
   jwk = { ...(await exportJWK((await generateKeyPair('ES256')).publicKey)) };
-  outside = await startReceiver(({ path, body }) => answers[path]?.(body) ?? { statusCode: 404 });
-  answers['/jwks'] = () => json({ keys: [jwk] });
-  answers['/.well-known/openid-configuration'] = () => json({ issuer: outside.url, jwks_uri: `${outside.url}/jwks` });
+  outside = await startReceiver(({ path, body }) => responses[path]?.(body) ?? { statusCode: 404 });
+  responses['/jwks'] = () => json({ keys: [jwk] });
+  responses['/.well-known/openid-configuration'] = () => json({ issuer: outside.url, jwks_uri: `${outside.url}/jwks` });
   const kinds = [
     { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
     { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
   ];
-  answers['/supported'] = () => json({ kinds });
-  answers['/verify'] = () => ({ statusCode: 400, body: '{}' });
-  answers['/settle'] = () => ({ statusCode: 400, body: '{}' });
-  answers['/rpc'] = node();
+  responses['/supported'] = () => json({ kinds });
+  responses['/verify'] = () => ({ statusCode: 400, body: '{}' });
+  responses['/settle'] = () => ({ statusCode: 400, body: '{}' });
+  responses['/rpc'] = node();
 });
 afterAll(async () => {
   await outside.close();
@@ -94,13 +94,13 @@ async function examine(changes: Record<string, string> = {}) {
 }
 
 /** Runs the doctor while `path` of the outside server returns another response. */
-async function examineWith(path: string, answer: (typeof answers)[string], changes: Record<string, string> = {}) {
-  const usual = answers[path]!;
-  answers[path] = answer;
+async function examineWith(path: string, response: (typeof responses)[string], changes: Record<string, string> = {}) {
+  const usual = responses[path]!;
+  responses[path] = response;
   try {
     return await examine(changes);
   } finally {
-    answers[path] = usual;
+    responses[path] = usual;
   }
 }
 
@@ -324,8 +324,8 @@ describe('doctor reports', () => {
       /discovery$/,
       /issuer is .*\/, so/,
     ],
-  ] as const)('a failure for %s', async (_title, path, answer, check, message) => {
-    const { code, troubles } = await examineWith(path, answer as (typeof answers)[string]);
+  ] as const)('a failure for %s', async (_title, path, response, check, message) => {
+    const { code, troubles } = await examineWith(path, response as (typeof responses)[string]);
     expect(code).toBe(1);
     expect(troubles).toEqual([
       expect.objectContaining({
@@ -358,7 +358,7 @@ describe('doctor reports', () => {
     ['the node', '/rpc', 301, 'chain', /redirects to http.*\/rpc\. Set RPC_URL/, 'RPC_URL'],
     ['the keys', '/jwks', 307, /keys$/, /redirects to http.*\/jwks\. Use that URL/, '`jwksUri`'],
   ] as const)('where a redirect of %s leads', async (_title, path, statusCode, check, message, advice) => {
-    await using elsewhere = await startReceiver(({ path }) => answers[path]!());
+    await using elsewhere = await startReceiver(({ path }) => responses[path]!());
     const location = `${elsewhere.url}${path}`;
     const { code, troubles } = await examineWith(path, () => ({ statusCode, headers: { location } }), {
       EGRESS_ALLOW: `127.0.0.1/32:${outside.port},127.0.0.1/32:${elsewhere.port}`,
@@ -378,17 +378,17 @@ describe('doctor reports', () => {
   });
 
   test('nothing wrong with redirects that are followed', async () => {
-    const moved = { ...answers };
+    const moved = { ...responses };
     try {
-      for (const [path, answer] of Object.entries(moved)) {
+      for (const [path, response] of Object.entries(moved)) {
         const location = `/moved${path}`;
-        answers[path] = () => ({ statusCode: 308, headers: { location } });
-        answers[location] = answer;
+        responses[path] = () => ({ statusCode: 308, headers: { location } });
+        responses[location] = response;
       }
       expect((await examine({ FACILITATOR_TOKEN: 'hunter2' })).troubles).toEqual([]);
     } finally {
-      for (const path of Object.keys(answers)) delete answers[path];
-      Object.assign(answers, moved);
+      for (const path of Object.keys(responses)) delete responses[path];
+      Object.assign(responses, moved);
     }
   });
 

@@ -117,7 +117,7 @@ test('replay shows its progress, and Ctrl-C cancels it', async () => {
   cli.signal('SIGINT');
   const { code, stdout } = await cli.ended;
   expect(code).toBe(130);
-  const [, id, done] = /^(rpl_\w+) {2}CANCELLED {2}(\d+) of 30 requeued\n$/.exec(stdout) ?? [];
+  const [, id, done] = /^(rpl_\w+) {2}CANCELED {2}(\d+) of 30 requeued\n$/.exec(stdout) ?? [];
   expect(Number(done)).toBeLessThan(30);
   const { rows } = await database.query('SELECT status FROM "Replay" WHERE id = $1', [id]);
   expect(rows).toEqual([{ status: 'CANCELLED' }]);
@@ -132,7 +132,7 @@ test('replay exits with 1 when someone else cancels it, and reports the cancella
   });
   const { code, stdout } = await cli.ended;
   expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELLED', total: 30 });
+  expect(JSON.parse(stdout)).toMatchObject({ id, status: 'CANCELED', total: 30 });
 });
 
 test('replay explains an invalid option, and exits with 0 when nothing matches', async () => {

@@ -36,9 +36,9 @@ function operationsOf(document: Json): Map<string, Json> {
 }
 
 function operationChanges(was: Json, is: Json, documents: Documents): string[] {
-  const answers = Object.entries(was.responses as Record<string, Json>).flatMap(([status, answer]) => {
+  const responses = Object.entries(was.responses as Record<string, Json>).flatMap(([status, response]) => {
     const now = (is.responses as Record<string, Json>)[status];
-    return now ? contentChanges(answer, now, 'answer', documents, status) : [`no longer returns ${status}`];
+    return now ? contentChanges(response, now, 'answer', documents, status) : [`no longer returns ${status}`];
   });
   const bodies = contentChanges(
     (was.requestBody ?? {}) as Json,
@@ -47,7 +47,7 @@ function operationChanges(was: Json, is: Json, documents: Documents): string[] {
     documents,
     'body',
   );
-  return [...parameterChanges(was, is, documents), ...bodies, ...answers];
+  return [...parameterChanges(was, is, documents), ...bodies, ...responses];
 }
 
 function parameterChanges(was: Json, is: Json, documents: Documents): string[] {

@@ -24,8 +24,8 @@ afterAll(async () => {
 });
 
 const statusOf = async (url: string, host: string) => {
-  const [answer] = await sendRaw(url, [rawRequest('GET /healthz', `Host: ${host}`)]);
-  return answer!.status;
+  const [response] = await sendRaw(url, [rawRequest('GET /healthz', `Host: ${host}`)]);
+  return response!.status;
 };
 
 /** Starts a second process of the service, which knows its public URL. */

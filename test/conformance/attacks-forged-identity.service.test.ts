@@ -40,9 +40,9 @@ test.each([
   const lines = headerLines({ ...forged, accept: 'text/plain', ...v2Headers(await sign(await rails.wallet())) });
   const { origin, pathname } = new URL(`${urls[0]}/weather`);
 
-  const [answer] = await sendRaw(origin, [rawRequest(`GET ${pathname}`, 'Host: a', ...lines)]);
+  const [response] = await sendRaw(origin, [rawRequest(`GET ${pathname}`, 'Host: a', ...lines)]);
 
-  expect([answer!.status, answer!.text]).toEqual([200, 'served']);
+  expect([response!.status, response!.text]).toEqual([200, 'served']);
   const [{ headers } = { headers: {} }] = upstream.requests;
   expect(headers).toMatchObject({ accept: 'text/plain' });
   expect(JSON.stringify(headers)).not.toContain('admin');

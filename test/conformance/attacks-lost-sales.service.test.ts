@@ -29,8 +29,10 @@ const statusOf = async (url: string) => (await fetch(url)).status;
 /** Sends the first process a request that no HTTP client would send. */
 async function sendTo(path: string, method: string, lines: string[], body = '') {
   const { origin, pathname } = new URL(stage.urls[0] + path);
-  const [answer] = await sendRaw(origin, [Buffer.from(rawRequest(`${method} ${pathname}`, ...lines) + body, 'latin1')]);
-  return answer!;
+  const [response] = await sendRaw(origin, [
+    Buffer.from(rawRequest(`${method} ${pathname}`, ...lines) + body, 'latin1'),
+  ]);
+  return response!;
 }
 
 describe('changes by the seller', () => {
@@ -109,8 +111,8 @@ describe('a request', () => {
       const ask = async (changes: object) => {
         const payload = { ...signed, authorization: { ...signed.authorization, ...changes } };
         const headers = headersOf(payload);
-        const answer = await fetch(`${urls[0]}/weather`, { headers });
-        return { status: answer.status, text: await answer.text() };
+        const response = await fetch(`${urls[0]}/weather`, { headers });
+        return { status: response.status, text: await response.text() };
       };
       for (const [field, unit] of [
         ['value', 'atomic units'],
@@ -157,8 +159,8 @@ describe("an upstream's response", () => {
       upstream.handle(() => ({ statusCode, headers: { location: `${upstream.url}/weather/7?x=1` } }));
       const headers = await pay();
       for (const _time of ['first', 'again']) {
-        const answer = await fetch(`${urls[0]}/weather`, { method: 'POST', headers });
-        expect([answer.status, answer.headers.get('location')]).toEqual([statusCode, `${urls[0]}/weather/7?x=1`]);
+        const response = await fetch(`${urls[0]}/weather`, { method: 'POST', headers });
+        expect([response.status, response.headers.get('location')]).toEqual([statusCode, `${urls[0]}/weather/7?x=1`]);
       }
       expect(upstream.requests).toHaveLength(1);
     },
@@ -167,12 +169,12 @@ describe("an upstream's response", () => {
   test('has headers that web pages on any origin can read', async () => {
     stage.upstream.handle(() => ({ headers: { 'x-custom': 'a', etag: '"e"' } }));
     const headers = { ...(await pay()), origin: 'https://page.example' };
-    const answer = await fetch(`${stage.urls[0]}/weather`, { headers });
-    expect(answer.headers.get('x-custom')).toBe('a');
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    const response = await fetch(`${stage.urls[0]}/weather`, { headers });
+    expect(response.headers.get('x-custom')).toBe('a');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
     // In a request with credentials, browsers don't treat `*` as a wildcard.
-    expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
-    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
+    expect(response.headers.has('access-control-allow-credentials')).toBe(false);
+    const exposed = response.headers.get('access-control-expose-headers')!.split(', ');
     const named = ['payment-response', 'payment-required', 'etag', 'location', 'link', 'retry-after'];
     expect(exposed).toEqual(expect.arrayContaining(['*', ...named]));
   });

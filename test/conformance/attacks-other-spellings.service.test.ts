@@ -43,9 +43,9 @@ describe.each(['paid', 'free'] as const)('a cheaper catch-all route that is %s',
   /** Requests a path, with a payment for the cheaper route. */
   async function request(path: string) {
     const buyer = await stage.rails.wallet(1_000n);
-    const answer = await fetch(shops[kind] + path, { headers: v2Headers(await sign(buyer, { value: '1000' })) });
-    const text = await answer.text();
-    return { status: answer.status, text, paid: 1_000n - (await stage.rails.chain.balanceOf(buyer.address)) };
+    const response = await fetch(shops[kind] + path, { headers: v2Headers(await sign(buyer, { value: '1000' })) });
+    const text = await response.text();
+    return { status: response.status, text, paid: 1_000n - (await stage.rails.chain.balanceOf(buyer.address)) };
   }
 
   test.each([
@@ -70,8 +70,8 @@ describe.each(['paid', 'free'] as const)('a cheaper catch-all route that is %s',
       expect([status, paid, stage.upstream.requests.length]).toEqual([402, 0n, 0]);
       expect(text).not.toContain('worth');
       const buyer = await stage.rails.wallet(1_000_000n);
-      const answer = await fetch(shops[kind] + path, { headers: v2Headers(await sign(buyer, { value: '1000000' })) });
-      expect([answer.status, await answer.text()]).toEqual([200, 'worth a dollar']);
+      const response = await fetch(shops[kind] + path, { headers: v2Headers(await sign(buyer, { value: '1000000' })) });
+      expect([response.status, await response.text()]).toEqual([200, 'worth a dollar']);
       expect(await stage.rails.chain.balanceOf(buyer.address)).toBe(0n);
     },
   );
@@ -86,7 +86,7 @@ describe.each(['paid', 'free'] as const)('a cheaper catch-all route that is %s',
     expect((await request('/premium')).status).toBe(402);
     const buyer = await stage.rails.wallet(1_000_000n);
     const headers = v2Headers(await sign(buyer, { value: '1000000' }));
-    const answer = await fetch(`${shops[kind]}/premium`, { headers });
-    expect([answer.status, await answer.text()]).toEqual([200, 'worth a dollar']);
+    const response = await fetch(`${shops[kind]}/premium`, { headers });
+    expect([response.status, await response.text()]).toEqual([200, 'worth a dollar']);
   });
 });

@@ -30,9 +30,9 @@ async function createShop(host: string) {
 
 /** Returns the wallet in a host name's 402 response, or undefined if there is no such endpoint. */
 async function payeeAt(host: string): Promise<string | undefined> {
-  const [answer] = await sendRaw(app.url, [rawRequest('GET /weather', `Host: ${host}`)]);
-  if (answer!.status !== 402) return undefined;
-  return decodeHeader<{ accepts: { payTo: string }[] }>(answer!.headers.get('payment-required')).accepts[0]!.payTo;
+  const [response] = await sendRaw(app.url, [rawRequest('GET /weather', `Host: ${host}`)]);
+  if (response!.status !== 402) return undefined;
+  return decodeHeader<{ accepts: { payTo: string }[] }>(response!.headers.get('payment-required')).accepts[0]!.payTo;
 }
 
 const change = (who: TestUser, base: string, fields: object) => who.rest<Problem>('PATCH', base, fields);

@@ -46,8 +46,8 @@ describe('a live route serves nothing for test money, no matter how it is presen
   test.each(Object.entries(PRESENTED))('%s', async (_how, headersOf) => {
     upstream.requests.length = 0;
     const buyer = await fake.wallet();
-    const answer = await fetch(`${shop.url}/weather`, { headers: headersOf(await sign(buyer, {}, TEST)) });
-    expect(answer.status).toBe(402);
+    const response = await fetch(`${shop.url}/weather`, { headers: headersOf(await sign(buyer, {}, TEST)) });
+    expect(response.status).toBe(402);
     expect(upstream.requests).toEqual([]);
     expect(await fake.chain.balanceOf(buyer.address)).toBe(1_000_000n);
   });

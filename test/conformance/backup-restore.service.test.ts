@@ -138,12 +138,12 @@ describe.skipIf(!programs)('a backup restored to another server with the command
 
   async function deliveryStatus(url: string): Promise<string[]> {
     const query = `{ project(id: "${project.id}") { deliveries { nodes { status attemptCount } } } }`;
-    const answer = await fetch(`${url}/graphql`, {
+    const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ query }),
     });
-    const { data } = (await answer.json()) as {
+    const { data } = (await response.json()) as {
       data: { project: { deliveries: { nodes: { status: string; attemptCount: number }[] } } };
     };
     return data.project.deliveries.nodes.filter(({ attemptCount }) => attemptCount > 0).map(({ status }) => status);
@@ -154,7 +154,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     const query = `subscription($after: String) {
       eventRecorded(projectId: "${project.id}", after: $after) { cursor event { id } }
     }`;
-    const answer = await fetch(`${url}/graphql`, {
+    const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${credential}`,
@@ -163,7 +163,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
       },
       body: JSON.stringify({ query, variables: { after } }),
     });
-    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     return {
       async next(): Promise<EventItem> {

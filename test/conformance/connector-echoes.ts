@@ -65,14 +65,14 @@ export function repeat(call: VendorCall): { plain: string; all: string } {
 }
 
 /** Creates vendors that repeat what they were sent: in all text in the body, in headers, and in the status text. */
-export function createCarelessVendor(onAnswer: (call: VendorCall, body: string) => void) {
+export function createCarelessVendor(onResponse: (call: VendorCall, body: string) => void) {
   let count = 0;
   return (statusCode: number): Interference =>
     (call, response) => {
       const { plain, all } = repeat(call);
       const bodies = bodiesSaying(plain, all);
       const body = bodies[count++ % bodies.length]!;
-      onAnswer(call, body);
+      onResponse(call, body);
       const credential = call.headers.authorization ?? call.headers.apikey ?? call.url.pathname + call.url.search;
       const printable = credential.replace(/[^ -~]/g, '');
       response.writeHead(statusCode, `No ${printable}`, {

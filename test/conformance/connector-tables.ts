@@ -1,5 +1,5 @@
 import type { ConnectorType } from '../../src/connectors/definition.ts';
-import type { EventKind } from '../../src/events/kinds.ts';
+import type { EventType } from '../../src/events/types.ts';
 
 export const ENDPOINT_ID = 'ep_01jc9x2v5qe3w8k4m6n7p9r0st';
 
@@ -131,8 +131,8 @@ export const MAX_BODY_BYTES: Record<ConnectorType, number> = {
  * Rows contain the event type, so sums can filter by it. Where users can't be expected to filter, only settled payments
  * have an amount. Accounting connectors book either days or payments.
  */
-const ROWS_WITH_MONEY: EventKind[] = ['payment.verified', 'payment.settled', 'payment.failed'];
-export const MONEY_KINDS: Partial<Record<ConnectorType, EventKind[]>> = {
+const ROWS_WITH_MONEY: EventType[] = ['payment.verified', 'payment.settled', 'payment.failed'];
+export const MONEY_TYPES: Partial<Record<ConnectorType, EventType[]>> = {
   segment: ['payment.settled'],
   mixpanel: ['payment.settled'],
   amplitude: ['payment.settled'],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectorDefinition, ConnectorEvent } from '../../src/connectors/definition.ts';
-import { carriedKinds } from '../../src/connectors/describe.ts';
+import { supportedEventTypes } from '../../src/connectors/describe.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
-import type { EventKind } from '../../src/events/kinds.ts';
+import type { EventType } from '../../src/events/types.ts';
 import { sampleConfig } from '../connectors/support/configs.ts';
 import { deliver, deliveringRequest } from '../connectors/support/deliver.ts';
 import { EVENT_TIME, HOSTILE_TEXTS, sampleEvent } from '../connectors/support/samples.ts';
@@ -36,8 +36,8 @@ const memory = { [`open:${ENDPOINT_ID}`]: new Date(Date.parse(EVENT_TIME) - 60_0
 const consoleUrl = 'https://console.example/projects/proj_1/events/evt_1?a=1&b=2';
 
 /** Returns an event with `text` in one of its free-text fields, or in all of them. */
-function withText(kind: EventKind, text: string, only?: string): ConnectorEvent {
-  const event = sampleEvent(kind);
+function withText(eventType: EventType, text: string, only?: string): ConnectorEvent {
+  const event = sampleEvent(eventType);
   const replace = (value: unknown, name: string): unknown => {
     if (Array.isArray(value)) return value.map((item) => replace(item, name));
     if (typeof value === 'object' && value !== null) {
@@ -48,8 +48,8 @@ function withText(kind: EventKind, text: string, only?: string): ConnectorEvent 
   return { ...event, data: replace(event.data, '') } as ConnectorEvent;
 }
 
-function freeFields(kind: EventKind): string[] {
-  const names = JSON.stringify(sampleEvent(kind).data).match(/"(\w+)":/g) ?? [];
+function freeFields(eventType: EventType): string[] {
+  const names = JSON.stringify(sampleEvent(eventType).data).match(/"(\w+)":/g) ?? [];
   return [...new Set(names.map((name) => name.slice(1, -2)))].filter((name) => FREE_TEXT.test(name));
 }
 
@@ -74,15 +74,16 @@ function check(
 describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
   '%s',
   (_type, definition) => {
-    test.each(carriedKinds(definition))(
+    test.each(supportedEventTypes(definition))(
       "shows hostile text in any field of %s as plain text within the vendor's limits",
-      (kind) => {
+      (eventType) => {
         const required = [sampleConfig(definition.type)];
         for (const text of TEXTS) {
           try {
-            check(definition, withText(kind, text), text, [...required, sampleConfig(definition.type, 'all')]);
-            for (const name of freeFields(kind)) check(definition, withText(kind, text, name), 'Shop', required);
-            check(definition, sampleEvent(kind), text, required);
+            check(definition, withText(eventType, text), text, [...required, sampleConfig(definition.type, 'all')]);
+            for (const name of freeFields(eventType))
+              check(definition, withText(eventType, text, name), 'Shop', required);
+            check(definition, sampleEvent(eventType), text, required);
           } catch (error) {
             throw new Error(`with ${JSON.stringify(text.slice(0, 60))}: ${(error as Error).message}`, { cause: error });
           }

@@ -3,7 +3,7 @@ import type { ConnectorDefinition, ConnectorEvent, ConnectorType } from '../../s
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import { derivedId, derivedUuid } from '../../src/connectors/shared/derived-id.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
-import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../src/events/types.ts';
 import { MARK, N8N_HOST, sampleConfig } from '../connectors/support/configs.ts';
 import { deliver, deliveringRequest, respond } from '../connectors/support/deliver.ts';
 import { CONNECTOR_ID, EVENT_TIME, sampleContext, sampleEvent } from '../connectors/support/samples.ts';
@@ -16,15 +16,16 @@ import {
   MATRIX,
   MAX_BODY_BYTES,
   MONEY_FIELDS,
-  MONEY_KINDS,
+  MONEY_TYPES,
   SECRET_IN_URL,
   SUMMING_CATEGORIES,
   TEST_MARKS,
   WORDS,
 } from './connector-tables.ts';
 
-const wordOf = (type: ConnectorType, kind: EventKind) => MATRIX[type].split(' ')[EVENT_KINDS.indexOf(kind)]!;
-const isCarried = (definition: ConnectorDefinition, kind: EventKind) => wordOf(definition.type, kind) !== '-';
+const wordOf = (type: ConnectorType, eventType: EventType) => MATRIX[type].split(' ')[EVENT_TYPES.indexOf(eventType)]!;
+const isSupported = (definition: ConnectorDefinition, eventType: EventType) =>
+  wordOf(definition.type, eventType) !== '-';
 
 /** An alert that was opened a minute before the sample events. */
 const alertOpen = { [`open:${ENDPOINT_ID}`]: new Date(Date.parse(EVENT_TIME) - 60_000).toISOString() };
@@ -41,41 +42,43 @@ test('exactly the documented types exist', () => {
 describe.each(listConnectors().map((definition) => [definition.type, definition] as const))(
   '%s',
   (type, definition) => {
-    const carried = EVENT_KINDS.filter((kind) => isCarried(definition, kind));
+    const supported = EVENT_TYPES.filter((eventType) => isSupported(definition, eventType));
     const { hosts } = VENDORS[type]();
     const rules = { hosts, allowPort: false, mark: MARK, maxBodyBytes: MAX_BODY_BYTES[type] };
 
     test('sends exactly the event types in the matrix', () => {
-      const alone = (kind: EventKind) => definition.carries(kind, new Set([kind]));
-      const beside = (kind: EventKind) => definition.carries(kind, new Set(EVENT_KINDS));
-      expect(EVENT_KINDS.filter((kind) => alone(kind) || beside(kind))).toEqual(carried);
+      const alone = (eventType: EventType) => definition.supportsEvent(eventType, new Set([eventType]));
+      const beside = (eventType: EventType) => definition.supportsEvent(eventType, new Set(EVENT_TYPES));
+      expect(EVENT_TYPES.filter((eventType) => alone(eventType) || beside(eventType))).toEqual(supported);
     });
 
-    test.each(carried)("delivers %s in the vendor's format", (kind) => {
+    test.each(supported)("delivers %s in the vendor's format", (eventType) => {
       for (const fields of ['required', 'all'] as const) {
-        const { outcome, requests } = send(definition, sampleEvent(kind), sampleConfig(type, fields));
+        const { outcome, requests } = send(definition, sampleEvent(eventType), sampleConfig(type, fields));
         expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
         for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
         const { body = '', url } = deliveringRequest(requests);
-        expect(WORDS[wordOf(type, kind)]!(body, url), `${kind} should be ${wordOf(type, kind)}`).toBe(true);
+        expect(WORDS[wordOf(type, eventType)]!(body, url), `${eventType} should be ${wordOf(type, eventType)}`).toBe(
+          true,
+        );
       }
     });
 
-    test.each(carried.filter((kind) => !['resolve', 'close'].includes(wordOf(type, kind))))(
+    test.each(supported.filter((eventType) => !['resolve', 'close'].includes(wordOf(type, eventType))))(
       'identifies the event when it delivers %s, so that duplicates can be recognized',
-      (kind) => {
-        const { id } = sampleEvent(kind);
-        const { body = '', url, headers } = deliveringRequest(send(definition, sampleEvent(kind)).requests);
+      (eventType) => {
+        const { id } = sampleEvent(eventType);
+        const { body = '', url, headers } = deliveringRequest(send(definition, sampleEvent(eventType)).requests);
         const ids = [id, derivedId(id, CONNECTOR_ID), derivedUuid(id, CONNECTOR_ID)];
         expect(ids.some((name) => [body, url, ...Object.values(headers)].join(' ').includes(name))).toBe(true);
       },
     );
 
-    const priced = carried.filter((kind) => kind.startsWith('endpoint.'));
-    test.each(priced)('delivers a price of 0 in %s', (kind) => {
-      const event = sampleEvent(kind, {
+    const priced = supported.filter((kind) => kind.startsWith('endpoint.'));
+    test.each(priced)('delivers a price of 0 in %s', (eventType) => {
+      const event = sampleEvent(eventType, {
         priceUsd: '0',
-        ...(kind !== 'endpoint.created' && { previousPriceUsd: '0' }),
+        ...(eventType !== 'endpoint.created' && { previousPriceUsd: '0' }),
       });
       const { outcome, requests } = send(definition, event);
       expect(outcome.kind, JSON.stringify(outcome)).toBe('delivered');
@@ -83,10 +86,10 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
       expect(deliveringRequest(requests).body ?? '').not.toMatch(/NaN|undefined|Infinity|-0\b/);
     });
 
-    test.each(carried)('builds the same bytes for %s every time', (kind) => {
+    test.each(supported)('builds the same bytes for %s every time', (eventType) => {
       const build = (context: Parameters<typeof sampleContext>[0]) =>
         definition.build(
-          [sampleEvent(kind)],
+          [sampleEvent(eventType)],
           sampleConfig(type, 'all'),
           sampleContext({ memory: alertOpen, ...context }),
         );
@@ -105,13 +108,13 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         const { requests } = deliver(definition, sampleConfig(type), [event], { memory: alertOpen, connectorId });
         return JSON.stringify(deliveringRequest(requests));
       };
-      const [kind] = carried.filter((each) => !['resolve', 'close'].includes(wordOf(type, each)));
+      const [kind] = supported.filter((each) => !['resolve', 'close'].includes(wordOf(type, each)));
       const other = { id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0su' };
       expect(idsOf(sampleEvent(kind!, {}, other))).not.toBe(idsOf(sampleEvent(kind!)));
     });
 
-    test.each(carried)('stays within the size limits no matter how long the text in %s is', (kind) => {
-      const { requests } = send(definition, longEvent(kind), sampleConfig(type, 'all'));
+    test.each(supported)('stays within the size limits no matter how long the text in %s is', (eventType) => {
+      const { requests } = send(definition, longEvent(eventType), sampleConfig(type, 'all'));
       for (const request of requests) checkRequest(request, { ...rules, secretInUrl: SECRET_IN_URL.has(type) });
     });
 
@@ -127,8 +130,8 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
         for (const { id } of events) expect(deliveringRequest(requests).body).toContain(id);
       });
 
-    test.each(carried)('marks a test event of %s and reports no revenue for it', (kind) => {
-      const event = sampleEvent(kind, {}, { test: true });
+    test.each(supported)('marks a test event of %s and reports no revenue for it', (eventType) => {
+      const event = sampleEvent(eventType, {}, { test: true });
       const { outcome, requests } = send(definition, event);
       if (TEST_MARKS[type] === 'skipped') {
         expect(outcome).toMatchObject({ kind: 'skipped' });
@@ -147,10 +150,10 @@ describe.each(listConnectors().map((definition) => [definition.type, definition]
 
     if (SUMMING_CATEGORIES.has(definition.category))
       test('sends summable numbers only for event types with revenue', () => {
-        const withMoney = carried.filter(
-          (kind) => moneyIn(deliveringRequest(send(definition, sampleEvent(kind)).requests)).length > 0,
+        const withMoney = supported.filter(
+          (eventType) => moneyIn(deliveringRequest(send(definition, sampleEvent(eventType)).requests)).length > 0,
         );
-        expect(withMoney).toEqual(MONEY_KINDS[type]);
+        expect(withMoney).toEqual(MONEY_TYPES[type]);
       });
 
     if (definition.probe)
@@ -194,8 +197,8 @@ function isSummableCell(name: string, value: unknown): boolean {
 }
 
 /** An event with text that is as long as the service allows, or longer. */
-function longEvent(kind: EventKind): ConnectorEvent {
-  const event = sampleEvent(kind);
+function longEvent(eventType: EventType): ConnectorEvent {
+  const event = sampleEvent(eventType);
   const long = (text: string) => text + '/é"<&'.repeat(400);
   const data = Object.fromEntries(
     Object.entries(event.data).map(([name, value]) => [

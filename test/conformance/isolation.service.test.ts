@@ -53,9 +53,9 @@ afterAll(async () => {
   await app?.stop();
 });
 
-type Answer = { status: number; headers: string; body: string };
+type TestResponse = { status: number; headers: string; body: string };
 
-async function ask(caller: TestUser, request: Request, headers: Record<string, string> = {}): Promise<Answer> {
+async function ask(caller: TestUser, request: Request, headers: Record<string, string> = {}): Promise<TestResponse> {
   const isGraphQL = request.kind === 'graphql';
   const body = isGraphQL ? { query: request.query, variables: request.variables } : request.body;
   const response = await fetch(app.url + (isGraphQL ? '/graphql' : request.path), {
@@ -75,14 +75,14 @@ async function ask(caller: TestUser, request: Request, headers: Record<string, s
 }
 
 /** Returns the response without the identifiers that were sent, because it can repeat them. */
-async function askWith(caller: TestUser, operation: Operation, values: Values): Promise<Answer> {
+async function askWith(caller: TestUser, operation: Operation, values: Values): Promise<TestResponse> {
   const answer = await ask(caller, operation.request(values));
   const sent = Object.values(values).filter((value) => value !== undefined);
   const body = sent.reduce((text, id) => text.replaceAll(id, '<id>'), answer.body);
   return { ...answer, body };
 }
 
-function expectNothingForeign({ headers, body }: Answer): void {
+function expectNothingForeign({ headers, body }: TestResponse): void {
   const { mark, key, ids } = tenants.secret;
   const { User: _sharedWithTheOtherProject, ...own } = ids;
   for (const secret of [mark, key, ...Object.values(own)]) expect(headers + body).not.toContain(secret);
@@ -145,18 +145,18 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
   });
 
   test.each(slotted.map((operation) => [operation.name, operation] as const))('%s', async (_name, operation) => {
-    const answersOf = (variant: Variant) =>
+    const responsesOf = (variant: Variant) =>
       Promise.all(
         mixtures(operation, stranger.ids, variant).map((values) => askWith(stranger.caller, operation, values)),
       );
     const expected = {
-      missing: await answersOf('missing'),
-      malformed: await answersOf('malformed'),
-      wrongTypeMissing: await answersOf('wrongTypeMissing'),
+      missing: await responsesOf('missing'),
+      malformed: await responsesOf('malformed'),
+      wrongTypeMissing: await responsesOf('wrongTypeMissing'),
     };
-    const known: Partial<Record<Variant, Answer[]>> = expected;
+    const known: Partial<Record<Variant, TestResponse[]>> = expected;
     for (const variant of VARIANTS) {
-      const answers = known[variant] ?? (await answersOf(variant));
+      const answers = known[variant] ?? (await responsesOf(variant));
       for (const answer of answers) expectNothingForeign(answer);
       expect({ variant, answers }).toEqual({ variant, answers: expected[LIKE[variant]] });
     }

@@ -5,7 +5,7 @@ import { createClient } from 'graphql-sse';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
-import { DELETED_PROJECT_ID } from '../../src/features/deletions/bury.ts';
+import { DELETED_PROJECT_ID } from '../../src/features/deletions/soft-delete.ts';
 import { caller } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';

@@ -36,7 +36,7 @@ afterAll(async () => {
   await rails?.close();
 });
 
-type Answer = {
+type TestResponse = {
   status: number;
   text: string;
   receipt: string | null;
@@ -46,14 +46,14 @@ type Answer = {
 
 const urlOf = (index: number, path: string) => `${gateways[index % 3]!.url}/gateway/${shop.projectId}${path}`;
 
-async function ask(index: number, path: string, headers: Record<string, string>): Promise<Answer> {
-  const answer = await fetch(urlOf(index, path), { headers });
+async function ask(index: number, path: string, headers: Record<string, string>): Promise<TestResponse> {
+  const response = await fetch(urlOf(index, path), { headers });
   return {
-    status: answer.status,
-    text: await answer.text(),
-    receipt: answer.headers.get('payment-response') ?? answer.headers.get('x-payment-response'),
-    paymentId: answer.headers.get('tollgate-payment-id'),
-    retryAfter: answer.headers.get('retry-after'),
+    status: response.status,
+    text: await response.text(),
+    receipt: response.headers.get('payment-response') ?? response.headers.get('x-payment-response'),
+    paymentId: response.headers.get('tollgate-payment-id'),
+    retryAfter: response.headers.get('retry-after'),
   };
 }
 
@@ -63,39 +63,39 @@ test('one payment sent 100 times at the same time through three processes causes
   for (let round = 0; round < ROUNDS; round++) {
     upstream.requests.length = 0;
     rails.facilitator.calls.length = 0;
-    const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
+    const { promise: othersResponded, resolve: release } = Promise.withResolvers<void>();
     // In every other round, the first request is still running when all others have received their responses.
     const isHeld = round % 2 === 0;
     upstream.handle(async ({ path }) => {
-      if (isHeld) await othersAnswered;
+      if (isHeld) await othersResponded;
       return { body: `served ${path}` };
     });
     const buyer = await rails.wallet(20_000n);
     const headers = v2Headers(await sign(buyer));
     let refusals = 0;
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
-        const answer = await ask(index, `/fair/${round}`, headers);
-        if (answer.status !== 200) refusals += 1;
+        const response = await ask(index, `/fair/${round}`, headers);
+        if (response.status !== 200) refusals += 1;
         if (refusals === 99) release();
-        return answer;
+        return response;
       }),
     );
 
-    const served = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status !== 200);
+    const served = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status !== 200);
     expect(served.length).toBeGreaterThanOrEqual(1);
     if (isHeld) expect(refused).toHaveLength(99);
-    for (const answer of served) expect(answer).toEqual(served[0]);
+    for (const response of served) expect(response).toEqual(served[0]);
     expect(served[0]!.text).toBe(`served /fair/${round}`);
     for (const { status, text, retryAfter, paymentId } of refused) {
       const { code } = JSON.parse(text) as { code: string };
       expect([status, code, retryAfter]).toEqual([409, 'PAYMENT_IN_PROGRESS', '1']);
       expect(paymentId).toBe(served[0]!.paymentId);
     }
-    const again = await Promise.all(answers.map((_answer, index) => ask(index, `/fair/${round}`, headers)));
-    for (const answer of again) expect(answer).toEqual(served[0]);
+    const again = await Promise.all(responses.map((_answer, index) => ask(index, `/fair/${round}`, headers)));
+    for (const response of again) expect(response).toEqual(served[0]);
     expect(upstream.requests).toHaveLength(1);
     expect(rails.facilitator.countOf('verify')).toBe(1);
     expect(rails.facilitator.countOf('settle')).toBe(1);

@@ -20,7 +20,7 @@ type Attempt = {
   signed: Signed;
   buyer: PrivateKeyAccount;
   path: string;
-  firstAnswer: string | undefined;
+  firstResponse: string | undefined;
   /** Whether a process that wasn't killed has streamed the response. */
   isStreamed?: boolean;
 };
@@ -100,13 +100,13 @@ async function killAt(name: string, moment: (attempt: Attempt) => Promise<unknow
   const signed = await sign(buyer);
   const folder = name === 'deaf' ? 'deaf' : name.startsWith('first ') ? 'first' : 'tasks';
   const path = `/${folder}/${name.replaceAll(' ', '-')}/${attempts.length}`;
-  const attempt: Attempt = { signed, buyer, path, firstAnswer: undefined };
+  const attempt: Attempt = { signed, buyer, path, firstResponse: undefined };
   attempts.push(attempt);
   const { promise: killed, resolve: letRead } = Promise.withResolvers<void>();
   const asked = fetch(urlOf(gateway, path), { headers: v2Headers(signed) }).then(async (answer) => {
     // Nothing has been read yet, so what doesn't fit into the socket buffers is still in the process.
     await killed;
-    if (answer.status === 200) attempt.firstAnswer = await answer.text();
+    if (answer.status === 200) attempt.firstResponse = await answer.text();
   });
   asked.catch(() => {});
   await moment(attempt);
@@ -229,7 +229,7 @@ describe('the gateway is killed', () => {
       );
       upstream.handle(({ path }) => ({ body: `served ${path}` }));
       await expectLeft('booked', 'SETTLED');
-      expect(attempts.at(-1)!.firstAnswer).toBeUndefined();
+      expect(attempts.at(-1)!.firstResponse).toBeUndefined();
     }),
   );
 
@@ -282,7 +282,7 @@ describe('with settlement before the request, the gateway is killed', () => {
       await killAt(`first ${step}`, () => reached);
       upstream.handle(({ path }) => ({ body: `served ${path}` }));
       await expectLeft(`first ${step}`, 'SETTLED');
-      expect(attempts.at(-1)!.firstAnswer).toBeUndefined();
+      expect(attempts.at(-1)!.firstResponse).toBeUndefined();
     }),
   );
 
@@ -292,7 +292,7 @@ describe('with settlement before the request, the gateway is killed', () => {
       await killAt('first large', ({ path }) => expect.poll(() => callsOf(path), { interval: 5 }).toBe(1));
       upstream.handle(({ path }) => ({ body: `served ${path}` }));
       await expectLeft('first large', 'SETTLED');
-      expect(attempts.at(-1)!.firstAnswer).toBeUndefined();
+      expect(attempts.at(-1)!.firstResponse).toBeUndefined();
     }),
   );
 });
@@ -328,24 +328,24 @@ test('after all kills, nothing was settled twice or served without payment, and 
     .toBe(0);
   const settledOnChain = await transfersByNonce();
 
-  for (const { signed, path, buyer, firstAnswer } of attempts) {
+  for (const { signed, path, buyer, firstResponse } of attempts) {
     const nonce = signed.authorization.nonce.toLowerCase() as Hex;
     const transfers = settledOnChain.get(nonce) ?? 0;
     expect(transfers, path).toBeLessThanOrEqual(1);
     expect(callsOf(path), path).toBeLessThanOrEqual(maxCallsOf(path));
-    if (firstAnswer !== undefined) expect(transfers, path).toBe(1);
+    if (firstResponse !== undefined) expect(transfers, path).toBe(1);
     // The work was done, so another process sends the settlement.
     if (path.includes('/served/')) expect(transfers, path).toBe(1);
     expect(await rails.chain.balanceOf(buyer.address), path).toBe(transfers === 1 ? 0n : 10_000n);
   }
 
-  for (const { signed, path, buyer, firstAnswer, isStreamed } of attempts) {
+  for (const { signed, path, buyer, firstResponse, isStreamed } of attempts) {
     const { status, text } = await repeatUntilResolved(urlOf(gateway, path), signed);
     const hasPaid = (await rails.chain.balanceOf(buyer.address)) === 0n;
     // Buyers who paid get their response, and nobody else does. A streamed response is sent once, or twice if the
     // process was killed before it could record the first time.
     if (isStreamed) expect([path, status, hasPaid]).toEqual([path, 410, true]);
-    else if (isFirst(path) && firstAnswer !== undefined) expect([200, 410]).toContain(status);
+    else if (isFirst(path) && firstResponse !== undefined) expect([200, 410]).toContain(status);
     else expect([path, status, text.startsWith('served')]).toEqual([path, hasPaid ? 200 : 402, hasPaid]);
     expect(callsOf(path), path).toBeLessThanOrEqual(maxCallsOf(path));
   }

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Misbehaviour } from '../gateway/chain/facilitator-server.ts';
 import { accepted, sign, v2Headers } from '../gateway/sign.ts';
 import { payingFetch, payingFetchV1, type Rails } from '../gateway/support.ts';
-import type { ReceiverHandler, Answer as Served } from '../support/receiver.ts';
+import type { ReceiverHandler, TestResponse as Served } from '../support/receiver.ts';
 
 /** The upstream gets a seller's credential in this header. */
 export const CREDENTIAL = 'x-api-key';
@@ -96,14 +96,14 @@ export type Plan = {
   buyer: PrivateKeyAccount;
   /** The number of calls that the upstream has counted. */
   callCount: number;
-  answers: Answer[];
+  answers: TestResponse[];
 };
 
 /** The response that a buyer gets. The text is undefined if the response was cut off. */
-export type Answer = { status: number; text: string | undefined; paymentId: string | null };
+export type TestResponse = { status: number; text: string | undefined; paymentId: string | null };
 
 type Send = (url: string, init: RequestInit & { headers: Record<string, string> }) => Promise<Response>;
-type Ask = (turn: number, send?: Send) => Promise<Answer>;
+type Ask = (turn: number, send?: Send) => Promise<TestResponse>;
 
 /** The ways in which buyers pay. `ask` sends the plan's request to the next process in turn. */
 export const WAYS = {
@@ -129,7 +129,7 @@ export const WAYS = {
     const both = [await signed(plan, { extensions }), await signed(plan, { extensions })];
     return Promise.all(both.map((headers, turn) => ask(turn, sending(headers))));
   },
-} satisfies Record<string, (plan: Plan, ask: Ask) => Promise<Answer[]>>;
+} satisfies Record<string, (plan: Plan, ask: Ask) => Promise<TestResponse[]>>;
 
 const sending =
   (payment: Record<string, string>): Send =>
@@ -180,7 +180,7 @@ export function requestOf({ route: { method, message }, path }: Plan): {
 }
 
 /** Whether a response says that a tool call failed, which costs nothing. */
-export const isToolError = ({ text }: Answer): boolean => text === TOOL_ERROR;
+export const isToolError = ({ text }: TestResponse): boolean => text === TOOL_ERROR;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TOOL_ERROR = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], isError: true } });

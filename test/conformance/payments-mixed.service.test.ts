@@ -9,7 +9,6 @@ import { createShop, networksEnv, type Rails, SELLER, startRails } from '../gate
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import {
-  type Answer,
   allowedCalls,
   bodyOf,
   CREDENTIAL,
@@ -22,6 +21,7 @@ import {
   type Route,
   requestOf,
   serve,
+  type TestResponse,
   WAYS,
 } from './payments-mix.ts';
 
@@ -119,7 +119,7 @@ async function pay(plan: Plan, index: number): Promise<void> {
   });
 }
 
-async function read(answer: Response): Promise<Answer> {
+async function read(answer: Response): Promise<TestResponse> {
   return {
     status: answer.status,
     text: await answer.text().catch(() => undefined),

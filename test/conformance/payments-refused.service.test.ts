@@ -43,14 +43,14 @@ afterAll(async () => {
 
 const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset);
 const ask = (headers: Record<string, string>, path = '/weather') => fetch(shop.url + path, { headers });
-const requiredOf = (answer: Response) => decodeHeader<Required>(answer.headers.get('payment-required'));
+const requiredOf = (response: Response) => decodeHeader<Required>(response.headers.get('payment-required'));
 
 /** The failure in `PAYMENT-RESPONSE` or `X-PAYMENT-RESPONSE`. https://github.com/coinbase/x402/blob/main/specs/transports-v2/http.md */
-function failureIn(answer: Response, sent: Record<string, string>) {
+function failureIn(response: Response, sent: Record<string, string>) {
   const [name, other] = ['payment-response', 'x-payment-response'];
   const [used, unused] = 'x-payment' in sent ? [other, name] : [name, other];
-  expect(answer.headers.has(unused!)).toBe(false);
-  return decodeHeader<Record<string, unknown>>(answer.headers.get(used!));
+  expect(response.headers.has(unused!)).toBe(false);
+  return decodeHeader<Record<string, unknown>>(response.headers.get(used!));
 }
 
 /** The network and the payer that a payment header names. */
@@ -68,10 +68,10 @@ function namedIn(sent: Record<string, string>) {
 }
 
 /** The headers about the payment or about caching. */
-function toldHeaders(answer: Response): Record<string, string> {
+function toldHeaders(response: Response): Record<string, string> {
   const told = ([name]: [string, string]) =>
     /^(?:(?:x-)?payment-|tollgate-|cache-control$|content-type$|retry-after$|www-authenticate$|location$)/.test(name);
-  return Object.fromEntries([...answer.headers].filter(told));
+  return Object.fromEntries([...response.headers].filter(told));
 }
 
 async function countPayments(): Promise<number> {
@@ -81,11 +81,11 @@ async function countPayments(): Promise<number> {
 
 describe('an unpaid request', () => {
   test('gets the terms in the version 2 header and the version 1 body', async () => {
-    const answer = await ask({});
-    expect(answer.status).toBe(402);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    const required = requiredOf(answer);
-    const body = await answer.json();
+    const response = await ask({});
+    expect(response.status).toBe(402);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const required = requiredOf(response);
+    const body = await response.json();
     expect(PaymentRequiredV2Schema.safeParse(required).error).toBeUndefined();
     expect(PaymentRequiredV1Schema.safeParse(body).error).toBeUndefined();
     const url = `${shop.url}/weather`;
@@ -118,18 +118,18 @@ describe('an unpaid request', () => {
   });
 
   test('gets a page with the price in a browser', async () => {
-    const answer = await ask({
+    const response = await ask({
       accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
       'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     });
-    expect(answer.status).toBe(402);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    const page = await answer.text();
+    expect(response.status).toBe(402);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await response.text();
     expect(page).toContain('0.01 USDC');
     expect(page).toContain('Weather &lt;now&gt; &amp; &quot;then&quot;');
     expect(page).not.toContain('<now>');
-    expect(requiredOf(answer).accepts).toEqual([accepted()]);
+    expect(requiredOf(response).accepts).toEqual([accepted()]);
   });
 
   test('gets terms that a web page on another origin can read', async () => {
@@ -139,9 +139,9 @@ describe('an unpaid request', () => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
-    const answer = await ask({ origin: 'https://page.example' });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    expect(answer.headers.get('access-control-expose-headers')).toContain('payment-required');
+    const response = await ask({ origin: 'https://page.example' });
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('access-control-expose-headers')).toContain('payment-required');
   });
 });
 
@@ -149,8 +149,8 @@ test.each([
   ['an empty payment', { 'payment-signature': '' }],
   ['several empty ones', { 'payment-signature': ' ', 'x-payment': '' }],
 ])('%s counts as none', async (_what, headers) => {
-  const answer = await ask(headers);
-  expect([answer.status, answer.headers.has('payment-response')]).toEqual([402, false]);
+  const response = await ask(headers);
+  expect([response.status, response.headers.has('payment-response')]).toEqual([402, false]);
 });
 
 test.each([
@@ -182,16 +182,16 @@ test.each([
     const payer = await rails.wallet(20_000n);
     const signed = await sign(payer);
     const headers = linesOf(v2Headers(signed)['payment-signature']!, v1Headers(signed)['x-payment']!);
-    const answer = await ask(headers as never);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.has('payment-response')).toBe(true);
+    const response = await ask(headers as never);
+    expect(response.status).toBe(200);
+    expect(response.headers.has('payment-response')).toBe(true);
     expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
   },
 );
 
 test('a payment of version 1 is accepted in the header of version 2', async () => {
-  const answer = await ask({ 'payment-signature': v1Headers(await sign(buyer))['x-payment']! });
-  expect([answer.status, answer.headers.has('x-payment-response')]).toEqual([200, true]);
+  const response = await ask({ 'payment-signature': v1Headers(await sign(buyer))['x-payment']! });
+  expect([response.status, response.headers.has('x-payment-response')]).toEqual([200, true]);
 });
 
 describe('400 is returned for a payment header', () => {
@@ -229,13 +229,13 @@ describe('400 is returned for a payment header', () => {
   ];
   test.each(cases)('%s', async (_what, headersOf) => {
     const before = await countPayments();
-    const answer = await ask(await headersOf());
-    expect(answer.status).toBe(400);
-    expect(toldHeaders(answer)).toEqual({
+    const response = await ask(await headersOf());
+    expect(response.status).toBe(400);
+    expect(toldHeaders(response)).toEqual({
       'cache-control': 'no-store',
       'content-type': 'application/problem+json; charset=utf-8',
     });
-    expect(await answer.json()).toMatchObject({ code: 'PAYMENT_MALFORMED', status: 400 });
+    expect(await response.json()).toMatchObject({ code: 'PAYMENT_MALFORMED', status: 400 });
     expect(await countPayments()).toBe(before);
   });
 });
@@ -328,21 +328,21 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
   test.each(cases)('%s', async (_what, headersOf, error) => {
     const before = await countPayments();
     const sent = await headersOf();
-    const answer = await ask(sent);
-    expect(answer.status).toBe(402);
-    expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
-    expect(toldHeaders(answer)).toEqual({
+    const response = await ask(sent);
+    expect(response.status).toBe(402);
+    expect(requiredOf(response)).toMatchObject({ error, accepts: [accepted()] });
+    expect(toldHeaders(response)).toEqual({
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
       'payment-required': expect.any(String),
       ['x-payment' in sent ? 'x-payment-response' : 'payment-response']: expect.any(String),
     });
     const { network, from } = namedIn(sent);
-    expect(failureIn(answer, sent)).toEqual({
+    expect(failureIn(response, sent)).toEqual({
       ...{ success: false, errorReason: error, transaction: '', network },
       ...(error !== 'unsupported_scheme' && { payer: from }),
     });
-    expect(await answer.json()).toMatchObject({ x402Version: 1, error });
+    expect(await response.json()).toMatchObject({ x402Version: 1, error });
     expect(await countPayments()).toBe(before);
   });
 });
@@ -389,15 +389,15 @@ describe('a payment that the facilitator rejects', () => {
   ] as const) {
     test.each(cases)(`(%s, version ${version}) gets 402 and is recorded as failed`, async (_what, signedOf, error) => {
       const sent = headersOf(await signedOf());
-      const answer = await ask(sent);
-      expect(answer.status).toBe(402);
-      expect(requiredOf(answer)).toMatchObject({ error, accepts: [accepted()] });
+      const response = await ask(sent);
+      expect(response.status).toBe(402);
+      expect(requiredOf(response)).toMatchObject({ error, accepts: [accepted()] });
       const { network, from } = namedIn(sent);
-      expect(failureIn(answer, sent)).toEqual({
+      expect(failureIn(response, sent)).toEqual({
         ...{ success: false, errorReason: error, transaction: '', network, payer: from },
       });
       const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [
-        answer.headers.get('tollgate-payment-id'),
+        response.headers.get('tollgate-payment-id'),
       ]);
       expect(rows[0]).toMatchObject({ status: 'FAILED', failureStage: 'VERIFY', failureReason: error });
     });
@@ -423,9 +423,9 @@ describe('a payment that the facilitator rejects', () => {
       args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signed.signature],
     });
     await rails.chain.client.waitForTransactionReceipt({ hash });
-    const answer = await ask(v2Headers(signed));
-    expect(answer.status).toBe(402);
-    expect(requiredOf(answer).error).toBe('invalid_exact_evm_nonce_already_used');
+    const response = await ask(v2Headers(signed));
+    expect(response.status).toBe(402);
+    expect(requiredOf(response).error).toBe('invalid_exact_evm_nonce_already_used');
   });
 
   test('can be retried once it is valid', async () => {
@@ -451,9 +451,9 @@ test("another project's payment is rejected with 409", async () => {
   });
   const headers = v2Headers(await sign(buyer));
   expect((await ask(headers)).status).toBe(200);
-  const answer = await fetch(`${neighbour.url}/weather`, { headers });
-  expect(answer.status).toBe(409);
-  expect(await answer.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
+  const response = await fetch(`${neighbour.url}/weather`, { headers });
+  expect(response.status).toBe(409);
+  expect(await response.json()).toMatchObject({ code: 'PAYMENT_REUSED' });
 });
 
 test('a payment from the receiving wallet itself works like any other', async () => {
@@ -465,9 +465,9 @@ test('a payment from the receiving wallet itself works like any other', async ()
   await expect.poll(terms).toMatchObject({ payTo: address });
   const before = await rails.chain.balanceOf(address);
   const headers = v2Headers(await sign(buyer, { to: address }), { accepted: { ...accepted(), payTo: address } });
-  const answer = await fetch(`${own.url}/weather`, { headers });
-  expect(answer.status).toBe(200);
-  expect(decodeHeader(answer.headers.get('payment-response'))).toMatchObject({ success: true });
+  const response = await fetch(`${own.url}/weather`, { headers });
+  expect(response.status).toBe(200);
+  expect(decodeHeader(response.headers.get('payment-response'))).toMatchObject({ success: true });
   expect(await rails.chain.balanceOf(address)).toBe(before);
 });
 
@@ -475,12 +475,12 @@ test('an address whose payments keep being rejected is rate limited', async () =
   // The limit refills by one payment per second, which a slow machine may take for each.
   const frozenAt = performance.now();
   rateLimitNow = () => frozenAt;
-  const answers = [];
-  for (let time = 0; time < 70 && answers.at(-1) !== 429; time++) {
-    answers.push((await ask(v2Headers(await sign(await rails.wallet(0n))))).status);
+  const responses = [];
+  for (let time = 0; time < 70 && responses.at(-1) !== 429; time++) {
+    responses.push((await ask(v2Headers(await sign(await rails.wallet(0n))))).status);
   }
-  expect(answers.at(-1)).toBe(429);
-  expect(new Set(answers.slice(0, -1))).toEqual(new Set([402]));
+  expect(responses.at(-1)).toBe(429);
+  expect(new Set(responses.slice(0, -1))).toEqual(new Set([402]));
   // Unpaid requests still get the terms.
   expect((await ask({})).status).toBe(402);
 });

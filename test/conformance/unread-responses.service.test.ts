@@ -65,8 +65,8 @@ test.each(Object.keys(REQUESTS))(
       .toBe(CLIENTS);
     expect(most).toBeGreaterThan(BACKLOG_LIMITS.accountBytes / 2);
     await expect.poll(() => metric('tollgate_live_backlog_bytes'), WAIT).toBe(0);
-    const answer = await mallory.rest<{ data: object[] }>('GET', `${project.base}/endpoints?limit=100`);
-    expect(answer.body.data).toHaveLength(100);
-    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(6_000_000);
+    const response = await mallory.rest<{ data: object[] }>('GET', `${project.base}/endpoints?limit=100`);
+    expect(response.body.data).toHaveLength(100);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(6_000_000);
   },
 );

@@ -68,7 +68,7 @@ async function createHistory(user: TestUser, count: number): Promise<string> {
 /** A fake cursor that comes before all events. */
 const CURSOR_OF_THE_BEGINNING = encodeCursor({
   position: { milliseconds: 1, id: firstIdAt('Event', 1) },
-  lookedAtMilliseconds: 1,
+  readAtMilliseconds: 1,
   horizon: 1n,
   shown: new Map(),
 });
@@ -77,7 +77,7 @@ const cursorOfTheEnd = () => {
   const inAnHour = Date.now() + 3_600_000;
   return encodeCursor({
     position: { milliseconds: inAnHour, id: firstIdAt('Event', inAnHour) },
-    lookedAtMilliseconds: 1,
+    readAtMilliseconds: 1,
     horizon: 1n,
     shown: new Map(),
   });
@@ -125,15 +125,15 @@ async function openUnreadStream(projectId: string) {
   };
   const sent = request(`${node.url}/graphql`, { method: 'POST', headers });
   sent.end(JSON.stringify({ query, variables: { projectId, after: CURSOR_OF_THE_BEGINNING } }));
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return {
     /** Reads until the service aborts the stream. */
     async cursorsUntilEnd(): Promise<string[]> {
       let text = '';
-      answer.on('data', (chunk) => {
+      response.on('data', (chunk) => {
         text += chunk;
       });
-      await expect(once(answer, 'end')).rejects.toThrow('aborted');
+      await expect(once(response, 'end')).rejects.toThrow('aborted');
       return Array.from(text.matchAll(/"cursor":"([^"]+)"/g), ([, cursor]) => cursor!);
     },
   };

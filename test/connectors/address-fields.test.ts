@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../src/connectors/definition.ts';
 import { describeFields } from '../../src/connectors/describe.ts';
 import { getConnector } from '../../src/connectors/types/registry.ts';
-import { EVENT_KINDS } from '../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../src/events/types.ts';
 import { OTHER_ADDRESSES, sampleConfig } from './support/configs.ts';
 import { sampleContext, sampleEvent } from './support/samples.ts';
 
@@ -11,7 +11,7 @@ type Config = Record<string, unknown>;
 /** The hosts that a connector with this config would call first, to deliver and to probe. */
 function hostsFor(type: ConnectorType, config: Config): string[] {
   const { build, probe } = getConnector(type);
-  const requests = EVENT_KINDS.map((kind) => build([sampleEvent(kind)], config, sampleContext()));
+  const requests = EVENT_TYPES.map((eventType) => build([sampleEvent(eventType)], config, sampleContext()));
   return [...requests, ...(probe ? [probe.build(config)] : [])].flatMap((request) =>
     'skip' in request ? [] : [new URL(request.url).host],
   );

@@ -16,10 +16,10 @@ import {
 import { EVENT_FIELDS as FIELDS_OF_EVENTS } from '../../src/events/fields.ts';
 import { OPERATORS as ALL_OPERATORS, matchesFilter } from '../../src/events/filter.ts';
 import { readFilter as parse } from '../../src/events/filter-input.ts';
-import { EVENT_KINDS } from '../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+import { EVENT_TYPES } from '../../src/events/types.ts';
 
-const SAMPLES = EVENT_KINDS.map((type) => ({ type, data: SAMPLE_PAYLOADS[type] }));
+const SAMPLES = EVENT_TYPES.map((type) => ({ type, data: SAMPLE_PAYLOADS[type] }));
 
 /** The service's errors for a filter. */
 function faultsOf(filter: unknown): string[] {
@@ -67,7 +67,7 @@ describe('the table of fields in the filter form', () => {
   test('has every event field that filters can use, with its type and choices', () => {
     const table = Object.entries(EVENT_FIELDS).map(([name, field]) => {
       if (field.type !== 'choice') return [name, { type: field.type }];
-      return [name, { type: 'text', choices: 'choices' in field ? field.choices : EVENT_KINDS }];
+      return [name, { type: 'text', choices: 'choices' in field ? field.choices : EVENT_TYPES }];
     });
     expect(Object.fromEntries(table)).toEqual(Object.fromEntries(FIELDS_OF_EVENTS));
   });

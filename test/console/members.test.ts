@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isFull, MAX_PEOPLE } from '../../src/console/pages/members/roles.ts';
-import { MAX_PEOPLE_PER_PROJECT } from '../../src/features/members/invitations/room.ts';
+import { MAX_PEOPLE_PER_PROJECT } from '../../src/features/members/invitations/quota.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 

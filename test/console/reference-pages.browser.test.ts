@@ -294,7 +294,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await page.getByRole('heading', { name: 'Replay', exact: true }).waitFor();
       await expectAccessibleInBothSchemes(page);
       await page.getByRole('link', { name: 'ReplayStatus!' }).click();
-      await page.getByText('CANCELLED', { exact: true }).waitFor();
+      await page.getByText('CANCELED', { exact: true }).waitFor();
       await page.goto(`${app.url}/console/projects/${projectId}/graphql/NoSuchType`);
       await page.getByText('Type not found').waitFor();
       expect(page.complaints).toEqual([]);

@@ -89,7 +89,7 @@ describe.skipIf(!executablePath)('replays in the console', () => {
     await page.getByRole('progressbar').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('Cancelled').waitFor();
+    await page.getByText('Canceled').waitFor();
     await page.reload();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByRole('progressbar').count()).toBe(0);

@@ -113,7 +113,7 @@ test('queue statements give up on a lock before PostgreSQL checks for a deadlock
 test('queue statements are planned once per connection and never scan a whole table', async () => {
   const pool = openQueuePool({ url: testDatabase.url, log });
   const client = await pool.connect();
-  const request = { limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 };
+  const request = { limit: 10, retryLimit: 10, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 10 };
   for (let count = 0; count < 10; count++) await claimDue(client, request);
   const { rows } = await client.query(
     `SELECT generic_plans::int AS "generic", custom_plans::int AS "custom" FROM pg_prepared_statements WHERE name LIKE 'delivery%'`,

@@ -60,10 +60,10 @@ const isReady = async () => (await fetch(`${service.url}/readyz`)).status === 20
 const memoryBytes = async () =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${service.pid()}/status`, 'utf8'))![1]) * 1024;
 
-type Answer = { status: number; headers: Headers };
+type TestResponse = { status: number; headers: Headers };
 
 /** What a client asks for, and the status it gets while the database works. */
-async function asks(): Promise<[expected: number, ask: () => Promise<Answer>][]> {
+async function asks(): Promise<[expected: number, ask: () => Promise<TestResponse>][]> {
   const buyer = payingFetch(await rails.wallet());
   const query = (text: string) =>
     fetch(`${service.url}/graphql`, {
@@ -88,10 +88,10 @@ test('an outage costs few connection attempts, few log lines, and no memory, and
 
   wire.cut();
   const startedAt = performance.now();
-  const answers: Promise<{ expected: number; answer: Answer }>[] = [];
+  const responses: Promise<{ expected: number; response: TestResponse }>[] = [];
   for (let count = 0; count < OUTAGE_SECONDS * ASKS_PER_SECOND; count++) {
     const [expected, ask] = kinds[count % kinds.length]!;
-    answers.push(ask().then((answer) => ({ expected, answer })));
+    responses.push(ask().then((response) => ({ expected, response })));
     await pace(1000 / ASKS_PER_SECOND);
   }
   const attempts = wire.madeCount() - before.made;
@@ -105,15 +105,15 @@ test('an outage costs few connection attempts, few log lines, and no memory, and
   expect(lines.join()).not.toContain('secretKey');
 
   let unavailable = 0;
-  for (const { expected, answer } of await Promise.all(answers)) {
-    const { status, headers } = answer;
+  for (const { expected, response } of await Promise.all(responses)) {
+    const { status, headers } = response;
     expect(status === 503 ? [status, headers.get('retry-after')] : [status]).toEqual(
       status === 503 ? [503, '1'] : [expected],
     );
     if (status === 503) unavailable += 1;
   }
   // Readiness and prices may be remembered for a second.
-  expect(unavailable).toBeGreaterThan(answers.length / 2);
+  expect(unavailable).toBeGreaterThan(responses.length / 2);
 
   wire.mend();
   expect((await alice.rest('POST', '/api/projects', GOOD.project)).status).toBe(201);

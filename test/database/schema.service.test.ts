@@ -48,6 +48,8 @@ const HAND_WRITTEN = [
   'Webhook_project',
   'reject_deleted_project()',
   'delete_attempts()',
+  'Payment_note_late_settlement',
+  'note_late_settlement()',
   'note_changed_delivery()',
   'note_held_delivery()',
   'note_deleted_deliveries()',

@@ -2,8 +2,8 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.ts';
-import { openLane } from '../../src/database/lane.ts';
 import { unavailability } from '../../src/database/unavailable.ts';
+import { openWriteBatcher } from '../../src/database/write-batcher.ts';
 import { createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
 
 // When a newer version adds a column, PostgreSQL rejects prepared statements from older sessions if they return all
@@ -60,12 +60,12 @@ test('a rejected statement is recognized even if the server’s messages are in 
   expect(unavailability(translated)).toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test('after a column was added, a batch of writes in a lane fails at most once', async () => {
+test('after a column was added, a batch of writes in a batcher fails at most once', async () => {
   const warnings: unknown[] = [];
   const noting = pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).msg) });
   const alone = new pg.Pool({ connectionString: database.url });
-  const lane = openLane({ url: db.directUrl, pool: alone, log: noting });
-  const read = lane.step<number, unknown>({
+  const batcher = openWriteBatcher({ url: db.directUrl, pool: alone, log: noting });
+  const read = batcher.step<number, unknown>({
     run: async (batch, items) => {
       const [row] = await batch.query(SELECT);
       return items.map(() => row);
@@ -75,6 +75,6 @@ test('after a column was added, a batch of writes in a lane fails at most once',
   await addColumn();
   for (const item of [1, 2, 3]) expect(await read(item)).toEqual(NEW_ROW);
   expect(warnings).toEqual(['a batch failed; writing its items one by one']);
-  await lane.close();
+  await batcher.close();
   await alone.end();
 });

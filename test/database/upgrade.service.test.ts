@@ -6,7 +6,7 @@ import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
-import { DELETED_PROJECT_ID, DELETED_USER_ID } from '../../src/features/deletions/bury.ts';
+import { DELETED_PROJECT_ID, DELETED_USER_ID } from '../../src/features/deletions/soft-delete.ts';
 import { METHODS } from '../../src/features/endpoints/methods.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { copyDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts';

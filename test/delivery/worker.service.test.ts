@@ -5,7 +5,7 @@ import { topics } from '../../src/bus/bus.ts';
 import type { ConnectorDefinition } from '../../src/connectors/definition.ts';
 import { openQueuePool } from '../../src/database/client.ts';
 import { claimDue } from '../../src/delivery/queue/claim.ts';
-import { DELETED_PROJECT_ID } from '../../src/features/deletions/bury.ts';
+import { DELETED_PROJECT_ID } from '../../src/features/deletions/soft-delete.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type ReceiverHandler, startReceiver } from '../support/receiver.ts';
 import { openStage, type Stage, until } from './support.ts';
@@ -36,7 +36,7 @@ const start: Stage['startWorker'] = (...options) => {
 };
 
 /** A pool that can delay matching statements, as if the connection to the database were slow. */
-function holdUp(statements: RegExp) {
+function delayStatements(statements: RegExp) {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
   let count = 0;
@@ -101,7 +101,7 @@ describe('workers', () => {
     const receiver = await receive();
     const webhook = await stage.addWebhook(receiver.url);
     const ids = await stage.addDeliveries(webhook.id, 5);
-    const request = { limit: 5, retryLimit: 5, leaseSeconds: 0.3, room: new Map(), defaultRoom: 5 };
+    const request = { limit: 5, retryLimit: 5, leaseSeconds: 0.3, capacity: new Map(), defaultCapacity: 5 };
     expect((await claimDue(stage.pool, request)).deliveries).toHaveLength(5);
     start();
     await succeeded(5);
@@ -214,7 +214,7 @@ test.each([
     const receiver = await receive(({ path }) => ({ statusCode: path === '/gone' ? statusCode : 200 }));
     const connector: Partial<ConnectorDefinition> = {
       config: z.strictObject({}),
-      carries: () => true,
+      supportsEvent: () => true,
       build: () => ({ method: 'POST', url: `${receiver.url}/gone`, headers: {} }),
       classify: () => ({ kind: 'pause', reason: 'Replace the key.' }),
     };
@@ -223,7 +223,7 @@ test.each([
     const { id } = await stage.addWebhook(receiver.url);
     const later = await stage.addDelivery(refused, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
     await stage.addDelivery(refused);
-    const held = holdUp(change);
+    const held = delayStatements(change);
     held.begin();
     start({}, { pool: held.pool, findConnector: () => connector as ConnectorDefinition });
     await until(() => held.count() > 0);
@@ -240,7 +240,7 @@ describe('a claimed delivery that is waiting for its turn', () => {
     const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDeliveries(webhook.id, 4);
-    const held = holdUp(/./s);
+    const held = delayStatements(/./s);
     const worker = start(
       { leaseSeconds: 2, perDestination: 1, maxPerDestination: 1, claimedAhead: 3 },
       { pool: held.pool },
@@ -325,7 +325,7 @@ describe('a worker that stops', () => {
     const receiver = await receive((_request, _response, index) => (index === 0 ? promise : {}));
     const webhook = await stage.addWebhook(receiver.url);
     await stage.addDeliveries(webhook.id, 4);
-    const held = holdUp(/claimed AS/);
+    const held = delayStatements(/claimed AS/);
     const worker = stage.startWorker({ perDestination: 1, maxPerDestination: 1, claimedAhead: 3 }, { pool: held.pool });
     await receiver.waitFor(1);
     await until(async () => (await stage.countBy('RUNNING')) === 4);
@@ -417,7 +417,7 @@ describe('while the database is down', () => {
     const proxy = await startCuttableProxy(`http://${direct.host}`);
     cleanups.push(() => proxy.close());
     direct.host = new URL(proxy.url).host;
-    const pool = openQueuePool({ url: direct.href, log: stage.log, answerTimeoutMilliseconds: 500 });
+    const pool = openQueuePool({ url: direct.href, log: stage.log, responseTimeoutMilliseconds: 500 });
     cleanups.push(() => pool.end());
     start({}, { pool });
     await stage.deliveryIs(await stage.addDelivery(webhook.id), 'SUCCEEDED');

@@ -139,7 +139,7 @@ describe('the map of payments', () => {
     texts.some((row) => row.includes(`\`${method}\``) && row.includes(`\`${file}\``));
 
   test('has every method of the ledger, with every file of the gateway that calls it', () => {
-    const methods = Object.keys(createLedger({ db: {}, lane: { step: () => {} } } as unknown as LedgerOptions));
+    const methods = Object.keys(createLedger({ db: {}, batcher: { step: () => {} } } as unknown as LedgerOptions));
     expect(methods.length).toBeGreaterThan(12);
     const callers = sources
       .filter(({ path }) => path.startsWith('src/gateway/'))

@@ -115,8 +115,11 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
   });
 
   test("accepts a process's metrics", async () => {
-    const answer = await (await fetch(`${app.url}/metrics`)).text();
-    const { stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], { input: answer, encoding: 'utf8' });
+    const response = await (await fetch(`${app.url}/metrics`)).text();
+    const { stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
+      input: response,
+      encoding: 'utf8',
+    });
     expect(error).toBeUndefined();
     expect(stdout + stderr).not.toContain('error while linting');
   });

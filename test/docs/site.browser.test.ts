@@ -29,7 +29,7 @@ describe.skipIf(!executablePath)('the documentation site', () => {
         publicUrl: undefined,
       },
       rewriteUrl: ({ url: path = '/' }) => path,
-      onAnswer: () => undefined,
+      onResponse: () => undefined,
     });
     await registerDocs(http, { folder: join(ROOT, 'dist/docs') });
     url = await http.listen({ port: 0, host: '127.0.0.1' });

@@ -70,14 +70,14 @@ describe('an egress door', () => {
   test('checks again when a name later points elsewhere', async () => {
     await using receiver = await startReceiver();
     await using inside = await startRawServer(undefined, { host: '127.0.0.2', port: receiver.port });
-    let answers = ['127.0.0.1'];
-    await using egress = createTestEgress({ lookup: async () => answers });
+    let responses = ['127.0.0.1'];
+    await using egress = createTestEgress({ lookup: async () => responses });
     const door = egress.within(parseEgressAllow(loopback(receiver)));
     const url = `http://rebind.example:${receiver.port}/`;
-    receiver.answerNext({ headers: { connection: 'close' } });
+    receiver.respondNext({ headers: { connection: 'close' } });
     expect(await stream(door, url)).toBe(200);
-    for (answers of [['127.0.0.2'], ['127.0.0.1', '127.0.0.2'], ['::1'], ['169.254.169.254'], ['64:ff9b::7f00:1']])
-      expect(await stream(door, url), answers.join()).toMatchObject(REFUSAL);
+    for (responses of [['127.0.0.2'], ['127.0.0.1', '127.0.0.2'], ['::1'], ['169.254.169.254'], ['64:ff9b::7f00:1']])
+      expect(await stream(door, url), responses.join()).toMatchObject(REFUSAL);
     expect(inside.connectionCount()).toBe(0);
     expect(receiver.connectionCount()).toBe(1);
   });

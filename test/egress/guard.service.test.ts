@@ -48,16 +48,16 @@ describe('the egress guard', () => {
   test('resolves once per connection, and checks again when a name later points elsewhere', async () => {
     await using receiver = await startReceiver();
     await using inside = await startRawServer(undefined, { host: '127.0.0.2', port: receiver.port });
-    let answers = ['127.0.0.1'];
+    let responses = ['127.0.0.1'];
     await using egress = createTestEgress({
       allow: `127.0.0.1/32:${receiver.port}`,
-      lookup: async () => answers,
+      lookup: async () => responses,
       connectionsPerOrigin: 1,
     });
     const url = `http://rebind.example:${receiver.port}/`;
     await egress.get(url);
-    answers = ['127.0.0.2'];
-    receiver.answerNext({ headers: { connection: 'close' } });
+    responses = ['127.0.0.2'];
+    receiver.respondNext({ headers: { connection: 'close' } });
     await egress.get(url);
     expect(egress.lookups).toHaveLength(1);
     expect(receiver.connectionCount()).toBe(1);
@@ -80,8 +80,8 @@ describe('the egress guard', () => {
     const location = `http://127.0.0.1:${sentinel.port}/`;
     await using receiver = await startReceiver(() => ({ statusCode, headers: { location } }));
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${receiver.port},127.0.0.1/32:${sentinel.port}` });
-    const answer = await egress.get(receiver.url, { method: 'POST', body: '{}' });
-    expect(answer).toMatchObject({ statusCode, headers: { location } });
+    const response = await egress.get(receiver.url, { method: 'POST', body: '{}' });
+    expect(response).toMatchObject({ statusCode, headers: { location } });
     expect(sentinel.connectionCount()).toBe(0);
   });
 

@@ -22,9 +22,9 @@ describe('a request to a hostile or broken server', () => {
       repeat(socket, 'x'.repeat(10_000), 1);
     });
     await using egress = createTestEgress({ allow: loopback(server) });
-    const answer = await egress.get(urlOf(server), { maxResponseBytes: 25_000 });
-    expect(answer).toMatchObject({ statusCode: 200, bodyTruncated: true });
-    expect(answer.body).toEqual(Buffer.alloc(25_000, 'x'));
+    const response = await egress.get(urlOf(server), { maxResponseBytes: 25_000 });
+    expect(response).toMatchObject({ statusCode: 200, bodyTruncated: true });
+    expect(response.body).toEqual(Buffer.alloc(25_000, 'x'));
     await closed.promise;
   });
 
@@ -74,9 +74,9 @@ describe('a request to a hostile or broken server', () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
     await using server = await startRawServer((socket) => void socket.write(`${hints}HTTP/1.1 204 No Content\r\n\r\n`));
     await using egress = createTestEgress({ allow: loopback(server) });
-    const answer = await egress.get(urlOf(server));
-    expect(answer.statusCode).toBe(204);
-    expect(answer.headers.link).toBeUndefined();
+    const response = await egress.get(urlOf(server));
+    expect(response.statusCode).toBe(204);
+    expect(response.headers.link).toBeUndefined();
   });
 
   test.each([
@@ -84,8 +84,8 @@ describe('a request to a hostile or broken server', () => {
     ["something that isn't HTTP", 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
     ['a body shorter than declared', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
     ['nothing', '', 'connection_reset'],
-  ])('classifies the error when the server sends %s', async (_name, answer, errorClass) => {
-    await using server = await startRawServer((socket) => void socket.end(answer));
+  ])('classifies the error when the server sends %s', async (_name, response, errorClass) => {
+    await using server = await startRawServer((socket) => void socket.end(response));
     await using egress = createTestEgress({ allow: loopback(server) });
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass });
   });
@@ -106,12 +106,12 @@ describe('a request to a hostile or broken server', () => {
   });
 
   test('reports a name without addresses, or with failing or silent name servers', async () => {
-    const answers: Record<string, () => Promise<string[]>> = {
+    const responses: Record<string, () => Promise<string[]>> = {
       'empty.example': async () => [],
       'failing.example': () => Promise.reject(Object.assign(new Error('queryA'), { code: 'ESERVFAIL' })),
     };
-    await using egress = createTestEgress({ lookup: (name) => answers[name]!() });
-    for (const name of Object.keys(answers)) {
+    await using egress = createTestEgress({ lookup: (name) => responses[name]!() });
+    for (const name of Object.keys(responses)) {
       expect(await egress.failureOf(`https://${name}/`), name).toMatchObject({ errorClass: 'dns_error' });
     }
     const lookup = () => Promise.withResolvers<string[]>().promise;

@@ -67,11 +67,11 @@ describe('a hostile target', () => {
   });
 
   test.each(DENIED)('is rejected if any address of a name is in %s', async (cidr) => {
-    let answers: string[] = [];
-    await using egress = createTestEgress({ lookup: async () => answers });
+    let responses: string[] = [];
+    await using egress = createTestEgress({ lookup: async () => responses });
     await fc.assert(
       fc.asyncProperty(addressIn(cidr), fc.constantFrom(...PUBLIC_ADDRESSES), async (denied, allowed) => {
-        for (answers of [[denied.toString()], [allowed, denied.toString()], [denied.toString(), allowed]]) {
+        for (responses of [[denied.toString()], [allowed, denied.toString()], [denied.toString(), allowed]]) {
           expect(await egress.failureOf('https://hooks.example.com/')).toMatchObject(REFUSAL);
         }
       }),
@@ -96,19 +96,19 @@ describe('while one private address is open, every other hostile target', () => 
   });
 
   test.each(DENIED)('is rejected in every spelling of random addresses in %s', async (cidr) => {
-    let answers: string[] = [];
-    await using egress = createTestEgress({ lookup: async () => answers });
+    let responses: string[] = [];
+    await using egress = createTestEgress({ lookup: async () => responses });
     const { failureOf, dispatcher } = opened(egress);
     await fc.assert(
       fc.asyncProperty(addressIn(cidr), async (address) => {
         const text = address.toString();
         fc.pre(text !== OPEN);
-        answers = [text];
+        responses = [text];
         for (const host of spellings(address)) {
           expect(await failureOf(`http://${host}:4010/`)).toMatchObject(REFUSAL);
           expect(await failureOf(`https://${host}:4010/`)).toMatchObject(REFUSAL);
         }
-        for (answers of [[text], [OPEN, text], [text, OPEN]]) {
+        for (responses of [[text], [OPEN, text], [text, OPEN]]) {
           expect(await failureOf('http://api.example.com:4010/')).toMatchObject(REFUSAL);
           expect(await failureOf('http://api.internal:4010/')).toMatchObject(REFUSAL);
         }

@@ -22,8 +22,8 @@ describe('createLookup', () => {
     ['SERVFAIL', 'ESERVFAIL'],
     ['NXDOMAIN', 'ENOTFOUND'],
     [[], 'ENODATA'],
-  ] as const)('fails when the answer is %j', async (answer, code) => {
-    await using dns = await startDnsServer(() => answer as 'SERVFAIL' | 'NXDOMAIN' | []);
+  ] as const)('fails when the answer is %j', async (response, code) => {
+    await using dns = await startDnsServer(() => response as 'SERVFAIL' | 'NXDOMAIN' | []);
     await expect(createLookup([dns.address])('hooks.example.com')).rejects.toMatchObject({ code });
   });
 
@@ -61,9 +61,9 @@ describe('boundLookup', () => {
       asked.push(hostname);
       return gate.promise;
     }, 5_000);
-    const answers = [lookup('a.example'), lookup('a.example'), lookup('b.example')];
+    const responses = [lookup('a.example'), lookup('a.example'), lookup('b.example')];
     gate.resolve(['192.0.2.1']);
-    await Promise.all(answers);
+    await Promise.all(responses);
     await lookup('a.example');
     expect(asked).toEqual(['a.example', 'b.example', 'a.example']);
   });

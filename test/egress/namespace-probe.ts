@@ -20,8 +20,8 @@ await using _sentinel = await startRawServer(
   },
   { host: '::', port: PORT },
 );
-let answers: string[] = [];
-await using egress = createTestEgress({ lookup: async () => answers });
+let responses: string[] = [];
+await using egress = createTestEgress({ lookup: async () => responses });
 
 const urlOf = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}:${PORT}/`;
 
@@ -41,12 +41,12 @@ async function attempt(url: string): Promise<void> {
   await egress.failureOf(url);
 }
 
-answers = ['127.0.0.1'];
+responses = ['127.0.0.1'];
 for (const url of hostileUrls(PORT)) await attempt(url);
 for (const cidr of [...DENIED_IPV4, ...DENIED_IPV6]) {
   for (const address of fc.sample(addressIn(cidr), ADDRESSES_PER_RANGE)) {
     for (const host of spellings(address)) await attempt(`https://${host}:${PORT}/`);
-    answers = [PUBLIC_ADDRESSES[1]!, address.toString()];
+    responses = [PUBLIC_ADDRESSES[1]!, address.toString()];
     await attempt(`https://mixed.example:${PORT}/`);
     tried += 1;
     await request(urlOf(address.toString()), { dispatcher: egress.dispatcherFor('') }).catch(() => {});

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { EVENT_FIELDS } from '../../src/events/fields.ts';
 import { compareDecimals, matchesFilter } from '../../src/events/filter.ts';
 import { eventFilterInput, FILTER_LIMITS, readFilter } from '../../src/events/filter-input.ts';
-import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+import { EVENT_TYPES, type EventType } from '../../src/events/types.ts';
 
 type Data = Record<string, unknown>;
 type Json = Record<string, unknown>;
@@ -20,7 +20,9 @@ function issuesOf(filter: unknown): string[] {
 }
 
 test('a filter can name every field of every event type, except lists', () => {
-  const names = EVENT_KINDS.flatMap((kind) => Object.keys(SAMPLE_PAYLOADS[kind]).map((name) => `data.${name}`));
+  const names = EVENT_TYPES.flatMap((eventType) =>
+    Object.keys(SAMPLE_PAYLOADS[eventType]).map((name) => `data.${name}`),
+  );
   const expected = new Set(['type', ...names.filter((name) => name !== 'data.topEndpoints')]);
   expect(new Set(EVENT_FIELDS.keys())).toEqual(expected);
 });
@@ -29,7 +31,7 @@ test('a field has the same data type in every event type that has it', () => {
   const typeOf = (value: unknown) => (typeof value === 'number' ? 'integer' : 'text');
   for (const [name, { type }] of EVENT_FIELDS) {
     if (name === 'type') continue;
-    const values = EVENT_KINDS.map((kind) => (SAMPLE_PAYLOADS[kind] as Data)[name.slice(5)]);
+    const values = EVENT_TYPES.map((eventType) => (SAMPLE_PAYLOADS[eventType] as Data)[name.slice(5)]);
     for (const value of values.filter((value) => value !== undefined && value !== null)) {
       expect(typeOf(value), name).toBe(type === 'decimal' ? 'text' : type);
     }
@@ -115,7 +117,7 @@ describe('an invalid filter', () => {
     ],
     [
       { type: 'payment.refunded' },
-      `type: Must be one of ${EVENT_KINDS.join(', ')}. Did you mean \`payment.verified\`?`,
+      `type: Must be one of ${EVENT_TYPES.join(', ')}. Did you mean \`payment.verified\`?`,
     ],
     [{ or: [] }, 'or: Must be a list of at least one filter.'],
     [{ and: [{ 'data.method': 'GET' }, 1] }, 'and/1: Must be an object that contains conditions.'],
@@ -246,7 +248,7 @@ describe('for random values', () => {
       fc.property(
         filter,
         data,
-        fc.constantFrom<EventKind>('payment.settled', 'customer.milestone'),
+        fc.constantFrom<EventType>('payment.settled', 'customer.milestone'),
         (written, event, type) => {
           expect(issuesOf(written)).toEqual([]);
           const expected = naive(written, event);

@@ -1,8 +1,8 @@
 import { type GraphQLObjectType, type GraphQLUnionType, getNullableType, isNonNullType } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { EVENT_KINDS, EVENT_PAYLOADS, schemaName } from '../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
 import { hasAllFields } from '../../src/events/typed-payload.ts';
+import { EVENT_PAYLOADS, EVENT_TYPES, schemaName } from '../../src/events/types.ts';
 import { currentPayload, type PayloadVersions } from '../../src/events/versions.ts';
 import { schema } from '../../src/graphql/schema.ts';
 
@@ -15,7 +15,10 @@ describe('the union EventPayload', () => {
     );
     expect(fields).toEqual(
       Object.fromEntries(
-        EVENT_KINDS.map((kind) => [`${schemaName(kind)}Data`, Object.keys(EVENT_PAYLOADS[kind].shape).sort()]),
+        EVENT_TYPES.map((eventType) => [
+          `${schemaName(eventType)}Data`,
+          Object.keys(EVENT_PAYLOADS[eventType].shape).sort(),
+        ]),
       ),
     );
   });
@@ -30,14 +33,14 @@ describe('the union EventPayload', () => {
   });
 
   test('requires only fields that every payload has', () => {
-    for (const kind of EVENT_KINDS) {
-      const type = schema.getType(`${schemaName(kind)}Data`) as GraphQLObjectType;
+    for (const eventType of EVENT_TYPES) {
+      const type = schema.getType(`${schemaName(eventType)}Data`) as GraphQLObjectType;
       for (const { name, type: fieldType } of Object.values(type.getFields())) {
-        const { [name]: _left, ...rest } = SAMPLE_PAYLOADS[kind] as Record<string, unknown>;
-        expect(hasAllFields({ kind, data: rest }), `${kind}.${name}`).toBe(!isNonNullType(fieldType));
+        const { [name]: _left, ...rest } = SAMPLE_PAYLOADS[eventType] as Record<string, unknown>;
+        expect(hasAllFields({ type: eventType, data: rest }), `${eventType}.${name}`).toBe(!isNonNullType(fieldType));
         expect(getNullableType(fieldType)).toBeDefined();
       }
-      expect(hasAllFields({ kind, data: SAMPLE_PAYLOADS[kind] })).toBe(true);
+      expect(hasAllFields({ type: eventType, data: SAMPLE_PAYLOADS[eventType] })).toBe(true);
     }
   });
 });

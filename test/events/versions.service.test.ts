@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EVENT_KINDS } from '../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../src/events/types.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../src/events/versions.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -20,7 +20,7 @@ const VERSIONS: PayloadVersions = {
 };
 
 test('every version after the first lists the event types it changed', () => {
-  const named = EVENT_KINDS.flatMap((kind) => Object.keys(PAYLOAD_VERSIONS.down[kind] ?? {}).map(Number));
+  const named = EVENT_TYPES.flatMap((eventType) => Object.keys(PAYLOAD_VERSIONS.down[eventType] ?? {}).map(Number));
   const later = Array.from({ length: PAYLOAD_VERSIONS.current - 1 }, (_, index) => index + 2);
   expect([...new Set(named)].sort()).toEqual(later);
 });
@@ -110,9 +110,9 @@ describe('webhooks of a service with three payload versions', () => {
   });
 
   test.each([0, 4, 1.5, '1'])('cannot be pinned to %j', async (payloadVersion) => {
-    const answer = await alice.rest('POST', `${base}/webhooks`, {
+    const response = await alice.rest('POST', `${base}/webhooks`, {
       ...{ url: receiver.url, eventTypes: ['*'], payloadVersion },
     });
-    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/payloadVersion' }] } });
+    expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/payloadVersion' }] } });
   });
 });

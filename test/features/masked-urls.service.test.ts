@@ -60,8 +60,8 @@ describe.each([
   ])('stays the same when it is sent back %s together with other changes', async (_how, value) => {
     const { id } = await create();
     for (const who of [program, person]) {
-      const answer = await patch(who, id, value);
-      expect(answer).toMatchObject({ status: 200, body: { description: value } });
+      const response = await patch(who, id, value);
+      expect(response).toMatchObject({ status: 200, body: { description: value } });
       expect(await urlOf(person, id)).toBe(url);
     }
   });

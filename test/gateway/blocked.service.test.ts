@@ -85,13 +85,13 @@ test('a blocked seller’s endpoints return 503 in every process, charge nothing
   upstream.requests.length = 0;
   for (const url of urls) {
     for (const path of ['/weather', '/stream', '/free']) {
-      const answer = await fetch(url + path, { headers: v2Headers(await sign(buyer)) });
-      expect([path, answer.status, await answer.json()]).toMatchObject([
+      const response = await fetch(url + path, { headers: v2Headers(await sign(buyer)) });
+      expect([path, response.status, await response.json()]).toMatchObject([
         ...[path, 503],
         { code: 'UNAVAILABLE', detail: 'This API is not available at the moment. Nothing was charged.' },
       ]);
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(answer.headers.get('payment-required')).toBeNull();
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(response.headers.get('payment-required')).toBeNull();
     }
   }
   expect(await rails.chain.balanceOf(buyer.address)).toBe(50_000n);
@@ -101,8 +101,8 @@ test('a blocked seller’s endpoints return 503 in every process, charge nothing
   await set('unblock');
   await expect.poll(() => statuses('/weather')).toEqual([402, 402]);
   for (const url of urls) {
-    const answer = await payingFetch(buyer)(`${url}/weather`);
-    expect([answer.status, await answer.text()]).toEqual([200, 'sunny']);
+    const response = await payingFetch(buyer)(`${url}/weather`);
+    expect([response.status, await response.text()]).toEqual([200, 'sunny']);
   }
   expect(await rails.chain.balanceOf(buyer.address)).toBe(30_000n);
 });
@@ -117,8 +117,8 @@ test('a payment in progress when its seller is blocked is settled, the buyer get
   await set('block');
   await expect.poll(() => statuses('/weather')).toEqual([503, 503]);
   resolve({ body: 'just in time' });
-  const answer = await answered;
-  expect([answer.status, await answer.text()]).toEqual([200, 'just in time']);
+  const response = await answered;
+  expect([response.status, await response.text()]).toEqual([200, 'just in time']);
   expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   expect(await statusesOfPayments(projectId)).toEqual(['SETTLED']);
   await set('unblock');
@@ -132,7 +132,7 @@ test('a buyer who paid before the block still gets the response with the same pa
   const headers = v2Headers(await sign(buyer));
   expect((await fetch(`${urls[0]}/weather`, { headers })).status).toBe(200);
   // The upstream fails after the charge. The buyer can send the payment again to be served.
-  upstream.answerNext({ statusCode: 302, headers: { location: 'ftp://nowhere' } });
+  upstream.respondNext({ statusCode: 302, headers: { location: 'ftp://nowhere' } });
   const prepaid = v2Headers(await sign(buyer));
   const failed = await fetch(`${urls[0]}/stream`, { headers: prepaid });
   expect(failed.status).toBe(502);

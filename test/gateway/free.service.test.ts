@@ -143,7 +143,7 @@ describe('a request for a free endpoint', () => {
 
   test.each([
     ['its own error', { statusCode: 404, body: 'no' }, 404],
-    ['a demand for a payment', { statusCode: 402, headers: { 'payment-required': 'x' } }, 502],
+    ['a 402 of its own', { statusCode: 402, headers: { 'payment-required': 'x' } }, 502],
     ['a redirect', { statusCode: 302, headers: { location: 'https://elsewhere.example' } }, 502],
     ['too much', { body: Buffer.alloc(10 * 1024 * 1024 + 1) }, 502],
   ])('is handled if the API sends %s', async (_what, answer, status) => {
@@ -199,7 +199,7 @@ describe('a request for a free endpoint', () => {
 
   test.each([
     ['its own error', { statusCode: 404, body: 'no' }, 404],
-    ['a demand for a payment', { statusCode: 402, headers: { 'payment-required': 'x' } }, 502],
+    ['a 402 of its own', { statusCode: 402, headers: { 'payment-required': 'x' } }, 502],
   ])('gets %s from an API that streams its response', async (_what, answer, status) => {
     upstream.handle(() => answer);
     const received = await fetch(`${shop.url}/stream`);

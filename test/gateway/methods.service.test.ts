@@ -54,8 +54,8 @@ afterAll(async () => {
 const add = (fields: object) =>
   alice.rest<{ id: string }>('POST', `${shop.base}/endpoints`, { priceUsd: '0.01', ...fields });
 const payments = async () => (await database.query('SELECT FROM "Payment"')).rowCount;
-const amountOf = (answer: Response) =>
-  decodeHeader<{ accepts: { amount: string }[] }>(answer.headers.get('payment-required')).accepts[0]!.amount;
+const amountOf = (response: Response) =>
+  decodeHeader<{ accepts: { amount: string }[] }>(response.headers.get('payment-required')).accepts[0]!.amount;
 
 describe("a method that a path's endpoints don't serve", () => {
   test.each([
@@ -63,11 +63,11 @@ describe("a method that a path's endpoints don't serve", () => {
     ['HEAD', '/items/7', 'GET, PUT, DELETE, OPTIONS'],
     ['POST', '/items/7', 'GET, PUT, DELETE, OPTIONS'],
   ])('gets 405 with the methods in Allow: %s %s', async (method, path, allow) => {
-    const answer = await fetch(shop.url + path, { method });
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
-    expect(answer.headers.has('payment-required')).toBe(false);
-    if (method !== 'HEAD') expect(await answer.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+    const response = await fetch(shop.url + path, { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.has('payment-required')).toBe(false);
+    if (method !== 'HEAD') expect(await response.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
   });
 
   test('leaves a payment unused, so that it can pay for another request', async () => {
@@ -96,8 +96,8 @@ describe("a method that a path's endpoints don't serve", () => {
 
 test('a preflight allows every method, regardless of what the endpoint serves', async () => {
   const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' };
-  const answer = await fetch(`${shop.url}/usual`, { method: 'OPTIONS', headers });
-  expect([answer.status, answer.headers.get('access-control-allow-methods')]).toEqual([204, ALL.join(', ')]);
+  const response = await fetch(`${shop.url}/usual`, { method: 'OPTIONS', headers });
+  expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([204, ALL.join(', ')]);
 });
 
 test('the stock client pays the price of the method', async () => {
@@ -120,8 +120,8 @@ test('the stock client pays the price of the method', async () => {
 
 test("a payment at one method's price doesn't pay for another method", async () => {
   const headers = v2Headers(await sign(await rails.wallet()));
-  const answer = await fetch(`${shop.url}/items/7`, { method: 'DELETE', headers });
-  expect([answer.status, amountOf(answer)]).toEqual([402, '500000']);
+  const response = await fetch(`${shop.url}/items/7`, { method: 'DELETE', headers });
+  expect([response.status, amountOf(response)]).toEqual([402, '500000']);
   expect((await fetch(`${shop.url}/items/7`, { headers })).status).toBe(200);
 });
 
@@ -142,7 +142,7 @@ test('an endpoint that was stored before methods could be chosen serves every me
 });
 
 test("a payment for GET isn't accepted for HEAD, so a retry of HEAD never reads the stored body of a GET response", async () => {
-  upstream.answerNext({ body: 'long' }, { body: 'long' });
+  upstream.respondNext({ body: 'long' }, { body: 'long' });
   const get = v2Headers(await sign(await rails.wallet()));
   expect(await (await fetch(`${shop.url}/usual`, { headers: get })).text()).toBe('long');
   const reused = await fetch(`${shop.url}/usual`, { method: 'HEAD', headers: get });

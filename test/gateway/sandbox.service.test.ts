@@ -89,12 +89,12 @@ test("the sandbox chain's clock keeps running without transactions", async () =>
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-sandbox-'));
   const anvil = await startAnvil({ binary: findAnvil()!, chainId: NETWORK.chainId });
   const blockNumber = async () => {
-    const answer = await fetch(anvil.rpcUrl, {
+    const response = await fetch(anvil.rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
     });
-    return Number(((await answer.json()) as { result: string }).result);
+    return Number(((await response.json()) as { result: string }).result);
   };
   const first = await blockNumber();
   await expect.poll(blockNumber).toBeGreaterThan(first);

@@ -82,10 +82,10 @@ export function payingFetch(account: PrivateKeyAccount, network?: Network): type
 export function payingFetchV1(account: PrivateKeyAccount, network: Network = NETWORK): typeof fetch {
   const client = new x402Client().registerV1(network.v1Name as `${string}:${string}`, new ExactEvmSchemeV1(account));
   const withoutHeader: typeof fetch = async (...request) => {
-    const answer = await fetch(...request);
-    const headers = new Headers(answer.headers);
+    const response = await fetch(...request);
+    const headers = new Headers(response.headers);
     headers.delete('payment-required');
-    return new Response(answer.body, { status: answer.status, headers });
+    return new Response(response.body, { status: response.status, headers });
   };
   return wrapFetchWithPayment(withoutHeader, client) as typeof fetch;
 }

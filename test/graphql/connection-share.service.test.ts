@@ -72,7 +72,7 @@ test.each([
     const locker = await sql.connect();
     await locker.query('BEGIN');
     await locker.query(slow.lock());
-    const answers = Array.from({ length: DOCUMENTS }, () => alice.graphql(slow.document()));
+    const responses = Array.from({ length: DOCUMENTS }, () => alice.graphql(slow.document()));
     await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(SHARE), { timeout: 60_000 });
 
     const projects = await bob.rest('GET', '/api/projects');
@@ -83,7 +83,7 @@ test.each([
 
     expect([projects.status, paid.status, await paid.text()]).toEqual([200, 200, 'served']);
     expect(waiting).toBe(SHARE);
-    const statuses = (await Promise.all(answers)).map(({ errors }) => errors?.[0]?.extensions?.code ?? 'OK');
+    const statuses = (await Promise.all(responses)).map(({ errors }) => errors?.[0]?.extensions?.code ?? 'OK');
     expect([...new Set(statuses)]).toEqual(['OK']);
   },
 );
@@ -93,7 +93,7 @@ test('an account’s subscriptions use the same quarter of the connections for t
   await createWebhook(alice, base, { eventTypes: ['endpoint.created'] });
   await createEndpoint(alice, base);
   const after = encodeCursor({
-    ...{ position: { milliseconds: 1, id: newId('Delivery', 1) }, lookedAtMilliseconds: 1, horizon: 1n },
+    ...{ position: { milliseconds: 1, id: newId('Delivery', 1) }, readAtMilliseconds: 1, horizon: 1n },
     shown: new Map(),
   });
   const locker = await sql.connect();

@@ -46,8 +46,8 @@ describe('a document with thirty mutations', () => {
       body: JSON.stringify({ query }),
     });
   const countOf = async (token: string) => {
-    const answer = await post(token, '{ projects(first: 100) { nodes { id } } }');
-    const { data } = (await answer.json()) as { data: { projects: { nodes: unknown[] } } };
+    const response = await post(token, '{ projects(first: 100) { nodes { id } } }');
+    const { data } = (await response.json()) as { data: { projects: { nodes: unknown[] } } };
     return data.projects.nodes.length;
   };
   const agreed = (subject: string, requestsPerMinute: number) =>
@@ -55,23 +55,23 @@ describe('a document with thirty mutations', () => {
 
   test('counts as thirty requests', async () => {
     const token = await agreed('thirty', 40);
-    const answer = await post(token, THIRTY);
-    expect(answer.status).toBe(200);
+    const response = await post(token, THIRTY);
+    expect(response.status).toBe(200);
     expect(await countOf(token)).toBe(30);
-    expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
-    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=10;/);
+    expect(response.headers.get('ratelimit-policy')).toBe('"default";q=40;w=60');
+    expect(response.headers.get('ratelimit')).toMatch(/^"default";r=10;/);
   });
 
   test('is rejected as a whole if it exceeds the remaining limit', async () => {
     const token = await agreed('refused', 31);
     for (let count = 0; count < 20; count++) expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
-    const answer = await post(token, THIRTY);
-    expect(answer.status).toBe(429);
-    const body = (await answer.json()) as { errors: { extensions: unknown }[]; data?: unknown };
+    const response = await post(token, THIRTY);
+    expect(response.status).toBe(429);
+    const body = (await response.json()) as { errors: { extensions: unknown }[]; data?: unknown };
     expect(body.errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED', retryable: true } }]);
     expect(body.data).toBeUndefined();
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(10);
-    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect(response.headers.get('ratelimit')).toMatch(/^"default";r=\d+;t=\d+$/);
     expect(await countOf(token)).toBe(0);
   });
 

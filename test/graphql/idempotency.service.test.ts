@@ -29,7 +29,12 @@ beforeEach(async () => {
 let keys = 0;
 const newKey = () => `key-${++keys}`;
 
-type Answer = { status: number; text: string; replayed: string | null; body: { data?: object; errors?: object[] } };
+type TestResponse = {
+  status: number;
+  text: string;
+  replayed: string | null;
+  body: { data?: object; errors?: object[] };
+};
 
 type SendOptions = { as?: TestUser; variables?: object; accept?: string; contentType?: string; more?: object };
 
@@ -47,7 +52,7 @@ async function send(query: string, key: string, options: SendOptions = {}) {
   });
   const text = await response.text();
   const replayed = response.headers.get('idempotency-replayed');
-  return { status: response.status, text, replayed, body: JSON.parse(text) } as Answer;
+  return { status: response.status, text, replayed, body: JSON.parse(text) } as TestResponse;
 }
 
 const creation = (alias = 'one', url = GOOD.webhook.url) =>
@@ -79,7 +84,7 @@ describe('a mutation that is sent again with the same Idempotency-Key', () => {
     expect(await count()).toBe(1);
   });
 
-  test.each<[string, () => Promise<Answer>]>([
+  test.each<[string, () => Promise<TestResponse>]>([
     ['other variables', () => send(CREATE, `key-${keys}`, { variables: input('other') })],
     ['another document', () => send(`mutation { ${creation()} }`, `key-${keys}`)],
     [

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-const MAX_ANSWER_BYTES = 4_096;
+const MAX_RESPONSE_BYTES = 4_096;
 
 const [operation, ...fragments] = getIntrospectionQuery().split(/(?=fragment )/);
 const body = operation!.slice(operation!.indexOf('__schema'), operation!.lastIndexOf('}'));
@@ -55,7 +55,7 @@ async function ask(transport: string, query: string, authorization = `Bearer ${a
 describe.each(['POST', 'GET', 'SSE', 'WebSocket'])('over %s', (transport) => {
   test.each(Object.entries(HOSTILE))('a document that introspects repeatedly is rejected: %s', async (_name, query) => {
     const text = await ask(transport, query);
-    expect(text.length).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
+    expect(text.length).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
     expect(text).toContain('GRAPHQL_TOO_COMPLEX');
   });
 });

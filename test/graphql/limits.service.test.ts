@@ -4,7 +4,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
 import { connectSocket } from './socket-client.ts';
 
-const MAX_ANSWER_BYTES = 4096;
+const MAX_RESPONSE_BYTES = 4096;
 
 let app: TestApp;
 let alice: TestUser;
@@ -75,7 +75,7 @@ describe('a document that is too expensive', () => {
     });
     const text = await response.text();
     const { data, errors } = JSON.parse(text);
-    expect(text.length).toBeLessThanOrEqual(MAX_ANSWER_BYTES);
+    expect(text.length).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
     // Without `data`, nothing was executed.
     expect(data ?? null).toBeNull();
     expect(errors.length).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import { createConsoleReads } from '../../src/graphql/console-reads.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { serveWebSocket } from '../../src/graphql/websocket.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
-import type { Admission } from '../../src/http/admission.ts';
+import type { Authentication } from '../../src/http/authentication.ts';
 import { newId } from '../../src/ids.ts';
 import { createBacklogs, type DropReason } from '../../src/limits/backlog.ts';
 import type { GraphQLContext } from '../../src/schema/context.ts';
@@ -37,24 +37,27 @@ afterEach(async () => {
 });
 
 /** Serves the real protocol and schema with the test's feed. */
-async function serve(feed: Feed, options: { admission?: Partial<Admission>; initMilliseconds?: number } = {}) {
+async function serve(
+  feed: Feed,
+  options: { authentication?: Partial<Authentication>; initMilliseconds?: number } = {},
+) {
   const logged: { msg: string; err?: { message: string } }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
-  const admission: Admission = {
+  const authentication: Authentication = {
     identify: async () => viewer,
     count: async () => ({}),
     countMore: async () => ({}),
     countConsoleRead: async () => ({}),
     watch: () => () => {},
-    ...options.admission,
+    ...options.authentication,
   };
   const dropped: DropReason[] = [];
-  const streams = createStreams(admission, createBacklogs({ onDrop: (reason) => dropped.push(reason) }));
+  const streams = createStreams(authentication, createBacklogs({ onDrop: (reason) => dropped.push(reason) }));
   const httpServer: Server = createServer().listen(0, '127.0.0.1');
   await once(httpServer, 'listening');
   const sockets = serveWebSocket(httpServer, {
     server: createGraphQLServer({ log, ownDocuments: new Set(), publicUrl: undefined, poolSize: 20 }),
-    admission,
+    authentication,
     streams,
     consoleReads: createConsoleReads([]),
     log,
@@ -288,7 +291,7 @@ test('once the credential is no longer valid, the next operation is rejected and
     if (!isGood) throw new AppError('UNAUTHENTICATED');
     return viewer;
   };
-  const { url } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const { url } = await serve(() => silentFeed().feed, { authentication: { identify } });
   const client = await connectSocket(url, 'token');
   isGood = false;
   client.send({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } });
@@ -300,7 +303,7 @@ test('a server that cannot check credentials closes the socket with code 1013', 
   const identify = async () => {
     throw new AppError('UNAVAILABLE');
   };
-  const { url } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const { url } = await serve(() => silentFeed().feed, { authentication: { identify } });
   const client = await openSocket(url);
   client.send({ type: 'connection_init', payload: { Authorization: 'Bearer x' } });
   expect(await client.closed).toMatchObject({ code: 1013 });
@@ -310,7 +313,7 @@ test('an unexpected error during authentication is logged and not revealed', asy
   const identify = async () => {
     throw new Error('password of the database is 1234');
   };
-  const { url, logged } = await serve(() => silentFeed().feed, { admission: { identify } });
+  const { url, logged } = await serve(() => silentFeed().feed, { authentication: { identify } });
   const client = await openSocket(url);
   client.send({ type: 'connection_init', payload: { Authorization: 'Bearer x' } });
   expect(await client.closed).toEqual({ code: 1013, reason: 'Try again later' });

@@ -29,11 +29,11 @@ test('a browser that opens the service is redirected to the console, and a progr
 
 test('every path under /console/ serves the page, which is revalidated on each visit', async () => {
   for (const path of ['/console/', '/console/projects/proj_x/deliveries?x=1']) {
-    const answer = await get(path);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(answer.headers.get('cache-control')).toBe('no-cache');
-    expect(answer.headers.get('x-frame-options')).toBe('DENY');
-    expect((await get(path, { 'if-none-match': answer.headers.get('etag')! })).status).toBe(304);
+    const response = await get(path);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+    expect(response.headers.get('x-frame-options')).toBe('DENY');
+    expect((await get(path, { 'if-none-match': response.headers.get('etag')! })).status).toBe(304);
   }
 });
 
@@ -65,9 +65,9 @@ const askWith = (url: string, headers: Record<string, string>) =>
     const { port } = new URL(url);
     const path = '/console/dev-token';
     const sent = { 'content-type': 'application/json', ...headers };
-    request({ host: '127.0.0.1', port, path, method: 'POST', headers: sent }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode);
+    request({ host: '127.0.0.1', port, path, method: 'POST', headers: sent }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
     })
       .on('error', reject)
       .end('{"subject":"alice"}');
@@ -95,8 +95,8 @@ test('a request through a proxy on the same machine gets no token, no matter wha
 test('a development server that others can reach issues no tokens', async () => {
   const open = await startTestApp({ env: { ROLES: 'api', HOST: '0.0.0.0' } });
   try {
-    const answer = await fetch(`${open.url}/console/config.json`);
-    expect(await answer.json()).toMatchObject({ signIn: { kind: 'token' } });
+    const response = await fetch(`${open.url}/console/config.json`);
+    expect(await response.json()).toMatchObject({ signIn: { kind: 'token' } });
     const refused = await fetch(`${open.url}/console/dev-token`, { method: 'POST', body: '{"subject":"alice"}' });
     expect(refused.status).toBeGreaterThanOrEqual(400);
   } finally {

@@ -14,7 +14,7 @@ const http = createHttpServer({
     publicUrl: undefined,
   },
   rewriteUrl: ({ url = '/' }) => url,
-  onAnswer: () => undefined,
+  onResponse: () => undefined,
 });
 let url: string;
 
@@ -101,7 +101,7 @@ test('without the built documentation, the server runs without it', async () => 
       publicUrl: undefined,
     },
     rewriteUrl: ({ url: path = '/' }) => path,
-    onAnswer: () => undefined,
+    onResponse: () => undefined,
   });
   await registerDocs(bare, { folder: join(DOCS, 'missing') });
   expect((await bare.inject('/docs/')).statusCode).toBe(404);

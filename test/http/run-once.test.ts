@@ -11,7 +11,8 @@ function open(overrides: Partial<IdempotencyStore> = {}) {
   const calls: string[] = [];
   const store: IdempotencyStore = {
     begin: async () => 'started',
-    finish: async (_claim, answer) => void calls.push(answer === 'too_large' ? 'finish without response' : 'finish'),
+    finish: async (_claim, response) =>
+      void calls.push(response === 'too_large' ? 'finish without response' : 'finish'),
     abandon: async () => void calls.push('abandon'),
     ...overrides,
   };

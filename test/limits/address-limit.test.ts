@@ -23,8 +23,8 @@ function open() {
     },
     asked: () => asked,
     /** Returns how many of `count` requests are allowed. */
-    async allowed(count: number, address = '203.0.113.5', lane = 'proj_1') {
-      const results = await Promise.allSettled(Array.from({ length: count }, () => limit.take(address, lane)));
+    async allowed(count: number, address = '203.0.113.5', bucket = 'proj_1') {
+      const results = await Promise.allSettled(Array.from({ length: count }, () => limit.take(address, bucket)));
       return results.filter(({ status }) => status === 'fulfilled').length;
     },
     take: () => limit.take('203.0.113.5', 'proj_1'),
@@ -39,7 +39,7 @@ test('an address gets its requests per minute, which refill evenly', async () =>
   expect(await allowed(100)).toBe(10);
 });
 
-test('each address and each lane has its own limit, and an IPv6 /64 counts as one address', async () => {
+test('each address and each bucket has its own limit, and an IPv6 /64 counts as one address', async () => {
   const { allowed } = open();
   expect(await allowed(60, '2001:db8::1')).toBe(60);
   expect(await allowed(1, '2001:db8::ffff')).toBe(0);

@@ -26,8 +26,8 @@ function start() {
 test('held bytes count until they are released, and releasing them twice has no effect', () => {
   const { backlogs, open } = start();
   const stream = open('a', 'a1');
-  const release = stream.hold(60);
-  const releaseOther = stream.hold(30);
+  const release = stream.reserve(60);
+  const releaseOther = stream.reserve(30);
   expect(backlogs.bytes()).toBe(90);
   release();
   release();
@@ -39,40 +39,40 @@ test('held bytes count until they are released, and releasing them twice has no 
 test('a stream over its limit is dropped, and its bytes no longer count', () => {
   const { backlogs, open, ends, reasons } = start();
   const stream = open('a', 'a1');
-  const release = stream.hold(120);
+  const release = stream.reserve(120);
   expect(ends).toEqual([]);
-  stream.hold(1);
+  stream.reserve(1);
   expect(ends).toEqual(['a1 dropped']);
   expect(reasons).toEqual(['stream']);
   release();
-  stream.hold(50);
+  stream.reserve(50);
   expect(backlogs.bytes()).toBe(0);
 });
 
 test('an account over its limit loses the stream with the most bytes', () => {
   const { open, ends, reasons } = start();
-  open('a', 'a1').hold(90);
-  open('a', 'a2').hold(100);
-  open('b', 'b1').hold(100);
-  open('a', 'a3').hold(80);
+  open('a', 'a1').reserve(90);
+  open('a', 'a2').reserve(100);
+  open('b', 'b1').reserve(100);
+  open('a', 'a3').reserve(80);
   expect(ends).toEqual(['a2 dropped']);
   expect(reasons).toEqual(['account']);
 });
 
 test('a process over its limit drops a stream of the account with the most bytes, no matter which account came last', () => {
   const { open, ends, reasons } = start();
-  for (const name of ['a1', 'a2', 'a3']) open('a', name).hold(80);
-  open('b', 'b1').hold(100);
-  open('c', 'c1').hold(90);
+  for (const name of ['a1', 'a2', 'a3']) open('a', name).reserve(80);
+  open('b', 'b1').reserve(100);
+  open('c', 'c1').reserve(90);
   expect(ends).toEqual(['a1 dropped']);
   expect(reasons).toEqual(['process']);
 });
 
 test('a dropped stream is cut off if its unsent bytes leave too little room for others', () => {
   const { backlogs, open, ends } = start();
-  open('a', 'a1', 100).hold(100);
-  open('a', 'a2').hold(90);
-  open('a', 'a3').hold(80);
+  open('a', 'a1', 100).reserve(100);
+  open('a', 'a2').reserve(90);
+  open('a', 'a3').reserve(80);
   expect(ends).toEqual(['a1 dropped', 'a1 cut']);
   expect(backlogs.bytes()).toBe(170);
 });
@@ -80,12 +80,12 @@ test('a dropped stream is cut off if its unsent bytes leave too little room for 
 test('a stream that has ended leaves nothing behind', () => {
   const { backlogs, open } = start();
   const stream = open('stranger', 'a1');
-  stream.hold(50);
+  stream.reserve(50);
   stream.belongTo('a');
   expect(backlogs.bytes()).toBe(50);
   stream.close();
   expect(backlogs.bytes()).toBe(0);
-  stream.hold(50);
+  stream.reserve(50);
   expect(backlogs.bytes()).toBe(0);
 });
 
@@ -94,7 +94,7 @@ test('rows are prefetched by size, and one by one if the backlog is crowded', ()
   let held = 0;
   const prefetch = createPrefetch({
     isCrowded: () => isCrowded,
-    hold(bytes) {
+    reserve(bytes) {
       held += bytes;
       return () => {
         held -= bytes;
@@ -102,12 +102,12 @@ test('rows are prefetched by size, and one by one if the backlog is crowded', ()
     },
   });
   expect(prefetch.rowCount()).toBeLessThan(10);
-  const release = prefetch.holdRows([{ data: { text: 'x'.repeat(10_000) } }, { data: null }]);
+  const release = prefetch.reserveRows([{ data: { text: 'x'.repeat(10_000) } }, { data: null }]);
   expect(held).toBeGreaterThan(10_000);
   expect(prefetch.rowCount()).toBe(3);
   release();
   expect(held).toBe(0);
-  prefetch.holdRows([{ id: 'small' }]);
+  prefetch.reserveRows([{ id: 'small' }]);
   expect(prefetch.rowCount()).toBe(200);
   isCrowded = true;
   expect(prefetch.rowCount()).toBe(1);

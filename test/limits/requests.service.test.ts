@@ -9,8 +9,8 @@ beforeAll(async () => {
 afterAll(() => app?.stop());
 
 async function exhaust(user: TestUser, times: number) {
-  const answers = await Promise.all(Array.from({ length: times }, () => user.rest('GET', '/api/projects')));
-  return answers.map(({ status }) => status);
+  const responses = await Promise.all(Array.from({ length: times }, () => user.rest('GET', '/api/projects')));
+  return responses.map(({ status }) => status);
 }
 
 describe('requests from an account', () => {
@@ -39,8 +39,8 @@ describe('requests from an account', () => {
     const key = app.caller(minted.key);
     // Two requests were sent earlier.
     expect(new Set(await exhaust(key, 58))).toEqual(new Set([200]));
-    const answer = await user.graphql('{ viewer { tier } }');
-    expect(answer.errors![0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+    const response = await user.graphql('{ viewer { tier } }');
+    expect(response.errors![0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
   });
 
   test("don't count against another account", async () => {

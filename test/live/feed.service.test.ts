@@ -6,9 +6,9 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../src/database/client.ts';
 import { behindWall } from '../../src/database/tenant-client.ts';
 import { firstIdAt, type IdType, newId } from '../../src/ids.ts';
+import { eventChanges } from '../../src/live/change-queries.ts';
 import { createLiveFeed, type LiveFeed } from '../../src/live/feed.ts';
-import { lookOnce } from '../../src/live/look-once.ts';
-import { lookAtEvents } from '../../src/live/looks.ts';
+import { readChanges } from '../../src/live/read-changes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 type Client = Pick<pg.Client, 'query'>;
@@ -286,20 +286,20 @@ describe('a feed from a cursor', () => {
     }
   });
 
-  test('shows every row once from a forged cursor far in the future, and looks for late rows only near its position', async () => {
+  test('shows every row once from a forged cursor far in the future, and queries for late rows only near its position', async () => {
     const later = Date.now() + 86_400_000;
     const forged = (type: IdType) => [later.toString(36), firstIdAt(type, later), '0', '0', ''].join('.');
     const written: string[] = [];
     for (let age = 250; age > 0; age--) {
       written.push(await insertEvent(db.pool, { id: eventIdAt(Date.now() - age * 60_000) }));
     }
-    const looks = vi.spyOn(db.pool, 'query');
+    const queries = vi.spyOn(db.pool, 'query');
     const seen = idsOf(await take(await events({ after: forged('Event') }), 250));
-    const ranges = looks.mock.calls.flatMap(([statement]) => {
+    const ranges = queries.mock.calls.flatMap(([statement]) => {
       const { name, values } = statement as unknown as { name?: string; values: string[] };
       return name === 'live-events' ? [values.slice(1, 3)] : [];
     });
-    looks.mockRestore();
+    queries.mockRestore();
     expect(seen).toEqual(written);
     expect(ranges.length).toBeGreaterThan(1);
     for (const [since, position] of ranges) {
@@ -447,27 +447,31 @@ describe('the delivery feed', () => {
 
 describe('while another transaction stays open', () => {
   test('a read returns only rows that were not shown yet', async () => {
-    const table = lookAtEvents(db.pool, projectId, null);
+    const table = eventChanges(db.pool, projectId, null);
     const older = await begin();
     await older.query('SELECT pg_current_xact_id()');
     let progress = await table.present();
     for (let round = 0; round < 3; round++) {
       for (let index = 0; index < 30; index++) await insertEvent();
-      const items = lookOnce({ present: () => 1 }, { look: table.look, load: async (rows) => byId(rows) }, progress);
+      const items = readChanges(
+        { present: () => 1 },
+        { query: table.query, load: async (rows) => byId(rows) },
+        progress,
+      );
       let next = await items.next();
       for (; !next.done; next = await items.next());
       progress = next.value.reached;
     }
     const { position, horizon, shown } = progress;
     expect(shown.size).toBe(90);
-    const look = { position, horizon, sinceMilliseconds: 0 };
-    expect((await table.look({ ...look, shown: [...shown.keys()] })).late).toEqual([]);
-    expect((await table.look({ ...look, shown: [] })).late).toHaveLength(90);
+    const request = { position, horizon, sinceMilliseconds: 0 };
+    expect((await table.query({ ...request, shown: [...shown.keys()] })).late).toEqual([]);
+    expect((await table.query({ ...request, shown: [] })).late).toHaveLength(90);
     await commit(older);
   });
 
   test('a read returns a page of late rows, and all rows of its last transaction', async () => {
-    const table = lookAtEvents(db.pool, projectId, null);
+    const table = eventChanges(db.pool, projectId, null);
     const { horizon } = await table.present();
     const firsts: string[] = [];
     for (let index = 0; index < 150; index++) firsts.push(await insertEvent());
@@ -476,12 +480,12 @@ describe('while another transaction stays open', () => {
     await commit(large);
     await insertEvent();
     const position = { milliseconds: Date.now() + 60_000, id: eventIdAt(Date.now() + 60_000) };
-    const { late, isLateFull } = await table.look({ position, horizon, shown: [], sinceMilliseconds: 0 });
+    const { late, isLateFull } = await table.query({ position, horizon, shown: [], sinceMilliseconds: 0 });
     expect(late).toHaveLength(250);
     expect(isLateFull).toBe(true);
     const last = late.reduce((a, b) => (a.transaction > b.transaction ? a : b));
     const next = { position, horizon: last.transaction + 1n, shown: [], sinceMilliseconds: 0 };
-    expect((await table.look(next)).late).toHaveLength(1);
+    expect((await table.query(next)).late).toHaveLength(1);
   });
 });
 

@@ -6,8 +6,8 @@ import type { DeliveryColumns } from '../../src/features/deliveries/filter.ts';
 import type { PaymentColumns } from '../../src/features/payments/filter.ts';
 import type { Delivery, Event, Payment } from '../../src/generated/prisma/client.ts';
 import { newId } from '../../src/ids.ts';
+import { type ChangeSource, deliveryChanges, eventChanges, paymentChanges } from '../../src/live/change-queries.ts';
 import { deliveryMatches, eventMatches, paymentMatches } from '../../src/live/filters.ts';
-import { type LookableTable, lookAtDeliveries, lookAtEvents, lookAtPayments } from '../../src/live/looks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const TYPES = ['endpoint.created', 'payment.settled', 'payment.failed'];
@@ -71,9 +71,9 @@ afterAll(async () => {
 });
 
 /** Returns the IDs of all rows that a table's statement finds. */
-async function findIn(table: LookableTable): Promise<string[]> {
+async function findIn(table: ChangeSource): Promise<string[]> {
   const position = { milliseconds: 0, id: '' };
-  const { behind } = await table.look({ position, horizon: 1n, shown: [], sinceMilliseconds: 0 });
+  const { behind } = await table.query({ position, horizon: 1n, shown: [], sinceMilliseconds: 0 });
   return behind.map(({ id }) => id).sort();
 }
 
@@ -85,7 +85,7 @@ describe('a filter', () => {
   test('matches the same events in memory as in the database', async () => {
     await fc.assert(
       fc.asyncProperty(someOf(TYPES), async (types) => {
-        const found = await findIn(lookAtEvents(db.pool, projectId, types));
+        const found = await findIn(eventChanges(db.pool, projectId, types));
         expect(idsOf(events.filter(eventMatches(types)))).toEqual(found);
       }),
       { numRuns: 20 },
@@ -108,7 +108,7 @@ describe('a filter', () => {
     }) as fc.Arbitrary<DeliveryColumns>;
     await fc.assert(
       fc.asyncProperty(filter, async (wanted) => {
-        const found = await findIn(lookAtDeliveries(db.pool, projectId, wanted));
+        const found = await findIn(deliveryChanges(db.pool, projectId, wanted));
         expect(idsOf(deliveries.filter(deliveryMatches(wanted)))).toEqual(found);
       }),
       { numRuns: 60 },
@@ -131,7 +131,7 @@ describe('a filter', () => {
     }) as fc.Arbitrary<PaymentColumns>;
     await fc.assert(
       fc.asyncProperty(filter, async (wanted) => {
-        const found = await findIn(lookAtPayments(db.pool, projectId, wanted));
+        const found = await findIn(paymentChanges(db.pool, projectId, wanted));
         expect(idsOf(payments.filter(paymentMatches(wanted)))).toEqual(found);
       }),
       { numRuns: 100 },

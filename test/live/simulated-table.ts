@@ -1,5 +1,5 @@
 import { newId } from '../../src/ids.ts';
-import { type FoundRow, isBehind, type Look, type LookRequest, type Progress } from '../../src/live/progress.ts';
+import { type Changes, type ChangesRequest, type FoundRow, isBehind, type Progress } from '../../src/live/progress.ts';
 
 export type SimulatedRow = {
   id: string;
@@ -8,7 +8,7 @@ export type SimulatedRow = {
   /** Counts the changes that the feed shows. */
   version: number;
   /** Whether the feed hides the last write, as it does when a delivery is claimed. */
-  isQuiet: boolean;
+  isIgnorable: boolean;
 };
 
 type OpenTransaction = { milliseconds: number; written: Map<string, SimulatedRow> };
@@ -60,19 +60,19 @@ export function createSimulatedTable(pageSize: number) {
         milliseconds,
         transaction: 0n,
         version: 1,
-        isQuiet: false,
+        isIgnorable: false,
       }));
     },
     update(choice: number) {
       write(choice, (row, { milliseconds }) => {
         if (!row) return undefined;
         const changed = milliseconds === row.milliseconds ? milliseconds + 1 : milliseconds;
-        return { ...row, milliseconds: changed, version: row.version + 1, isQuiet: false };
+        return { ...row, milliseconds: changed, version: row.version + 1, isIgnorable: false };
       });
     },
     /** Writes a row without changing anything that the feed shows. */
     claim(choice: number) {
-      write(choice, (row) => row && { ...row, isQuiet: true });
+      write(choice, (row) => row && { ...row, isIgnorable: true });
     },
     commit(choice: number) {
       const [transaction, at] = pick([...open], choice) ?? [];
@@ -88,7 +88,7 @@ export function createSimulatedTable(pageSize: number) {
     beginning(): Progress {
       return {
         position: { milliseconds: 0, id: newId('Delivery', 0) },
-        lookedAtMilliseconds: now,
+        readAtMilliseconds: now,
         horizon: oldestOpen(),
         shown: new Map(),
       };
@@ -100,18 +100,18 @@ export function createSimulatedTable(pageSize: number) {
       const shown = [...rows.values()].filter(({ transaction }) => transaction >= horizon);
       return {
         position: last ?? this.beginning().position,
-        lookedAtMilliseconds: now,
+        readAtMilliseconds: now,
         horizon,
         shown: new Map(shown.map(({ transaction, milliseconds }) => [transaction, milliseconds])),
       };
     },
-    async look({ position, horizon, shown, sinceMilliseconds }: LookRequest): Promise<Look> {
+    async query({ position, horizon, shown, sinceMilliseconds }: ChangesRequest): Promise<Changes> {
       const ordered: FoundRow[] = [...rows.values()].sort((a, b) => (isBehind(a, b) ? 1 : -1));
       const isLate = ({ milliseconds, transaction, id }: FoundRow) =>
         milliseconds >= sinceMilliseconds &&
         transaction >= horizon &&
         !shown.includes(transaction) &&
-        !rows.get(id)!.isQuiet;
+        !rows.get(id)!.isIgnorable;
       const allLate = ordered.filter((row) => !isBehind(row, position) && isLate(row));
       const last = allLate.map(({ transaction }) => transaction).sort((a, b) => Number(a - b))[pageSize - 1];
       const behind = ordered.filter((row) => isBehind(row, position)).slice(0, pageSize);

@@ -12,19 +12,19 @@ type Item = { progress: Progress; row: SimulatedRow };
 /** Creates a table with one follower for all subscriptions to it, as in a process. */
 function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
   const table = createSimulatedTable(pageSize);
-  const counts = { looks: 0, loads: 0, subscriptions: 0 };
+  const counts = { queries: 0, loads: 0, subscriptions: 0 };
   const listeners = new Set<() => void>();
   const shared = {
-    async look(request: Parameters<typeof table.look>[0]) {
-      counts.looks += 1;
-      return table.look(request);
+    async query(request: Parameters<typeof table.query>[0]) {
+      counts.queries += 1;
+      return table.query(request);
     },
     async load(rows: Parameters<typeof table.load>[0]) {
       counts.loads += 1;
       return table.load(rows);
     },
     toItem: (row: SimulatedRow, progress: Progress): Item => ({ progress, row }),
-    isQuiet: ({ isQuiet }: SimulatedRow) => isQuiet,
+    isIgnorable: ({ isIgnorable }: SimulatedRow) => isIgnorable,
   };
   let follower: Follower<SimulatedRow, Item> | undefined;
   const findFollower = () => {
@@ -61,9 +61,9 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
       counts.subscriptions += 1;
       return subscribeToRows<SimulatedRow, Item>({
         ...{ ...shared, start, findFollower, retryMilliseconds: 1 },
-        async look(request) {
+        async query(request) {
           await options.whenToLook;
-          return shared.look(request);
+          return shared.query(request);
         },
         matches: options.matches ?? (() => true),
         onEnd() {
@@ -176,7 +176,7 @@ describe('subscriptions that share a follower', () => {
         }
         table.commitAll();
         const wanted = [...table.rows.values()]
-          .filter(({ isQuiet }) => !isQuiet)
+          .filter(({ isIgnorable }) => !isIgnorable)
           .map(({ id, version }) => `${id} ${version}`);
         for (const { items, states } of running) {
           await expect
@@ -203,13 +203,13 @@ describe('subscriptions that share a follower', () => {
     const running = Array.from({ length: 50 }, () => world.subscribe(start));
     const collected = running.map((items) => collect(items));
     await expect.poll(() => world.followerCount()).toBe(1);
-    await expect.poll(() => world.counts.looks).toBeGreaterThanOrEqual(51);
+    await expect.poll(() => world.counts.queries).toBeGreaterThanOrEqual(51);
     const before = { ...world.counts };
     commitRow(world);
     world.hint();
     await expect.poll(() => collected.every(({ states }) => states.length === 1)).toBe(true);
     // This is the read that finds the row, and at most one more.
-    expect(world.counts.looks - before.looks).toBeLessThanOrEqual(2);
+    expect(world.counts.queries - before.queries).toBeLessThanOrEqual(2);
     expect(world.counts.loads - before.loads).toBe(1);
     await Promise.all(running.map((items) => items.return!()));
   });
@@ -219,7 +219,7 @@ describe('subscriptions that share a follower', () => {
     const start = world.table.seeAll();
     const [one, two] = [world.subscribe(start), world.subscribe(start)];
     const pending = [one.next(), two.next()];
-    await expect.poll(() => world.counts.looks).toBeGreaterThanOrEqual(3);
+    await expect.poll(() => world.counts.queries).toBeGreaterThanOrEqual(3);
     commitRow(world);
     world.hint();
     const [first, second] = await Promise.all(pending);
@@ -234,9 +234,9 @@ describe('subscriptions that share a follower', () => {
     const { states } = collect(items);
     await expect.poll(() => world.followerCount()).toBe(1);
     commitRow(world);
-    const { looks } = world.counts;
+    const { queries } = world.counts;
     world.hint();
-    await expect.poll(() => world.counts.looks).toBeGreaterThan(looks);
+    await expect.poll(() => world.counts.queries).toBeGreaterThan(queries);
     commitRow(world);
     const last = [...world.table.rows.keys()].at(-1)!;
     wanted.add(last);
@@ -251,17 +251,17 @@ describe('subscriptions that share a follower', () => {
     const slow = world.subscribe(start);
     const fast = collect(world.subscribe(start));
     const first = slow.next();
-    await expect.poll(() => world.counts.looks).toBeGreaterThanOrEqual(3);
+    await expect.poll(() => world.counts.queries).toBeGreaterThanOrEqual(3);
     for (let index = 0; index < 300; index++) {
       commitRow(world);
       world.hint();
       if (index % 20 === 0) await pace(10);
     }
     await expect.poll(() => fast.states.length).toBe(300);
-    const looksBefore = world.counts.looks;
+    const queriesBefore = world.counts.queries;
     const seen = [stateOf((await first).value as Item), ...(await take(slow, 299))];
     expect(seen).toEqual(fast.states);
-    expect(world.counts.looks).toBeGreaterThan(looksBefore);
+    expect(world.counts.queries).toBeGreaterThan(queriesBefore);
     commitRow(world);
     world.hint();
     expect(await take(slow, 1)).toEqual([`${[...world.table.rows.keys()].at(-1)} 1`]);
@@ -283,10 +283,10 @@ describe('subscriptions that share a follower', () => {
     const slow = world.subscribe(start);
     const first = await take(slow, 1);
     const next = slow.next();
-    const looksBefore = world.counts.looks;
+    const queriesBefore = world.counts.queries;
     table.commit(0);
     world.hint();
-    await expect.poll(() => world.counts.looks).toBeGreaterThan(looksBefore);
+    await expect.poll(() => world.counts.queries).toBeGreaterThan(queriesBefore);
     const states = [...first, stateOf((await next).value as Item), ...(await take(slow, 63))];
     const { states: rest } = collect(slow);
     commitRow(world);

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { firstIdAt, millisecondsOfId, newId } from '../../src/ids.ts';
 import { decodeCursor, encodeCursor } from '../../src/live/cursor.ts';
-import { lookOnce } from '../../src/live/look-once.ts';
 import { createPrefetch, type Prefetch } from '../../src/live/prefetch.ts';
-import type { Look, LookRequest, Progress } from '../../src/live/progress.ts';
+import type { Changes, ChangesRequest, Progress } from '../../src/live/progress.ts';
+import { readChanges } from '../../src/live/read-changes.ts';
 import { type TailOptions, tail } from '../../src/live/tail.ts';
 import { pace } from '../support/pace.ts';
 import { createSimulatedTable, type SimulatedRow } from './simulated-table.ts';
@@ -13,13 +13,13 @@ type Item = { cursor: string; row: SimulatedRow };
 const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: encodeCursor(progress), row });
 
 /** Prefetches at most two items at a time. */
-const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, placeCount: () => 2 };
+const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, positionCount: () => 2 };
 
-const NOTHING: Look = { late: [], isLateFull: false, behind: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
+const NOTHING: Changes = { late: [], isLateFull: false, behind: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
   start: createSimulatedTable(10).beginning(),
-  look: async () => NOTHING,
+  query: async () => NOTHING,
   load: async () => new Map(),
   present,
   subscribe: () => () => {},
@@ -80,19 +80,19 @@ describe('a tail', () => {
           let progress = decodeCursor('Delivery', cursor);
 
           /** Reads once, until the client is cut off. Returns whether there were items. */
-          async function look(): Promise<boolean> {
+          async function readPage(): Promise<boolean> {
             const { actionsPerRead, itemsUntilCut } = paces.next().value!;
             const reader = {
-              look(request: LookRequest) {
+              query(request: ChangesRequest) {
                 act(actionsPerRead);
-                return table.look(request);
+                return table.query(request);
               },
               load(rows: Parameters<typeof table.load>[0]) {
                 act(actionsPerRead);
                 return table.load(rows);
               },
             };
-            const items = lookOnce(options({ ...reader, prefetch: SHORT }), reader, progress);
+            const items = readChanges(options({ ...reader, prefetch: SHORT }), reader, progress);
             for (let count = 0; ; count++) {
               if (count === itemsUntilCut) {
                 progress = decodeCursor('Delivery', cursor);
@@ -114,15 +114,15 @@ describe('a tail', () => {
 
           while (pending.length > 0) {
             act(1);
-            await look();
+            await readPage();
           }
           table.commitAll();
-          while (await look());
+          while (await readPage());
 
           expect(again).toEqual([]);
           // A claimed delivery is about to change again, and is shown when it does.
           const missing = [...table.rows.values()].filter(
-            ({ id, version, isQuiet }) => !isQuiet && !shown.has(`${id} ${version}`),
+            ({ id, version, isIgnorable }) => !isIgnorable && !shown.has(`${id} ${version}`),
           );
           expect(missing).toEqual([]);
         },
@@ -139,7 +139,7 @@ describe('a tail', () => {
         let progress = table.beginning();
         for (const { kind, value } of actions) {
           table[kind](value);
-          const items = lookOnce({ present, prefetch: SHORT }, table, progress);
+          const items = readChanges({ present, prefetch: SHORT }, table, progress);
           let next = await items.next();
           for (; !next.done; next = await items.next()) shown.push(`${next.value.row.id} ${next.value.row.version}`);
           progress = next.value.reached;
@@ -151,8 +151,8 @@ describe('a tail', () => {
   });
 
   /** Returns at most `most` rows of one read, and the progress after the last of them. */
-  async function lookAt(table: ReturnType<typeof createSimulatedTable>, from: Progress, most = Infinity) {
-    const items = lookOnce({ present: (row: SimulatedRow, reached) => ({ id: row.id, reached }) }, table, from);
+  async function changesOf(table: ReturnType<typeof createSimulatedTable>, from: Progress, most = Infinity) {
+    const items = readChanges({ present: (row: SimulatedRow, reached) => ({ id: row.id, reached }) }, table, from);
     const ids: string[] = [];
     let progress = from;
     while (ids.length < most) {
@@ -177,7 +177,7 @@ describe('a tail', () => {
     commitRow(table);
     const shown: string[] = [];
     for (let minute = 0; minute < 5; minute++) {
-      const { ids, progress: reached } = await lookAt(table, progress);
+      const { ids, progress: reached } = await changesOf(table, progress);
       shown.push(...ids);
       // Continues alternately from memory and from a cursor.
       progress = minute % 2 === 0 ? reached : decodeCursor('Delivery', encodeCursor(reached));
@@ -191,11 +191,11 @@ describe('a tail', () => {
     const start = table.beginning();
     table.begin(0);
     for (let index = 0; index < 700; index++) commitRow(table);
-    let { progress } = await lookAt(table, start);
+    let { progress } = await changesOf(table, start);
     table.commit(0);
     const again: string[] = [];
     for (let cuts = 0; cuts < 25; cuts++) {
-      const part = await lookAt(table, decodeCursor('Delivery', encodeCursor(progress)), 10);
+      const part = await changesOf(table, decodeCursor('Delivery', encodeCursor(progress)), 10);
       progress = part.progress;
       again.push(...part.ids);
     }
@@ -241,18 +241,18 @@ describe('a tail', () => {
     table.begin(3_600_000);
     table.insert(0);
     table.commit(0);
-    let { progress } = await lookAt(table, table.beginning());
+    let { progress } = await changesOf(table, table.beginning());
     commitRow(table);
     table.tick(1_000);
     commitRow(table);
     progress = decodeCursor('Delivery', encodeCursor(progress));
-    const { ids } = await lookAt(table, progress);
+    const { ids } = await changesOf(table, progress);
     expect(ids).toEqual(expect.arrayContaining([...table.rows.keys()].slice(1)));
   });
 });
 
 describe('reading the table', () => {
-  const look = (behind: Look['behind'] = []): Look => ({
+  const changes = (behind: Changes['behind'] = []): Changes => ({
     ...NOTHING,
     behind,
     horizon: 50n,
@@ -260,23 +260,23 @@ describe('reading the table', () => {
   });
 
   test('reads no rows older than the longest possible transaction, or older than its position if that is even older', async () => {
-    const requests: LookRequest[] = [];
+    const requests: ChangesRequest[] = [];
     const position = { milliseconds: 995_000, id: newId('Delivery') };
-    const start = { position, lookedAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
+    const start = { position, readAtMilliseconds: 999_000, horizon: 10n, shown: new Map() };
     const reader = {
-      look: async (request: LookRequest) => {
+      query: async (request: ChangesRequest) => {
         requests.push(request);
-        return look();
+        return changes();
       },
       load: async () => new Map(),
     };
-    const { value } = await lookOnce(options({}), reader, start).next();
+    const { value } = await readChanges(options({}), reader, start).next();
     expect(requests).toEqual([{ position, horizon: 10n, shown: [], sinceMilliseconds: 969_000 }]);
     const reached = (value as { reached: Progress }).reached;
-    expect(reached).toMatchObject({ position, horizon: 50n, lookedAtMilliseconds: 1_000_000 });
+    expect(reached).toMatchObject({ position, horizon: 50n, readAtMilliseconds: 1_000_000 });
 
-    const later = { ...reached, lookedAtMilliseconds: 99_000_000 };
-    await lookOnce(options({}), reader, later).next();
+    const later = { ...reached, readAtMilliseconds: 99_000_000 };
+    await readChanges(options({}), reader, later).next();
     expect(requests[1]).toMatchObject({ sinceMilliseconds: position.milliseconds });
   });
 
@@ -286,8 +286,8 @@ describe('reading the table', () => {
       milliseconds: index < 500 ? 900_000 : 999_000,
       transaction: BigInt(index),
     }));
-    const reader = { look: async () => look(rows), load: async () => new Map() };
-    const { value } = await lookOnce(options({}), reader, createSimulatedTable(1).beginning()).next();
+    const reader = { query: async () => changes(rows), load: async () => new Map() };
+    const { value } = await readChanges(options({}), reader, createSimulatedTable(1).beginning()).next();
     const { shown } = (value as { reached: Progress }).reached;
     expect([...shown.keys()].every((transaction) => transaction >= 500n)).toBe(true);
   });
@@ -312,25 +312,25 @@ describe('a waiting tail', () => {
   });
 
   test('reads nothing until the first item is requested', async () => {
-    let looks = 0;
+    let queries = 0;
     const items = startTail({
-      look: async () => {
-        looks += 1;
+      query: async () => {
+        queries += 1;
         return NOTHING;
       },
     });
     await items.return();
-    expect(looks).toBe(0);
+    expect(queries).toBe(0);
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
   test('reads only a few times during a burst of hints', async () => {
-    const looks: number[] = [];
+    const queries: number[] = [];
     let hints = 0;
     let wake = () => {};
     const items = startTail({
-      look: async () => {
-        looks.push(performance.now());
+      query: async () => {
+        queries.push(performance.now());
         return NOTHING;
       },
       subscribe(listener) {
@@ -339,26 +339,26 @@ describe('a waiting tail', () => {
       },
     });
     items.next();
-    for (; looks.length < 6; hints++) {
+    for (; queries.length < 6; hints++) {
       wake();
       await pace(1);
     }
     await items.return();
-    expect(hints).toBeGreaterThan(looks.length);
+    expect(hints).toBeGreaterThan(queries.length);
     // The reads are at least 40 ms apart, minus the rounding of timers.
-    for (const [index, at] of looks.slice(1).entries()) expect(at - looks[index]!).toBeGreaterThan(35);
+    for (const [index, at] of queries.slice(1).entries()) expect(at - queries[index]!).toBeGreaterThan(35);
   });
 
   test('does not lose a hint that arrives during a read', async () => {
     const table = createSimulatedTable(10);
     let wake = () => {};
-    let looks = 0;
+    let queries = 0;
     const items = startTail({
       ...table,
       start: table.beginning(),
-      look: async (request) => {
-        const seen = await table.look(request);
-        if (++looks === 1) {
+      query: async (request) => {
+        const seen = await table.query(request);
+        if (++queries === 1) {
           table.begin(0);
           table.insert(0);
           table.commit(0);
@@ -388,7 +388,7 @@ describe('a waiting tail', () => {
       ++reads % 2 === 1 ? Promise.reject(new Error('away')) : read();
     const items = startTail({
       start: table.beginning(),
-      look: (request) => flaky(() => table.look(request)),
+      query: (request) => flaky(() => table.query(request)),
       load: (rows) => flaky(() => table.load(rows)),
       pollMilliseconds: 5,
     });
@@ -399,7 +399,7 @@ describe('a waiting tail', () => {
   });
 
   test('ends with the error if the database stays down', async () => {
-    const items = startTail({ look: () => Promise.reject(new Error('away')), pollMilliseconds: 1 });
+    const items = startTail({ query: () => Promise.reject(new Error('away')), pollMilliseconds: 1 });
     await expect(items.next()).rejects.toThrow('away');
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
@@ -409,7 +409,7 @@ describe('a cursor', () => {
   const at = 1_763_714_013_123;
   const progress: Progress = {
     position: { milliseconds: at, id: firstIdAt('Event', at) },
-    lookedAtMilliseconds: 1_763_714_013_200,
+    readAtMilliseconds: 1_763_714_013_200,
     horizon: 4_294_967_290n,
     shown: new Map([
       [4_294_967_291n, 1],
@@ -425,16 +425,16 @@ describe('a cursor', () => {
   const time = fc.integer({ min: 0, max: 36 ** 9 - 1 });
 
   test('restores every position that a read could have reached', () => {
-    const reached = fc.tuple(time, fc.integer({ max: 30_000 })).map(([lookedAt, skew]) => ({
-      lookedAtMilliseconds: lookedAt,
-      milliseconds: Math.min(Math.max(0, lookedAt + skew), 36 ** 9 - 1),
+    const reached = fc.tuple(time, fc.integer({ max: 30_000 })).map(([readAt, skew]) => ({
+      readAtMilliseconds: readAt,
+      milliseconds: Math.min(Math.max(0, readAt + skew), 36 ** 9 - 1),
     }));
     fc.assert(
       fc.property(fc.constantFrom('Event' as const, 'Delivery' as const), reached, (type, read) => {
         const position = { milliseconds: read.milliseconds, id: firstIdAt(type, read.milliseconds) };
-        const { lookedAtMilliseconds } = read;
-        const cursor = encodeCursor({ position, lookedAtMilliseconds, horizon: 7n, shown: new Map() });
-        expect(decodeCursor(type, cursor)).toMatchObject({ position, lookedAtMilliseconds, horizon: 7n });
+        const { readAtMilliseconds } = read;
+        const cursor = encodeCursor({ position, readAtMilliseconds, horizon: 7n, shown: new Map() });
+        expect(decodeCursor(type, cursor)).toMatchObject({ position, readAtMilliseconds, horizon: 7n });
       }),
     );
   });
@@ -442,15 +442,15 @@ describe('a cursor', () => {
   test('makes a read look back at most a minute from its position if it was forged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('Event' as const, 'Delivery' as const), time, time, time, async (...forged) => {
-        const [type, milliseconds, idMilliseconds, lookedAtMilliseconds] = forged;
+        const [type, milliseconds, idMilliseconds, readAtMilliseconds] = forged;
         const position = { milliseconds, id: firstIdAt(type, idMilliseconds) };
-        const cursor = encodeCursor({ position, lookedAtMilliseconds, horizon: 0n, shown: new Map() });
-        const requests: LookRequest[] = [];
-        const look = async (request: LookRequest) => {
+        const cursor = encodeCursor({ position, readAtMilliseconds, horizon: 0n, shown: new Map() });
+        const requests: ChangesRequest[] = [];
+        const query = async (request: ChangesRequest) => {
           requests.push(request);
           return NOTHING;
         };
-        await lookOnce(options({}), { look, load: async () => new Map() }, decodeCursor(type, cursor)).next();
+        await readChanges(options({}), { query, load: async () => new Map() }, decodeCursor(type, cursor)).next();
         const [request] = requests;
         const to = type === 'Event' ? millisecondsOfId(request!.position.id) : request!.position.milliseconds;
         expect(to - request!.sinceMilliseconds).toBeLessThanOrEqual(60_000);
@@ -468,10 +468,10 @@ describe('a cursor', () => {
     }
     table.tick(60_000);
     const position = { milliseconds: 1_900_000_000_000, id: newId('Delivery') };
-    const forged = encodeCursor({ position, lookedAtMilliseconds: 0, horizon: 0n, shown: new Map() });
+    const forged = encodeCursor({ position, readAtMilliseconds: 0, horizon: 0n, shown: new Map() });
     let reads = 0;
-    const look = async (request: LookRequest) => {
-      const found = await table.look(request);
+    const query = async (request: ChangesRequest) => {
+      const found = await table.query(request);
       const isLateRead = ({ milliseconds }: SimulatedRow) =>
         milliseconds >= request.sinceMilliseconds && milliseconds < request.position.milliseconds;
       reads += [...table.rows.values()].filter(isLateRead).length + found.behind.length;
@@ -480,7 +480,7 @@ describe('a cursor', () => {
     const shown: string[] = [];
     let progress = decodeCursor('Delivery', forged);
     for (let isFull = true; isFull; ) {
-      const items = lookOnce({ present }, { look, load: table.load }, progress);
+      const items = readChanges({ present }, { query, load: table.load }, progress);
       let next = await items.next();
       for (; !next.done; next = await items.next()) shown.push(next.value.row.id);
       ({ reached: progress, isFull } = next.value);

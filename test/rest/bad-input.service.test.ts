@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EVENT_TYPE_FILTERS } from '../../src/events/kinds.ts';
+import { EVENT_TYPE_FILTERS } from '../../src/events/types.ts';
 import { enumName } from '../../src/schema/scalars.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createConnector, createEndpoint, createProject, createWebhook, GOOD, WALLET } from '../support/resources.ts';
@@ -158,10 +158,10 @@ async function snapshot(): Promise<string> {
 }
 
 async function expectRefused(method: 'POST' | 'PATCH', path: string, body: unknown, pointer: string): Promise<void> {
-  const answer = await rest.send(alice, method, path, { body });
-  const label = `${JSON.stringify(body).slice(0, 300)} → ${answer.text}`;
-  expect([answer.status, answer.body.code], label).toEqual([422, 'VALIDATION_FAILED']);
-  const pointers = (answer.body.errors as { pointer: string }[]).map((error) => error.pointer);
+  const response = await rest.send(alice, method, path, { body });
+  const label = `${JSON.stringify(body).slice(0, 300)} → ${response.text}`;
+  expect([response.status, response.body.code], label).toEqual([422, 'VALIDATION_FAILED']);
+  const pointers = (response.body.errors as { pointer: string }[]).map((error) => error.pointer);
   expect(pointers, label).toContain(pointer);
 }
 
@@ -275,10 +275,10 @@ describe('an error about thousands of invalid fields lists the first 100 and cou
     ['invalid values of a list', '/webhooks', () => ({ ...GOOD.webhook, eventTypes: names })],
   ])('%s', async (_what, path, body) => {
     const { base } = await createProject(alice);
-    const answer = await alice.rest<{ detail: string; errors: { message: string }[] }>('POST', base + path, body());
-    expect(answer.status).toBe(422);
-    expect(answer.body.errors).toHaveLength(100);
-    expect(answer.body.errors.every(({ message }) => message.length > 0)).toBe(true);
-    expect(answer.body.detail).toMatch(/See `errors` for the first 100 of 5,000 invalid fields\.$/);
+    const response = await alice.rest<{ detail: string; errors: { message: string }[] }>('POST', base + path, body());
+    expect(response.status).toBe(422);
+    expect(response.body.errors).toHaveLength(100);
+    expect(response.body.errors.every(({ message }) => message.length > 0)).toBe(true);
+    expect(response.body.detail).toMatch(/See `errors` for the first 100 of 5,000 invalid fields\.$/);
   });
 });

@@ -33,8 +33,8 @@ const NO_CHUNKS = '0\r\n\r\n';
 /** Sends exactly these header lines and this body. */
 async function send(method: string, path: string, lines: string[], body = '') {
   const head = [`${method} ${path} HTTP/1.1`, 'Host: tollgate.test', `Authorization: Bearer ${alice.token}`, ...lines];
-  const [answer] = await sendRaw(app.url, [`${[...head, '', ''].join('\r\n')}${body}`]);
-  return { status: answer!.status, json: answer!.text === '' ? undefined : JSON.parse(answer!.text) };
+  const [response] = await sendRaw(app.url, [`${[...head, '', ''].join('\r\n')}${body}`]);
+  return { status: response!.status, json: response!.text === '' ? undefined : JSON.parse(response!.text) };
 }
 
 describe.each(TYPES)('an empty body with %s', (type) => {

@@ -4,7 +4,7 @@ import { sweepIdempotencyKeys } from '../../src/features/idempotency/store.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
 import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
-import { openRest, type Rest, type RestAnswer } from '../support/rest.ts';
+import { openRest, type Rest, type RestResponse } from '../support/rest.ts';
 
 let app: TestApp;
 let rest: Rest;
@@ -37,7 +37,7 @@ const post = (path: string, body: unknown, key: string, as: Credential = alice, 
 const count = async (list: string) =>
   (await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/${list}?limit=100`)).body.data.length;
 
-function expectReplay(answer: RestAnswer<Resource>, first: RestAnswer<Resource>): void {
+function expectReplay(answer: RestResponse<Resource>, first: RestResponse<Resource>): void {
   expect(answer.status).toBe(first.status);
   expect(answer.text).toBe(first.text);
   for (const name of ['location', 'content-type']) expect(answer.headers.get(name)).toBe(first.headers.get(name));

@@ -114,7 +114,7 @@ describe('a filter', () => {
     [`customers?from=${FUTURE}`, () => []],
     [`customers?from=${PAST}&to=${FUTURE}&orderBy=TOTAL`, () => [ids.big!, ids.customer!]],
     ['replays?status=completed,running', () => [ids.replay!]],
-    ['replays?status=CANCELLED', () => []],
+    ['replays?status=CANCELED', () => []],
     [`replays?to=${PAST}`, () => []],
     ['notices?type=host.lost', () => []],
     [`notices?from=${PAST}&to=${FUTURE}`, () => [ids.notice!]],
@@ -283,8 +283,8 @@ describe('a query with', () => {
 
   test('an unknown field in the body is rejected with the name of a similar one', async () => {
     const body = { path: '/x', upstreamURL: 'https://api.example.com', priceUsd: '1' };
-    const answer = await rest.send<{ errors: unknown[] }>(alice, 'POST', `${base}/endpoints`, { body });
-    expect(answer.body.errors).toContainEqual({
+    const response = await rest.send<{ errors: unknown[] }>(alice, 'POST', `${base}/endpoints`, { body });
+    expect(response.body.errors).toContainEqual({
       pointer: '/upstreamURL',
       message: 'Unknown field. Did you mean `upstreamUrl`?',
     });

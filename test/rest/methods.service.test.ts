@@ -34,17 +34,20 @@ describe.each([...paths, { path: '/api/openapi.json', methods: ['GET'], allow: '
       async (method) => {
         for (const credential of [undefined, alice]) {
           const body = method === 'GET' ? undefined : Buffer.from('{broken');
-          const answer = await rest.send(credential, method, path, { body, headers: { 'content-type': 'text/plain' } });
-          expect(answer).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
-          expect(answer.headers.get('allow')).toBe(allow);
+          const response = await rest.send(credential, method, path, {
+            body,
+            headers: { 'content-type': 'text/plain' },
+          });
+          expect(response).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
+          expect(response.headers.get('allow')).toBe(allow);
         }
       },
     );
 
     test('returns the allowed methods to OPTIONS', async () => {
-      const answer = await rest.send(undefined, 'OPTIONS', path);
-      expect(answer).toMatchObject({ status: 204, text: '' });
-      expect(answer.headers.get('allow')).toBe(allow);
+      const response = await rest.send(undefined, 'OPTIONS', path);
+      expect(response).toMatchObject({ status: 204, text: '' });
+      expect(response.headers.get('allow')).toBe(allow);
     });
 
     test('responds to HEAD as it does to GET, but without a body', async () => {
@@ -65,11 +68,11 @@ test('HEAD returns the Content-Length of GET', async () => {
 });
 
 test('TRACE is rejected and echoes nothing', async () => {
-  const [answer] = await sendRaw(app.url, [
+  const [response] = await sendRaw(app.url, [
     'TRACE /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n',
   ]);
-  expect(answer!.status).toBe(405);
-  expect(answer!.text).not.toContain('secret');
+  expect(response!.status).toBe(405);
+  expect(response!.text).not.toContain('secret');
 });
 
 describe('a page on another origin', () => {
@@ -77,7 +80,7 @@ describe('a page on another origin', () => {
     const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST' };
     const preflight = await rest.send(undefined, 'OPTIONS', '/api/projects', { headers });
     const request = await rest.send(alice, 'GET', '/api/projects', { headers });
-    for (const answer of [preflight, request]) expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    for (const response of [preflight, request]) expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
   test('is allowed, without cookies, only if its origin is in CORS_ORIGINS', async () => {

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { CONNECTOR_TYPES } from '../../src/connectors/definition.ts';
 import { ERRORS } from '../../src/errors.ts';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS } from '../../src/events/kinds.ts';
+import { EVENT_TYPE_FILTERS, EVENT_TYPES } from '../../src/events/types.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
@@ -107,7 +107,7 @@ test('every event type is described as a webhook, with a valid example', () => {
     ajv.addSchema(item, `#/components/schemas/${name}`);
   }
   const webhooks = document.webhooks as Record<string, { post: Operation }>;
-  expect(Object.keys(webhooks)).toEqual(EVENT_KINDS);
+  expect(Object.keys(webhooks)).toEqual(EVENT_TYPES);
   for (const [kind, { post }] of Object.entries(webhooks)) {
     const { schema: item, example } = post.requestBody!.content['application/json'];
     expect(example).toMatchObject({ type: kind });
@@ -171,6 +171,6 @@ test('the request schemas accept valid bodies and reject invalid ones', () => {
 test('event types and connector types are spelled as documented', () => {
   const valuesOf = (name: string) => (document.components.schemas[name]!.enum as string[]).toSorted();
   expect(valuesOf('EventTypeFilter')).toEqual(EVENT_TYPE_FILTERS.toSorted());
-  expect(valuesOf('EventType')).toEqual(EVENT_KINDS.toSorted());
+  expect(valuesOf('EventType')).toEqual(EVENT_TYPES.toSorted());
   expect(valuesOf('ConnectorType')).toEqual(CONNECTOR_TYPES.toSorted());
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
-import { openRest, type Rest, type RestAnswer } from '../support/rest.ts';
+import { openRest, type Rest, type RestResponse } from '../support/rest.ts';
 
 type Page = { data: Resource[]; nextCursor: string | null };
 
@@ -19,7 +19,7 @@ afterAll(() => app?.stop());
 const get = (path: string) => rest.send<Page>(alice, 'GET', path);
 
 /** Returns the URL in `Link: <…>; rel="next"`, which must match `nextCursor`. */
-function nextOf({ headers, body }: RestAnswer<Page>): string | undefined {
+function nextOf({ headers, body }: RestResponse<Page>): string | undefined {
   const next = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
   expect(next === undefined).toBe(body.nextCursor === null);
   if (next) expect(new URL(next, app.url).searchParams.get('after')).toBe(body.nextCursor);
@@ -30,7 +30,7 @@ async function walk(path: string, between: (page: Page, index: number) => Promis
   const seen: string[] = [];
   let next: string | undefined = path;
   for (let index = 0; next; index++) {
-    const page: RestAnswer<Page> = await get(next);
+    const page: RestResponse<Page> = await get(next);
     expect(page.status).toBe(200);
     seen.push(...page.body.data.map(({ id }) => id));
     await between(page.body, index);
@@ -88,8 +88,8 @@ describe('the page size and the cursor', () => {
   test.each(['0', '101', '-1', '+1', '1.5', '1e1', 'x', '', ' 1', '%00', '9'.repeat(30), '1&limit=2'])(
     'limit=%s is rejected with a pointer to /limit',
     async (limit) => {
-      const answer = await rest.send(alice, 'GET', `/api/projects?limit=${limit}`);
-      expect(answer).toMatchObject({
+      const response = await rest.send(alice, 'GET', `/api/projects?limit=${limit}`);
+      expect(response).toMatchObject({
         status: 422,
         body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/limit' }] },
       });
@@ -105,8 +105,11 @@ describe('the page size and the cursor', () => {
     'proj_01jc9x2v5qe3w8k4m6n7p9r0stx',
     'null',
   ])('after=%s is rejected with a pointer to /after', async (after) => {
-    const answer = await rest.send(alice, 'GET', `/api/projects?after=${after}`);
-    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/after' }] } });
+    const response = await rest.send(alice, 'GET', `/api/projects?after=${after}`);
+    expect(response).toMatchObject({
+      status: 422,
+      body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/after' }] },
+    });
   });
 
   test("a cursor from another project, or for an item that doesn't exist, is only a position and reveals nothing", async () => {
@@ -177,13 +180,13 @@ describe('the delivery history', () => {
     ['since=0000-01-01T00:00:00Z', '/since'],
     ['since=2026-01-02T03:04:05.1234567890Z', '/since'],
   ])('%s is rejected with a pointer to %s', async (query, pointer) => {
-    const answer = await rest.send(alice, 'GET', `${base}/deliveries?${query}`);
-    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
+    const response = await rest.send(alice, 'GET', `${base}/deliveries?${query}`);
+    expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
   });
 
   test('all invalid values are reported together', async () => {
-    const answer = await rest.send(alice, 'GET', `${base}/deliveries?status=a&eventType=b&since=c&limit=0&after=d`);
-    const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+    const response = await rest.send(alice, 'GET', `${base}/deliveries?status=a&eventType=b&since=c&limit=0&after=d`);
+    const pointers = (response.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
     expect(pointers).toEqual(expect.arrayContaining(['/limit', '/status/0', '/eventType/0', '/since']));
   });
 });

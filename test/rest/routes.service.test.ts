@@ -227,17 +227,17 @@ describe('a documented route works as documented', () => {
   const lists = ofMethod('GET').filter((route) => !ofItem.includes(route));
 
   test.each(ofItem)('%s returns the resource', async (route) => {
-    const answer = await rest.send(alice, 'GET', pathOf(split(route)[1]));
-    expect(answer).toMatchObject({ status: 200, body: FIELDS.projects });
+    const response = await rest.send(alice, 'GET', pathOf(split(route)[1]));
+    expect(response).toMatchObject({ status: 200, body: FIELDS.projects });
   });
 
   test.each(lists)('%s returns a page', async (route) => {
     const template = split(route)[1];
-    const answer = await rest.send(alice, 'GET', pathOf(template));
+    const response = await rest.send(alice, 'GET', pathOf(template));
     const expected = template.endsWith('/deliveries') ? [] : [FIELDS[kindOf(template)]];
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ data: expected, nextCursor: null });
-    expect(answer.headers.get('link')).toBeNull();
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ data: expected, nextCursor: null });
+    expect(response.headers.get('link')).toBeNull();
   });
 
   test.each(ofMethod('POST'))('%s creates a resource and returns its location', async (route) => {
@@ -328,9 +328,9 @@ test.each(ROUTES.filter(({ path }) => path.includes(':')).map(({ method, path })
       (_all, name: string) => `${PREFIXES[name]}_01jc9x2v5qe3w8k4m6n7p9r0st`,
     );
     const query = path!.endsWith('/search') ? '?q=weather' : '';
-    const answer = await rest.send(alice, method!, missing + query, {
+    const response = await rest.send(alice, method!, missing + query, {
       body: method === 'PATCH' ? (CHANGES_BY_PATH[path!] ?? {}) : body,
     });
-    expect(answer).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    expect(response).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
   },
 );

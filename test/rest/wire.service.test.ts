@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
+import { type RawResponse, sendRaw } from '../support/raw-http.ts';
 import { createProject, createWebhook, GOOD } from '../support/resources.ts';
 import { openRest, type Rest } from '../support/rest.ts';
 
@@ -23,14 +23,14 @@ function request(line: string, headers: string[] = [], body = ''): string {
   return `${[line, 'Host: tollgate.test', `Authorization: Bearer ${alice.token}`, ...headers].join('\r\n')}\r\n\r\n${body}`;
 }
 
-async function send(...chunks: string[]): Promise<RawAnswer> {
+async function send(...chunks: string[]): Promise<RawResponse> {
   const answers = await sendRaw(app.url, chunks);
   return answers.at(-1)!;
 }
 
-const codeOf = ({ text }: RawAnswer) => (JSON.parse(text) as { code: string }).code;
+const codeOf = ({ text }: RawResponse) => (JSON.parse(text) as { code: string }).code;
 
-function expectProblem(answer: RawAnswer, status: number): void {
+function expectProblem(answer: RawResponse, status: number): void {
   expect(answer.status).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
   const problem = JSON.parse(answer.text);

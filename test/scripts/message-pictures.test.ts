@@ -7,7 +7,7 @@ import type { ConnectorType } from '../../src/connectors/definition.ts';
 import { describeEvent } from '../../src/connectors/shared/message.ts';
 import { toGsmText } from '../../src/connectors/types/gsm-text.ts';
 import { listConnectors } from '../../src/connectors/types/registry.ts';
-import { EVENT_KINDS, type EventKind } from '../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../src/events/types.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../docs');
 const MAX_PICTURE_BYTES = 70_000;
@@ -21,18 +21,18 @@ const targets = (html: string) =>
   Array.from(html.matchAll(/(?:title|href)="([^"#][^"]*)"/g), ([, url]) => decode(url!));
 
 /** An SMS has room for little more than the title. */
-function expectedTexts(type: ConnectorType, kind: EventKind): string[] {
-  const { heading, detail, facts, eventId } = describeEvent(picturedEvent(kind), PICTURE_CONTEXT);
+function expectedTexts(type: ConnectorType, eventType: EventType): string[] {
+  const { heading, detail, facts, eventId } = describeEvent(picturedEvent(eventType), PICTURE_CONTEXT);
   const all = [heading, detail, eventId];
   return type === 'twilio' ? all.map(toGsmText) : [...all, ...facts.flatMap(({ label, value }) => [label, value])];
 }
 
 describe.each(TYPES)('the picture of a message of type %s', (type) => {
-  test.each(EVENT_KINDS)('shows every field of the message about %s, and its links', (kind) => {
-    const { url, transactionUrl } = describeEvent(picturedEvent(kind), PICTURE_CONTEXT);
-    const { body } = messagePage(type, kind);
+  test.each(EVENT_TYPES)('shows every field of the message about %s, and its links', (eventType) => {
+    const { url, transactionUrl } = describeEvent(picturedEvent(eventType), PICTURE_CONTEXT);
+    const { body } = messagePage(type, eventType);
     const text = visible(body);
-    expect(expectedTexts(type, kind).filter((part) => !text.includes(part))).toEqual([]);
+    expect(expectedTexts(type, eventType).filter((part) => !text.includes(part))).toEqual([]);
     const links = [url!, ...(transactionUrl ? [transactionUrl] : [])];
     expect(links.filter((link) => type !== 'twilio' && !targets(body).includes(link))).toEqual([]);
     expect(text).not.toMatch(/undefined|\[object|&lt;|\\/);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Tollgate } from '../../packages/sdk/src/index.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../support/receiver.ts';
 import { createEndpoint, createProject } from '../support/resources.ts';
 
 let app: TestApp;
@@ -93,7 +93,7 @@ test('a connection that is cut or goes silent during an export is an error', asy
 
 test('an export is retried while the service is unavailable, and ends with the caller’s signal', async () => {
   let requests = 0;
-  receiver.handle((): Answer => {
+  receiver.handle((): TestResponse => {
     requests += 1;
     if (requests === 1) return { statusCode: 503, headers: { 'retry-after': '0' } };
     return { statusCode: 200, headers: { 'content-type': 'application/jsonl' }, body: '{"id":"a"}\n' };

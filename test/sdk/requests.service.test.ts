@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Tollgate, TollgateError } from '../../packages/sdk/src/index.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
-import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../support/receiver.ts';
 import { GOOD, WALLET } from '../support/resources.ts';
 
 const SLACK = {
@@ -36,7 +36,7 @@ beforeEach(async () => {
 /** Returns a client with a proxy that forwards, answers, or drops each request as `respond` says. */
 function throughProxy(respond: (index: number, forward: () => Promise<void>) => Promise<number | 'forward' | 'drop'>) {
   const keys: unknown[] = [];
-  proxy.handle(async (request, response): Promise<Answer | undefined> => {
+  proxy.handle(async (request, response): Promise<TestResponse | undefined> => {
     const index = keys.push(request.headers['idempotency-key']) - 1;
     let answer: Response | undefined;
     const forward = async () => {

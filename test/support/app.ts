@@ -13,12 +13,17 @@ export type TestUser = {
   subject: string;
   token: string;
   /** Calls a REST path as this user and parses the response body if there is one. */
-  rest<T = unknown>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>;
-  graphql<T = Record<string, unknown>>(query: string, variables?: Record<string, unknown>): Promise<GraphQLAnswer<T>>;
+  rest<T = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<TestResponse<T>>;
+  graphql<T = Record<string, unknown>>(query: string, variables?: Record<string, unknown>): Promise<GraphQLResponse<T>>;
 };
 
-export type Answer<T> = { status: number; headers: Headers; body: T };
-type GraphQLAnswer<T> = {
+export type TestResponse<T> = { status: number; headers: Headers; body: T };
+type GraphQLResponse<T> = {
   data?: T | null;
   errors?: { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[];
   extensions?: Record<string, unknown>;
@@ -106,7 +111,7 @@ export function caller(url: string, subject: string, token: string): TestUser {
         headers: { authorization, 'content-type': 'application/json' },
         body: JSON.stringify({ query, variables }),
       });
-      return (await response.json()) as GraphQLAnswer<T>;
+      return (await response.json()) as GraphQLResponse<T>;
     },
   };
 }

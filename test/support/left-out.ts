@@ -51,7 +51,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
   { files: /^test\/deploy\/systemd\./, needs: 'systemd-analyze', how: 'Install systemd.' },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {
-    files: /^test\/(docs\/pgbouncer|cli\/doctor-ways)\./,
+    files: /^test\/(docs\/pgbouncer|cli\/doctor-connections)\./,
     needs: 'PgBouncer',
     how: 'Install it (on Debian: apt-get install pgbouncer).',
   },

@@ -7,8 +7,8 @@ export type Metric = {
 
 /** Reads the metrics of a process, by name. */
 export async function readMetrics(url: string): Promise<Map<string, Metric>> {
-  const answer = await fetch(`${url}/metrics`);
-  return parseMetrics(await answer.text());
+  const response = await fetch(`${url}/metrics`);
+  return parseMetrics(await response.text());
 }
 
 /** Returns the sum of all samples that have these labels, or 0 if no sample has them. */

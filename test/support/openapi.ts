@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { ERRORS, type ErrorCode } from '../../src/errors.ts';
 
 /** A response from the REST API with its unparsed body. */
-export type WireAnswer = { method: string; path: string; status: number; headers: Headers; text: string };
+export type WireResponse = { method: string; path: string; status: number; headers: Headers; text: string };
 
 type Json = Record<string, unknown>;
 type Response = {
@@ -65,7 +65,7 @@ export async function loadOpenApi(url: string) {
      *
      * @throws Error that describes the difference from the document.
      */
-    check(answer: WireAnswer): void {
+    check(answer: WireResponse): void {
       const { method, status, headers, text } = answer;
       const path = answer.path.split('?')[0]!;
       const label = `${method} ${path.slice(0, 120)} → ${status}`;

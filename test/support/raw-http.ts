@@ -1,20 +1,20 @@
 import { connect } from 'node:net';
 
-export type RawAnswer = { status: number; headers: Headers; text: string };
+export type RawResponse = { status: number; headers: Headers; text: string };
 
 /**
  * Sends raw bytes to a server, and reads its responses until it has sent `count` final ones or closes the connection.
  * Use it for requests that no HTTP client would send.
  */
-export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 1): Promise<RawAnswer[]> {
+export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 1): Promise<RawResponse[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer[]>();
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse[]>();
   let received = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     received = Buffer.concat([received, data]);
-    const answers = parseAnswers(received);
-    if (answers.filter(({ status }) => status >= 200).length >= count) resolve(answers);
+    const responses = parseAnswers(received);
+    if (responses.filter(({ status }) => status >= 200).length >= count) resolve(responses);
   });
   socket.on('close', () => resolve(parseAnswers(received)));
   socket.on('error', reject);
@@ -27,17 +27,17 @@ export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 
 }
 
 /** Parses the complete responses. A body ends where Content-Length says. The service always sends that header. */
-function parseAnswers(bytes: Buffer): RawAnswer[] {
-  const answers: RawAnswer[] = [];
+function parseAnswers(bytes: Buffer): RawResponse[] {
+  const responses: RawResponse[] = [];
   let at = 0;
   for (;;) {
     const end = bytes.indexOf('\r\n\r\n', at);
-    if (end < 0) return answers;
+    if (end < 0) return responses;
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
     const headers = new Headers(lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
     const bodyEnd = end + 4 + Number(headers.get('content-length') ?? 0);
-    if (bytes.length < bodyEnd) return answers;
-    answers.push({
+    if (bytes.length < bodyEnd) return responses;
+    responses.push({
       status: Number(statusLine.split(' ')[1]),
       headers,
       text: bytes.subarray(end + 4, bodyEnd).toString(),

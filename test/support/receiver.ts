@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 export type ReceivedRequest = { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer };
 
 /** A response. Defaults to status 200 with no headers and an empty body. */
-export type Answer = { statusCode?: number; headers?: Record<string, string | string[]>; body?: string | Buffer };
+export type TestResponse = { statusCode?: number; headers?: Record<string, string | string[]>; body?: string | Buffer };
 
 /**
  * Returns the response to a request. `index` counts requests from 0. A handler that returns nothing has taken over
@@ -16,7 +16,7 @@ export type ReceiverHandler = (
   request: ReceivedRequest,
   response: ServerResponse,
   index: number,
-) => Answer | undefined | Promise<Answer | undefined>;
+) => TestResponse | undefined | Promise<TestResponse | undefined>;
 
 export type Receiver = {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
@@ -29,7 +29,7 @@ export type Receiver = {
   /** Replaces the handler for later requests. */
   handle: (handler: ReceiverHandler) => void;
   /** Sends these responses to the next requests, one each, before the handler is used again. */
-  answerNext: (...answers: Answer[]) => void;
+  respondNext: (...answers: TestResponse[]) => void;
   /**
    * If `condition` is a number, waits until there are that many requests, and returns all of them. If it is a function,
    * waits until at least one request matches, and returns all matching requests.
@@ -49,7 +49,7 @@ export type Receiver = {
 export async function startReceiver(initialHandler: ReceiverHandler = () => ({})): Promise<Receiver> {
   let handler = initialHandler;
   let connectionCount = 0;
-  const queuedAnswers: Answer[] = [];
+  const queuedResponses: TestResponse[] = [];
   const requests: ReceivedRequest[] = [];
   const waiters = new Set<() => void>();
 
@@ -58,7 +58,7 @@ export async function startReceiver(initialHandler: ReceiverHandler = () => ({})
     const request: ReceivedRequest = { method, path, headers, body: await buffer(incoming) };
     const index = requests.push(request) - 1;
     for (const check of [...waiters]) check();
-    const answer = queuedAnswers.shift() ?? (await handler(request, response, index));
+    const answer = queuedResponses.shift() ?? (await handler(request, response, index));
     if (answer) response.writeHead(answer.statusCode ?? 200, answer.headers).end(answer.body);
   }
 
@@ -105,7 +105,7 @@ export async function startReceiver(initialHandler: ReceiverHandler = () => ({})
     handle: (next) => {
       handler = next;
     },
-    answerNext: (...answers) => void queuedAnswers.push(...answers),
+    respondNext: (...answers) => void queuedResponses.push(...answers),
     waitFor,
     close,
     [Symbol.asyncDispose]: close,

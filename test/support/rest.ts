@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { TestApp } from './app.ts';
 import { loadOpenApi, type OpenApiChecker } from './openapi.ts';
 
-export type RestAnswer<T = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: T };
+export type RestResponse<T = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: T };
 
 /** A request. Bytes and strings are sent unchanged, everything else as JSON. */
 export type RestRequest = { body?: unknown; headers?: Record<string, string> };
@@ -18,7 +18,7 @@ export type Rest = {
     method: string,
     path: string,
     request?: RestRequest,
-  ): Promise<RestAnswer<T>>;
+  ): Promise<RestResponse<T>>;
 };
 
 /** Returns a REST client that fails on undocumented responses and on 5xx statuses. */

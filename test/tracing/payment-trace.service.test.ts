@@ -44,9 +44,9 @@ test('one trace covers a paid request, the upstream call, the settlement, and th
   const eventTypes = ['payment.verified', 'payment.settled'];
   await createWebhook(owner, shop.base, { url: receiver.url, eventTypes });
   const headers = { ...v2Headers(await sign(await rails.wallet())), traceparent: CALLER_TRACEPARENT };
-  const answer = await fetch(`${shop.url}/weather`, { headers });
-  expect(answer.status).toBe(200);
-  const paymentId = answer.headers.get('tollgate-payment-id')!;
+  const response = await fetch(`${shop.url}/weather`, { headers });
+  expect(response.status).toBe(200);
+  const paymentId = response.headers.get('tollgate-payment-id')!;
 
   const received = await receiver.waitFor(2);
   const isDone = async () => {

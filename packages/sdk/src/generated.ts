@@ -41,7 +41,7 @@ export type Problem = {
     | 'IDEMPOTENCY_RESPONSE_NOT_STORED'
     | 'PAYMENT_IN_PROGRESS'
     | 'PAYMENT_REUSED'
-    | 'PAYMENT_ANSWER_GONE'
+    | 'PAYMENT_RESPONSE_GONE'
     | 'PAYLOAD_TOO_LARGE'
     | 'UNSUPPORTED_MEDIA_TYPE'
     | 'VALIDATION_FAILED'
@@ -3023,7 +3023,7 @@ export type DeliveryExplanation = {
 export type ResendDeliveryRequest = Record<string, unknown>;
 
 /** The status of a replay. */
-export type ReplayStatus = 'CANCELLED' | 'COMPLETED' | 'RUNNING';
+export type ReplayStatus = 'CANCELED' | 'COMPLETED' | 'RUNNING';
 
 /** Resends all deliveries that match a filter. */
 export type Replay = {
@@ -3674,7 +3674,7 @@ export type AuditAction =
   | 'project.host_verified'
   | 'project.transferred'
   | 'project.updated'
-  | 'replay.cancelled'
+  | 'replay.canceled'
   | 'replay.created'
   | 'transfer.declined'
   | 'transfer.offered'

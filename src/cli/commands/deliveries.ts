@@ -8,7 +8,7 @@ import { deliveryLine, shownDelivery, waitForResults } from '../deliveries.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT_CODES, Failure } from '../failure.ts';
 import { followDeliveries } from '../live.ts';
-import { eventKindOf, givenTime, listOf, note, print, printJson, secondsOf } from '../output.ts';
+import { eventTypeNameOf, givenTime, listOf, note, print, printJson, secondsOf } from '../output.ts';
 import { addServiceOptions, itemNotFound, openSession, type Session } from '../session.ts';
 import { STATUSES, statusOf } from '../statuses.ts';
 
@@ -67,7 +67,7 @@ function deliveryFilter({ status, eventType, ...period }: FilterOptions) {
   const from = givenTime(period, 'from', 'since');
   return {
     ...(status && { status: listOf(status).map(statusOf) }),
-    ...(eventType && { eventType: listOf(eventType).map(eventKindOf) }),
+    ...(eventType && { eventType: listOf(eventType).map(eventTypeNameOf) }),
     ...(from && { from }),
   };
 }

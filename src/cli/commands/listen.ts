@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Event } from '../../../packages/sdk/src/index.ts';
 import { signedWebhookHeaders, webhookBody } from '../../delivery/send/webhook-request.ts';
-import type { EventKind } from '../../events/kinds.ts';
-import { CliWebhookDocument, type EventType } from '../../generated/cli-documents.ts';
+import type { EventType } from '../../events/types.ts';
+import { CliWebhookDocument, type EventType as EventTypeEnum } from '../../generated/cli-documents.ts';
 import { VERSION } from '../../version.ts';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
 import { request, requestUnverified } from '../http.ts';
 import { followEvents } from '../live.ts';
-import { clock, eventKindOf, kindOf, listOf, note, print, printJson } from '../output.ts';
+import { clock, eventTypeNameOf, listOf, note, print, printJson, typeNameOf } from '../output.ts';
 import { addServiceOptions, itemNotFound, openSession, type Session } from '../session.ts';
 
 type Options = { forwardTo?: string; skipVerify?: boolean; events?: string; webhook?: string; printSecret?: boolean };
@@ -48,7 +48,7 @@ async function listen(session: Session, options: Options): Promise<void> {
   const send = options.skipVerify ? requestUnverified : request;
   if (options.printSecret) return isJson ? printJson({ secret }) : print(secret);
 
-  const types = options.events ? listOf(options.events).map(eventKindOf) : webhook?.types;
+  const types = options.events ? listOf(options.events).map(eventTypeNameOf) : webhook?.types;
   const what = types ? types.join(', ') : 'all events';
   const greet = () => {
     note(`Listening for ${what} in ${projectId}. Press Ctrl-C to stop.`);
@@ -120,9 +120,9 @@ function targetUrl(text: string): URL {
 async function findWebhook(
   { client, signal }: Session,
   id: string,
-): Promise<{ projectId: string; types: EventKind[] | undefined }> {
+): Promise<{ projectId: string; types: EventType[] | undefined }> {
   const { node } = await client.run(CliWebhookDocument, { id }, signal);
   if (node?.__typename !== 'Webhook') throw itemNotFound('Webhook', id);
   const isAll = node.eventTypes.includes('ALL');
-  return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventType[]).map(kindOf) };
+  return { projectId: node.projectId, types: isAll ? undefined : (node.eventTypes as EventTypeEnum[]).map(typeNameOf) };
 }

@@ -10,7 +10,7 @@ import {
 import { confirm } from '../confirm.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT_CODES, Failure } from '../failure.ts';
-import { eventTypeOf, givenTime, listOf, note, print, printJson } from '../output.ts';
+import { eventTypeEnumOf, givenTime, listOf, note, print, printJson } from '../output.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
 import { STATUSES, statusOf } from '../statuses.ts';
 
@@ -34,7 +34,7 @@ const REPLAYED = STATUSES.filter((status) => status !== 'RUNNING');
 
 const DEFAULT_STATUS = 'failed';
 const PROGRESS_MILLISECONDS = 500;
-const PATIENCE_MILLISECONDS = 30_000;
+const REQUEST_TIMEOUT_MILLISECONDS = 30_000;
 
 export function addReplay(program: Command): void {
   addExamples(
@@ -80,7 +80,11 @@ async function replay(session: Session, options: ReplayOptions): Promise<void> {
   if (!options.yes) await confirm(`Resend ${deliveries(total)}, up to ${maxPerSecond} per second?`, signal);
 
   // Not interruptible, because a replay that has started can be canceled only by its ID.
-  const created = await client.run(CliCreateReplayDocument, { input }, AbortSignal.timeout(PATIENCE_MILLISECONDS));
+  const created = await client.run(
+    CliCreateReplayDocument,
+    { input },
+    AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS),
+  );
   const ended = await watch(session, created.createReplay!.replay!);
   if (isJson) printJson(ended);
   else print(resultOf(ended));
@@ -95,7 +99,7 @@ function filterOf({ status, eventType, webhook, connector, delivery, ...period }
   return {
     ...(statuses && { status: listOf(statuses).map(statusOf) }),
     ...(delivery !== undefined && { deliveryIds: listOf(delivery) }),
-    ...(eventType && { eventTypes: listOf(eventType).map(eventTypeOf) }),
+    ...(eventType && { eventTypes: listOf(eventType).map(eventTypeEnumOf) }),
     ...(from && { from }),
     ...(to && { to }),
     ...(webhook && { webhookId: webhook }),
@@ -110,9 +114,9 @@ async function watch({ client, signal }: Session, started: CliReplayFragment): P
   while (replay.status === 'RUNNING') {
     await delay(PROGRESS_MILLISECONDS, undefined, { signal }).catch(() => {});
     if (signal.aborted) {
-      const patience = AbortSignal.timeout(PATIENCE_MILLISECONDS);
-      const cancelled = await client.run(CliCancelReplayDocument, { input: { id: replay.id } }, patience);
-      return cancelled.cancelReplay!.replay;
+      const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS);
+      const canceled = await client.run(CliCancelReplayDocument, { input: { id: replay.id } }, timeout);
+      return canceled.cancelReplay!.replay;
     }
     const now = await progressOf(replay.id);
     if (now.done + now.skipped > replay.done + replay.skipped) note(`  ${now.done + now.skipped} of ${now.total}`);

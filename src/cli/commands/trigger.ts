@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import { CliSendTestEventDocument, CliWebhooksDocument } from '../../generated/cli-documents.ts';
 import { deliveryLine, waitForResults } from '../deliveries.ts';
 import { addExamples } from '../examples.ts';
 import { EXIT_CODES } from '../failure.ts';
-import { clock, eventKindOf, eventTypeOf, listOf, note, print, printJson, secondsOf } from '../output.ts';
+import { clock, eventTypeEnumOf, eventTypeNameOf, listOf, note, print, printJson, secondsOf } from '../output.ts';
 import { failureOf } from '../sdk-failure.ts';
 import { addServiceOptions, foundProject, openSession, type Session } from '../session.ts';
 
@@ -23,37 +23,37 @@ export function addTrigger(program: Command): void {
     .option('--timeout <seconds>', 'how long to wait for results', '30')
     .action(async (type: string, _options, command: Command) => {
       const { webhook, timeout } = command.opts<{ webhook?: string; timeout: string }>();
-      const kind = eventKindOf(type);
+      const typeName = eventTypeNameOf(type);
       const timeoutSeconds = secondsOf(timeout, '--timeout');
       const session = openSession(command);
-      if (webhook) return sendTo(listOf(webhook), session, kind, timeoutSeconds);
+      if (webhook) return sendTo(listOf(webhook), session, typeName, timeoutSeconds);
       const projectId = await session.projectId();
       const webhookIds = await activeWebhooks(session, projectId);
-      if (webhookIds.length > 0) return sendTo(webhookIds, session, kind, timeoutSeconds);
-      return record(session, projectId, kind);
+      if (webhookIds.length > 0) return sendTo(webhookIds, session, typeName, timeoutSeconds);
+      return record(session, projectId, typeName);
     });
 }
 
-async function sendTo(webhookIds: string[], session: Session, kind: EventKind, timeoutSeconds: number) {
+async function sendTo(webhookIds: string[], session: Session, typeName: EventType, timeoutSeconds: number) {
   const { client, signal, isJson } = session;
-  const eventType = eventTypeOf(kind);
+  const eventType = eventTypeEnumOf(typeName);
   const sent = await Promise.all(
     webhookIds.map((id) => client.run(CliSendTestEventDocument, { input: { id, eventType } }, signal)),
   );
   const deliveries = sent.map(({ sendWebhookTestEvent }) => sendWebhookTestEvent!.delivery);
-  if (!isJson) note(`Sent ${kind} to ${deliveries.length === 1 ? '1 webhook' : `${deliveries.length} webhooks`}.`);
+  if (!isJson) note(`Sent ${typeName} to ${deliveries.length === 1 ? '1 webhook' : `${deliveries.length} webhooks`}.`);
   const results = await waitForResults(session, deliveries, timeoutSeconds);
   for (const delivery of results) isJson ? printJson(delivery) : print(deliveryLine(delivery));
   if (results.some(({ status }) => status !== 'SUCCEEDED')) process.exitCode = EXIT_CODES.failed;
 }
 
 /** Records an event that isn't sent to webhooks, but reaches everyone who is listening. */
-async function record({ tollgate, signal, isJson }: Session, projectId: string, kind: EventKind) {
+async function record({ tollgate, signal, isJson }: Session, projectId: string, typeName: EventType) {
   const event = await tollgate.events
-    .recordTest({ eventType: kind }, { projectId, signal })
+    .recordTest({ eventType: typeName }, { projectId, signal })
     .catch((error) => Promise.reject(failureOf(error)));
   if (isJson) return printJson(event);
-  print(`${clock(new Date(event.timestamp))}  ${kind.padEnd(24)}  ${event.id}`);
+  print(`${clock(new Date(event.timestamp))}  ${typeName.padEnd(24)}  ${event.id}`);
   note('The project has no active webhooks, so only `tollgate listen` and live feeds get this event.');
 }
 

@@ -87,11 +87,11 @@ async function demo({ server, sandbox, port, receiver, story, subject }: Stage):
     // If the server accepts payments on several networks, the second payment is on another one.
     const pay = payingFetch(privateKey, request, terms.accepts[index % terms.accepts.length]!.network);
     const startedAt = performance.now();
-    const answer = await pay(shop + path);
-    const { transaction = null, network = null } = receiptOf(answer);
-    payments.push({ path, status: answer.status, transaction, network });
-    line(`GET ${path} → ${answer.status} in ${Math.round(performance.now() - startedAt)} ms`);
-    line(`  ${JSON.stringify(await answer.json())}`);
+    const response = await pay(shop + path);
+    const { transaction = null, network = null } = receiptOf(response);
+    payments.push({ path, status: response.status, transaction, network });
+    line(`GET ${path} → ${response.status} in ${Math.round(performance.now() - startedAt)} ms`);
+    line(`  ${JSON.stringify(await response.json())}`);
     line(`  transaction ${transaction} on ${network}`);
   }
 

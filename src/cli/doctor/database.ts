@@ -1,11 +1,11 @@
 import { QUEUE_POOL_SIZE } from '../../database/client.ts';
 import { findForeignTable, MIGRATIONS, readMigrationState, readMigrations } from '../../database/migrations.ts';
-import { type Finding, findingsOf, type Patient } from './finding.ts';
+import { type CheckContext, type Finding, findingsOf } from './finding.ts';
 
 const MIN_VERSION = 150_000;
 const MAX_CLOCK_SECONDS = { ok: 2, warning: 60 };
 
-export async function checkVersion({ db }: Patient): Promise<Finding> {
+export async function checkVersion({ db }: CheckContext): Promise<Finding> {
   const { ok, failed } = findingsOf('database version');
   const [row] = await rowsOf<{ number: number; name: string }>(
     db,
@@ -15,7 +15,7 @@ export async function checkVersion({ db }: Patient): Promise<Finding> {
   return failed(`PostgreSQL ${row!.name} is too old.`, 'Upgrade the server to PostgreSQL 15 or later.');
 }
 
-export async function checkMigrations({ db }: Patient): Promise<Finding> {
+export async function checkMigrations({ db }: CheckContext): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database migrations');
   const foreign = await findForeignTable(db.pool, await readMigrations(MIGRATIONS));
   if (foreign)
@@ -46,7 +46,7 @@ export async function checkMigrations({ db }: Patient): Promise<Finding> {
 }
 
 /** Deliveries are scheduled and signed with the database's clock. */
-export async function checkClock({ db }: Patient): Promise<Finding> {
+export async function checkClock({ db }: CheckContext): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database clock');
   const before = Date.now();
   const [row] = await rowsOf<{ time: Date }>(db, 'SELECT clock_timestamp() AS time');
@@ -58,7 +58,7 @@ export async function checkClock({ db }: Patient): Promise<Finding> {
   return seconds <= MAX_CLOCK_SECONDS.warning ? warning(message, advice) : failed(message, advice);
 }
 
-export async function checkConnections({ db, config }: Patient): Promise<Finding> {
+export async function checkConnections({ db, config }: CheckContext): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('database connections');
   const [row] = await rowsOf<{ limit: number; used: number }>(
     db,
@@ -83,6 +83,6 @@ export async function checkConnections({ db, config }: Patient): Promise<Finding
   return ok(`${needed} needed, ${free} of ${limit} free`);
 }
 
-async function rowsOf<Row extends object>({ pool }: Patient['db'], sql: string): Promise<Row[]> {
+async function rowsOf<Row extends object>({ pool }: CheckContext['db'], sql: string): Promise<Row[]> {
   return (await pool.query<Row>(sql)).rows;
 }

@@ -7,16 +7,16 @@ import { PoolerSettingsError } from '../../database/pooler.ts';
 import { anyOf } from '../../egress/allow-list.ts';
 import { createEgress } from '../../egress/egress.ts';
 import { checkClock, checkConnections, checkMigrations, checkVersion } from './database.ts';
-import { type Finding, findingsOf, type Patient, type Surroundings } from './finding.ts';
+import { checkNotifications } from './database-connections.ts';
+import { type CheckContext, type Finding, findingsOf, type Surroundings } from './finding.ts';
 import { isWide, openingFindings } from './openings.ts';
-import { checkChains, checkFacilitators, checkIssuers, checkWayOut } from './outside.ts';
+import { checkChains, checkFacilitators, checkIssuers, checkOutbound } from './outside.ts';
 import { checkSecretKeys } from './secrets.ts';
-import { checkNotifications } from './ways.ts';
 
 type Check<Subject> = (subject: Subject) => Promise<Finding | Finding[]>;
 
 const CONNECTIONS = 3;
-const DATABASE_CHECKS: readonly Check<Patient>[] = [
+const DATABASE_CHECKS: readonly Check<CheckContext>[] = [
   checkVersion,
   checkMigrations,
   checkClock,
@@ -54,7 +54,7 @@ export async function* examine(env: NodeJS.ProcessEnv): AsyncGenerator<Finding> 
 
 function outsideChecks({ roles, sandbox }: Config): Check<Surroundings>[] {
   const ofGateway = roles.has('gateway') && !sandbox ? [checkFacilitators, checkChains] : [];
-  return [checkWayOut, checkIssuers, ...ofGateway];
+  return [checkOutbound, checkIssuers, ...ofGateway];
 }
 
 async function* inOrder<Subject>(checks: readonly Check<Subject>[], subject: Subject): AsyncGenerator<Finding> {
@@ -70,7 +70,7 @@ async function* inOrder<Subject>(checks: readonly Check<Subject>[], subject: Sub
 
 async function* withDatabase(
   { databaseUrl, databaseDirectUrl: directUrl, dataDir }: Config,
-  look: (db: Database) => AsyncGenerator<Finding>,
+  check: (db: Database) => AsyncGenerator<Finding>,
 ): AsyncGenerator<Finding> {
   const { ok, failed } = findingsOf('database');
   const embedded = databaseUrl ? undefined : await startEmbeddedPostgres({ dataDir, log: quiet });
@@ -95,7 +95,7 @@ async function* withDatabase(
       yield ok(embedded ? `embedded, in ${dataDir}` : 'reachable');
       if (directUrl !== undefined)
         yield findingsOf('DATABASE_DIRECT_URL').ok('points to the same database as DATABASE_URL');
-      yield* look(db);
+      yield* check(db);
     } finally {
       await db.close();
     }

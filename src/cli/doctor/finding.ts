@@ -6,7 +6,7 @@ import type { EgressDoor } from '../../egress/egress.ts';
 export type Finding = { check: string; status: 'ok' | 'warning' | 'failed'; message: string; advice?: string };
 
 /** The service to examine, as configured by this environment. */
-export type Patient = Surroundings & { db: Database };
+export type CheckContext = Surroundings & { db: Database };
 export type Surroundings = { config: Config; egress: EgressDoor };
 
 /** Creates a check's findings. */

@@ -183,7 +183,7 @@ async function checkChain({ network, rpcUrl }: ServedNetwork, egress: Surroundin
 }
 
 /** Checks outgoing connections using the first URL in the configuration, and compares that server's clock with ours. */
-export async function checkWayOut({ config, egress }: Surroundings): Promise<Finding[]> {
+export async function checkOutbound({ config, egress }: Surroundings): Promise<Finding[]> {
   const { ok, failed } = findingsOf('outgoing connections');
   const url =
     config.issuers.find(({ jwksUri }) => jwksUri)?.jwksUri ?? (config.sandbox ? undefined : config.facilitatorUrl);
@@ -191,14 +191,14 @@ export async function checkWayOut({ config, egress }: Surroundings): Promise<Fin
   const { origin } = new URL(url);
   try {
     const { timeoutMilliseconds, maxBytes } = LIMITS;
-    const answer = await egress.send({
+    const response = await egress.send({
       method: 'GET',
       url,
       headers: {},
       timeoutMilliseconds,
       maxResponseBytes: maxBytes,
     });
-    return [ok(`${origin} responds`), skewOf(answer)];
+    return [ok(`${origin} responds`), skewOf(response)];
   } catch (error) {
     const advice = ADVICE[error instanceof EgressError ? error.errorClass : ''];
     return [failed(`${origin}: ${messageOf(error)}`, advice ?? "Check this machine's firewall and network.")];

@@ -4,9 +4,9 @@ import { counted } from '../../connectors/shared/plain-text.ts';
 import { HOW_TO_RUN } from '../../how-to-run.ts';
 import { loadKeyring } from '../../secrets/keyring.ts';
 import { countOlderSecrets } from '../../secrets/rotate.ts';
-import { type Finding, findingsOf, type Patient } from './finding.ts';
+import { type CheckContext, type Finding, findingsOf } from './finding.ts';
 
-export async function checkSecretKeys({ config, db }: Patient): Promise<Finding> {
+export async function checkSecretKeys({ config, db }: CheckContext): Promise<Finding> {
   const { ok, warning, failed } = findingsOf('secret keys');
   const { secretKeys, dataDir } = config;
   // If SECRET_KEYS isn't set, the service creates a key file when it first starts. This check must not create it.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_KINDS } from '../../events/kinds.ts';
+import { EVENT_TYPES } from '../../events/types.ts';
 
 const MAX_PAGE_SIZE = 50;
 const MAX_LOGGED_CHARACTERS = 200;
@@ -9,8 +9,8 @@ export const id = (prefix: string) => z.string().max(64).describe(`ID, \`${prefi
 export const time = z.string().max(64).describe('Timestamp, for example, 2026-01-02T03:04:05Z.');
 
 export const eventTypes = z
-  .array(z.enum(EVENT_KINDS))
-  .max(EVENT_KINDS.length)
+  .array(z.enum(EVENT_TYPES))
+  .max(EVENT_TYPES.length)
   .optional()
   .describe('Include only these event types.');
 

@@ -18,7 +18,7 @@ const INSTRUCTIONS = `Tools for a Tollgate project: paid API endpoints, payments
 /** A larger result would fill up the model's context. */
 const MAX_RESULT_CHARACTERS = 60_000;
 /** How long a person may take to reply to a question. */
-const PATIENCE_MILLISECONDS = 10 * 60_000;
+const CONFIRMATION_TIMEOUT_MILLISECONDS = 10 * 60_000;
 /** A model can repeat a call itself, so calls don't wait long for a service that is down. */
 const MAX_RETRIES = 1;
 
@@ -52,7 +52,7 @@ export function createMcpServer(options: McpOptions): McpServer {
           required: ['confirm'],
         },
       },
-      { timeout: PATIENCE_MILLISECONDS },
+      { timeout: CONFIRMATION_TIMEOUT_MILLISECONDS },
     );
     return action === 'accept' && content?.confirm === true ? 'confirmed' : 'declined';
   }

@@ -1,4 +1,4 @@
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import type { BuildContext, ConnectorEvent, ConnectorMemory, HistoryQuestion } from '../definition.ts';
 import { textField } from '../fields.ts';
 import { describeEvent } from './message.ts';
@@ -23,8 +23,8 @@ export const UPSTREAM_FAULTS: readonly string[] = [
   'upstream_timeout',
   'upstream_unreachable',
   'upstream_redirect',
-  'upstream_answer_invalid',
-  'upstream_answer_too_large',
+  'upstream_response_invalid',
+  'upstream_response_too_large',
   'interrupted',
 ];
 
@@ -52,8 +52,8 @@ type AlertSettings = { upstreamFailureCount?: string | undefined; upstreamFailur
  * Failed payments open alerts, and settled payments close them. Without failed payments, there would be nothing to
  * close.
  */
-export function carriesAlert(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
-  return kind === 'payment.failed' || (kind === 'payment.settled' && selected.has('payment.failed'));
+export function supportsAlertEvent(eventType: EventType, selected: ReadonlySet<EventType>): boolean {
+  return eventType === 'payment.failed' || (eventType === 'payment.settled' && selected.has('payment.failed'));
 }
 
 /** What to look up for an event: whether a failed payment opens an alert depends on the endpoint's other payments. */

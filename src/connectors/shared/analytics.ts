@@ -1,9 +1,9 @@
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import type { ConnectorEvent } from '../definition.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 /** Event names in the style that Segment and Mixpanel recommend. */
-const EVENT_NAMES: Record<EventKind, string> = {
+const EVENT_NAMES: Record<EventType, string> = {
   'payment.verified': 'Payment Verified',
   'payment.settled': 'Payment Settled',
   'payment.failed': 'Payment Failed',

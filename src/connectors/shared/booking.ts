@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import { formatUsd, parseUsd } from '../../money.ts';
 import type { ConnectorEvent, Outcome } from '../definition.ts';
 import { reason, vendorText } from './classify.ts';
@@ -30,8 +30,10 @@ export type Booking = {
 const MAX_DESCRIPTION_LENGTH = 400;
 
 /** A daily summary includes the day's payments, so individual payments are booked only if summaries aren't selected. */
-export function booksKind(kind: EventKind, selected: ReadonlySet<EventKind>): boolean {
-  return kind === 'revenue.daily_summary' || (kind === 'payment.settled' && !selected.has('revenue.daily_summary'));
+export function isBooked(eventType: EventType, selected: ReadonlySet<EventType>): boolean {
+  return (
+    eventType === 'revenue.daily_summary' || (eventType === 'payment.settled' && !selected.has('revenue.daily_summary'))
+  );
 }
 
 /** What to book for an event, or the reason why nothing is booked. */

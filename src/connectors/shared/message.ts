@@ -1,4 +1,4 @@
-import type { EventPayload } from '../../events/kinds.ts';
+import type { EventPayload } from '../../events/types.ts';
 import { findNetwork } from '../../gateway/chain/networks.ts';
 import type { BuildContext, ConnectorEvent } from '../definition.ts';
 import { counted, oneLine, shorten } from './plain-text.ts';

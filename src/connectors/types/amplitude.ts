@@ -38,7 +38,7 @@ export const amplitude = defineConnector({
   description: 'Sends every event to Amplitude, with the payer as the user. Settled payments include revenue.',
   documentationUrl: 'https://amplitude.com/docs/apis/authentication',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], { apiKey, region = 'us' }, { connectorId }) {
     return {

@@ -78,7 +78,7 @@ export const bigquery = defineConnector<Config>({
   documentationUrl: 'https://cloud.google.com/bigquery/docs/authentication',
   config,
   credential: googleCredential('https://www.googleapis.com/auth/bigquery'),
-  carries: () => true,
+  supportsEvent: () => true,
   // Google recommends up to 500 rows per request.
   batch: { maxEvents: 500, windowSeconds: 10 },
   timeoutSeconds: 30,

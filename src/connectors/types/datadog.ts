@@ -47,7 +47,7 @@ export const datadog = defineConnector({
   description: 'Posts every event to the Events Explorer, tagged by type, endpoint, and network.',
   documentationUrl: 'https://docs.datadoghq.com/account_management/api-app-keys/',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], { apiKey, site = SITES[0] }, context) {
     const { tone, url } = describeEvent(event, context);

@@ -86,7 +86,7 @@ export const discord = defineConnector({
   description: 'Posts every event to a Discord channel as an embed.',
   documentationUrl: 'https://support.discord.com/hc/en-us/articles/228383668-Intro-to-Webhooks',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // Discord sets limits for each webhook in its response headers. This is the usual limit.
   vendorLimit: {
     count: 5,

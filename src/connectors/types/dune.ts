@@ -65,7 +65,7 @@ export const dune = defineConnector<Config>({
   description: 'Adds a row per event to a Dune table, in batches every five minutes.',
   documentationUrl: 'https://docs.dune.com/api-reference/overview/authentication',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // Every insert costs at least one credit, and the free plan allows 15 per minute.
   batch: { maxEvents: 1000, windowSeconds: 300 },
   // The free plan's limit on inserts.

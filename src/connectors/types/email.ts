@@ -47,7 +47,7 @@ export const email = defineConnector({
   description: 'Sends an email for every event through your SendGrid account.',
   documentationUrl: 'https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // SendGrid has no idempotency key and may send an email even if it responds with an error, so retries are far apart.
   retryDelaysSeconds: [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 24 * HOUR],
   build: ([event], { apiKey, from, to, region = 'global' }, context) => {

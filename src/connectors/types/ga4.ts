@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { EventKind } from '../../events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../events/samples.ts';
+import type { EventType } from '../../events/types.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { choiceField, secretField, textField } from '../fields.ts';
 import { actorOf, eventProperties, revenueUsd } from '../shared/analytics.ts';
@@ -14,7 +14,7 @@ const MAX_AGE_MILLISECONDS = 72 * 60 * 60 * 1000;
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** Google accepts only letters, digits, and underscores in names. `purchase` is one of its standard events. */
-const EVENT_NAMES: Record<EventKind, string> = {
+const EVENT_NAMES: Record<EventType, string> = {
   'payment.verified': 'payment_verified',
   'payment.settled': 'purchase',
   'payment.failed': 'payment_failed',
@@ -57,7 +57,7 @@ export const ga4 = defineConnector({
   description: 'Sends every event to Google Analytics. Settled payments are sent as purchases.',
   documentationUrl: 'https://developers.google.com/analytics/devguides/collection/protocol/ga4/sending-events',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], settings, { now }) {
     if (now.getTime() - Date.parse(event.timestamp) > MAX_AGE_MILLISECONDS) {

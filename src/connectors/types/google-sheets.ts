@@ -71,7 +71,7 @@ export const googleSheets = defineConnector<Config>({
   documentationUrl: 'https://developers.google.com/workspace/sheets/api/guides/authorizing',
   config,
   credential: googleCredential('https://www.googleapis.com/auth/spreadsheets'),
-  carries: () => true,
+  supportsEvent: () => true,
   // Google allows 60 writes per minute per user, so rows are collected for a few seconds and written together.
   batch: { maxEvents: 500, windowSeconds: 10 },
   // The limit on each user's writes.

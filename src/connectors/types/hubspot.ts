@@ -35,7 +35,7 @@ export const hubspot = defineConnector<Config>({
   documentationUrl:
     'https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/account-service-keys',
   config,
-  carries: (kind) => kind === 'customer.first_payment' || kind === 'customer.milestone',
+  supportsEvent: (eventType) => eventType === 'customer.first_payment' || eventType === 'customer.milestone',
   // The limit of the smallest plan.
   vendorLimit: {
     count: 100,

@@ -59,7 +59,7 @@ export const linear = defineConnector<Config>({
   documentationUrl: 'https://linear.app/developers/graphql#personal-api-keys',
   config,
   // A price change doesn't need an issue, because the seller made it.
-  carries: (kind) => kind === 'payment.failed' || kind === 'customer.milestone',
+  supportsEvent: (eventType) => eventType === 'payment.failed' || eventType === 'customer.milestone',
   vendorLimit: {
     count: 2500,
     perSeconds: 3600,

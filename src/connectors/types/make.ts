@@ -31,7 +31,7 @@ export const make = defineConnector({
   description: 'Sends every event to a custom webhook, which can start a scenario.',
   documentationUrl: 'https://apps.make.com/gateway',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   sellersRespond: true,
   vendorLimit: {
     count: 300,

@@ -31,7 +31,7 @@ export const mixpanel = defineConnector({
   description: 'Sends every event to Mixpanel, with the payer as the user. Settled payments include the amount.',
   documentationUrl: 'https://docs.mixpanel.com/docs/orgs-and-projects/managing-projects#find-your-project-tokens',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], { projectToken, region = 'us' }, { connectorId }) {
     const amount = revenueUsd(event);

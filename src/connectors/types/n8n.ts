@@ -77,7 +77,7 @@ export const n8n = defineConnector({
   description: 'Sends every event to a Webhook node, which can start a workflow.',
   documentationUrl: 'https://docs.n8n.io/integrations/builtin/core-nodes/n8n-nodes-base.webhook/',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   sellersRespond: true,
   // A node that responds when the last node finishes keeps the connection open until the workflow ends.
   timeoutSeconds: 30,

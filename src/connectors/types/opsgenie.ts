@@ -9,7 +9,7 @@ import {
   alertMemory,
   alertStep,
   alertSummary,
-  carriesAlert,
+  supportsAlertEvent,
   testAlertKey,
   whyNotClose,
 } from '../shared/alert.ts';
@@ -68,7 +68,7 @@ export const opsgenie = defineConnector<Config>({
   documentationUrl: 'https://support.atlassian.com/opsgenie/docs/create-a-default-api-integration/',
   config,
   shutdown: SHUTDOWN,
-  carries: carriesAlert,
+  supportsEvent: supportsAlertEvent,
 
   lookBack: alertLookBack,
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
 import {
@@ -10,7 +10,7 @@ import {
   alertMemory,
   alertStep,
   alertSummary,
-  carriesAlert,
+  supportsAlertEvent,
   testAlertKey,
   whyNotClose,
 } from '../shared/alert.ts';
@@ -26,7 +26,7 @@ import {
 import { oneLine, shorten } from '../shared/plain-text.ts';
 
 const HOSTS = { us: 'events.pagerduty.com', eu: 'events.eu.pagerduty.com' } as const;
-const CHANGES: ReadonlySet<EventKind> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
+const CHANGES: ReadonlySet<EventType> = new Set(['endpoint.created', 'endpoint.pricing_changed']);
 const MAX_SUMMARY_LENGTH = 1024;
 const MAX_SOURCE_LENGTH = 255;
 /** The step that resolves a failed payment's alert, because another payment has settled since then. */
@@ -57,7 +57,7 @@ export const pagerduty = defineConnector<Config>({
     'Opens one alert per endpoint for failing settlements and upstreams. The next settled payment resolves it. New endpoints and prices are sent as change events.',
   documentationUrl: 'https://support.pagerduty.com/main/docs/services-and-integrations',
   config,
-  carries: (kind, selected) => CHANGES.has(kind) || carriesAlert(kind, selected),
+  supportsEvent: (eventType, selected) => CHANGES.has(eventType) || supportsAlertEvent(eventType, selected),
   // The limit for an integration key.
   vendorLimit: {
     count: 120,

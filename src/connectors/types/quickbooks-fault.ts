@@ -28,7 +28,7 @@ const THROTTLED = '3001';
 const THROTTLE_WAIT_SECONDS = 60;
 const CONFLICT_WAIT_SECONDS = 60;
 
-const HOLDING: Readonly<Record<string, string>> = {
+const PAUSING: Readonly<Record<string, string>> = {
   3100: "The access token doesn't have access to this company. Check the company ID and the environment.",
   6190: 'The QuickBooks subscription has ended or is suspended. Renew it, then save this connector.',
 };
@@ -122,8 +122,8 @@ export function classifyFault(response: ConnectorResponse, config: Config, now: 
   }
   if (statusCode === 401 || type.startsWith('authentication') || code === EXPIRED)
     return { kind: 'pause', reason: rejectedToken('QuickBooks', config, 'an hour', CONNECT_AGAIN) };
-  if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: HOLDING[3100]! };
-  if (Object.hasOwn(HOLDING, code)) return { kind: 'pause', reason: HOLDING[code]! };
+  if (statusCode === 403 || type.startsWith('authorization')) return { kind: 'pause', reason: PAUSING[3100]! };
+  if (Object.hasOwn(PAUSING, code)) return { kind: 'pause', reason: PAUSING[code]! };
   if (statusCode >= 500 || type.startsWith('system') || type.startsWith('service')) {
     return retry("QuickBooks couldn't accept the receipt right now.", retryAfterSeconds(response, now));
   }

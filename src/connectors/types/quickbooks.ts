@@ -6,7 +6,7 @@ import {
   defineConnector,
   type Outcome,
 } from '../definition.ts';
-import { type Booking, bookingOf, booksKind, heldBooking, judgeBooked } from '../shared/booking.ts';
+import { type Booking, bookingOf, heldBooking, isBooked, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
 import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
 import { CONNECT_AGAIN, type Config, config, get, ITEM_NAME, query } from './quickbooks-config.ts';
@@ -67,7 +67,7 @@ export const quickbooks = defineConnector<Config>({
         authorizationUrl('https://appcenter.intuit.com/connect/oauth2', { scope: 'com.intuit.quickbooks.accounting' }),
     },
   }),
-  carries: booksKind,
+  supportsEvent: isBooked,
   repeatsResponses: true,
   // Two pages of receipts by date, a first delivery's lookups, and an exchange rate.
   maxCalls: 7,

@@ -78,7 +78,7 @@ const ERROR_NAMES: Readonly<Record<string, Outcome>> = {
 
 /** Errors that every email would cause. They are recognized by their messages, because their names are also used for
  * other errors. */
-const HOLDING: readonly [RegExp, string][] = [
+const PAUSING: readonly [RegExp, string][] = [
   [/api key is invalid/i, 'Resend rejected the API key. Create a new one in Resend, and save it.'],
   [
     /domain is not verified/i,
@@ -97,7 +97,7 @@ export const resend = defineConnector({
   description: 'Sends an email for every event through your Resend account.',
   documentationUrl: 'https://resend.com/docs/dashboard/api-keys/introduction',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // The limit applies to the whole team.
   vendorLimit: {
     count: 5,
@@ -164,7 +164,7 @@ function classify(response: ConnectorResponse, context: ClassifyContext<Config>)
       : outcome;
   }
   const detail = vendorText(valueAt(json, 'message'), [context.config.apiKey]);
-  const holding = response.statusCode < 500 && HOLDING.find(([pattern]) => pattern.test(detail));
-  if (holding) return { kind: 'pause', reason: holding[1] };
+  const pausing = response.statusCode < 500 && PAUSING.find(([pattern]) => pattern.test(detail));
+  if (pausing) return { kind: 'pause', reason: pausing[1] };
   return classifyByStatus('Resend', response, { expected: [], detail, missing: MISSING, now: context.now });
 }

@@ -56,7 +56,7 @@ const PASSING: Readonly<Record<string, number>> = {
   SERVER_UNAVAILABLE: LOCK_WAIT_SECONDS,
 };
 /** Codes for an object that isn't set up as documented, or for an org whose storage is full: every event would fail. */
-const HOLDING: ReadonlySet<string> = new Set([
+const PAUSING: ReadonlySet<string> = new Set([
   'INVALID_FIELD',
   'INVALID_FIELD_FOR_INSERT_UPDATE',
   'STORAGE_LIMIT_EXCEEDED',
@@ -103,7 +103,7 @@ export const salesforce = defineConnector<Config>({
         authorizationUrl(`${new URL(instanceUrl).origin}/services/oauth2/authorize`, { scope: 'api refresh_token' }),
     },
   }),
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], config) {
     const row = eventRow(event);
@@ -156,7 +156,7 @@ function classify(response: ConnectorResponse, config: Config, now: Date): Outco
   const detail = vendorText(valueAt(error, 'message'), [accessToken, clientSecret, refreshToken]);
   const wait = Object.hasOwn(PASSING, code) ? PASSING[code] : undefined;
   if (wait !== undefined) return retry(`Salesforce couldn't accept the event right now (${code}).`, wait);
-  if (HOLDING.has(code))
+  if (PAUSING.has(code))
     return {
       kind: 'pause',
       reason: reason(`Salesforce can't store events. Fix the object or free up storage: ${detail}`),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_PAYLOAD_VERSION } from '../../events/kinds.ts';
+import { EVENT_PAYLOAD_VERSION } from '../../events/types.ts';
 import { type ConnectorEvent, defineConnector } from '../definition.ts';
 import { choiceField, secretField } from '../fields.ts';
 import { actorOf, eventName, eventProperties, revenueUsd } from '../shared/analytics.ts';
@@ -49,7 +49,7 @@ export const segment = defineConnector({
   description: 'Sends every event to a Segment source as a track call. Settled payments are sent as Order Completed.',
   documentationUrl: 'https://segment.com/docs/connections/find-writekey/',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
 
   build([event], { writeKey, region = 'us' }, { connectorId }) {
     return {

@@ -68,7 +68,7 @@ export const slack = defineConnector({
   description: 'Posts every event to a Slack channel.',
   documentationUrl: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   vendorLimit: {
     count: 1,
     perSeconds: 1,

@@ -46,7 +46,7 @@ export const supabase = defineConnector<Config>({
   description: 'Adds a row per event to a Supabase table.',
   documentationUrl: 'https://supabase.com/docs/guides/api/api-keys',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   sellersRespond: true,
 
   build([event], config) {

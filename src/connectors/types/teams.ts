@@ -61,7 +61,7 @@ export const teams = defineConnector({
   documentationUrl:
     'https://support.microsoft.com/en-us/office/create-incoming-webhooks-with-workflows-for-microsoft-teams-8ae491c7-0394-4861-ba59-055e33f75498',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   sellersRespond: true,
   vendorLimit: {
     count: 4,

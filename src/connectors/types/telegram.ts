@@ -83,7 +83,7 @@ export const telegram = defineConnector({
   description: 'Sends every event to a Telegram chat, group, or channel.',
   documentationUrl: 'https://core.telegram.org/bots/features#botfather',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // The limit for groups. In a private chat, Telegram accepts one message per second and allows short bursts.
   vendorLimit: {
     count: 20,

@@ -91,7 +91,7 @@ export const twilio = defineConnector({
   description: 'Sends an SMS for every event through your Twilio account. Twilio charges you for each SMS.',
   documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // Twilio has no idempotency key and charges for duplicates, so if the last attempt's request may have arrived, look
   // for its message first.
   build: ([event], settings, context) =>

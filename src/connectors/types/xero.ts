@@ -6,7 +6,7 @@ import {
   type Outcome,
 } from '../definition.ts';
 import { bearer } from '../shared/bearer.ts';
-import { type Booking, bookingOf, booksKind, judgeBooked, numberTaken } from '../shared/booking.ts';
+import { type Booking, bookingOf, isBooked, judgeBooked, numberTaken } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { derivedId, resendSuffix } from '../shared/derived-id.ts';
 import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
@@ -56,7 +56,7 @@ export const xero = defineConnector<Config>({
         }),
     },
   }),
-  carries: booksKind,
+  supportsEvent: isBooked,
   repeatsResponses: true,
   // At most five requests can run at the same time.
   vendorLimit: {

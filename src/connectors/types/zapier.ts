@@ -27,7 +27,7 @@ export const zapier = defineConnector({
   description: 'Sends every event to a Catch Hook, which can start a Zap.',
   documentationUrl: 'https://help.zapier.com/hc/en-us/articles/8496288690317-Trigger-Zaps-from-webhooks',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // The limit for a single hook. All of a user's hooks together can receive 10,000 requests every five minutes.
   vendorLimit: {
     count: 30,

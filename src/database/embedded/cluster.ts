@@ -23,7 +23,7 @@ export async function ensureCluster(place: Place, onStep: (what: string) => void
   onStep(`Creating a PostgreSQL database in ${place.home}`);
   await removeUnfinished(place.home);
   const unfinished = join(place.home, `unfinished-${process.pid}-${randomBytes(4).toString('hex')}`);
-  await initialise(place, unfinished);
+  await initialize(place, unfinished);
   await rename(unfinished, database).catch(async (error) => {
     await rm(unfinished, { recursive: true });
     if (!(await exists(database))) throw error;
@@ -31,7 +31,7 @@ export async function ensureCluster(place: Place, onStep: (what: string) => void
   return database;
 }
 
-async function initialise({ binaries, account }: Place, directory: string): Promise<void> {
+async function initialize({ binaries, account }: Place, directory: string): Promise<void> {
   const password = join(directory, 'password');
   await mkdir(directory, { mode: 0o700 });
   await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });

@@ -138,7 +138,7 @@ async function waitUntilReady(
   while (Date.now() < deadline) {
     const server = await livePostmaster(cluster);
     const isUsable = server?.isReady && (await attachment.isAcknowledged());
-    if (isUsable && (await answers(urlOf(server.port, password)))) return server.port;
+    if (isUsable && (await responds(urlOf(server.port, password)))) return server.port;
     if (!isSupervised(home)) return undefined;
     await delay(POLL_MILLISECONDS);
   }
@@ -147,7 +147,7 @@ async function waitUntilReady(
   );
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS });
   client.on('error', () => {});
   try {

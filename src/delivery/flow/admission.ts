@@ -5,11 +5,11 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
 import { createBlocks } from './blocks.ts';
 import { createCircuits } from './circuits.ts';
-import { createDestinationRoom, type PacedRoom } from './destination-room.ts';
-import { createGate } from './gate.ts';
+import { createConcurrencyLimiter } from './concurrency-limiter.ts';
+import { createDestinationCapacity, type PacedCapacity } from './destination-capacity.ts';
 import { createJobSlots, paceOfJob } from './job-slots.ts';
 import { createPacing } from './pacing.ts';
-import { createShares, type OriginRoom, type Room } from './shares.ts';
+import { type Capacity, createShares, type OriginCapacity } from './shares.ts';
 import { createThrottles } from './throttles.ts';
 
 /**
@@ -19,13 +19,13 @@ import { createThrottles } from './throttles.ts';
 export type Admission = 'go' | 'closed' | Verdict;
 
 /** How many deliveries can be claimed now; see `ClaimRequest`. */
-export type ClaimRoom = {
+export type ClaimCapacity = {
   limit: number;
   retryLimit: number;
-  room: ReadonlyMap<string, number>;
-  defaultRoom: number;
-  accountRoom: Room;
-  originRoom: OriginRoom;
+  capacity: ReadonlyMap<string, number>;
+  defaultCapacity: number;
+  accountCapacity: Capacity;
+  originCapacity: OriginCapacity;
 };
 
 export type AdmissionOptions = {
@@ -48,10 +48,10 @@ export type AdmissionOptions = {
 };
 
 /**
- * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be room
- * for the destination, its account, and its origin. Each job then needs a closed circuit and its turn at the gate. If
- * the destination has a rate limit, the job also needs a slot. The slot comes last, so that nothing delays the request
- * after that, except while the connector's vendor is blocking this service.
+ * Decides which deliveries may be sent now. Before a claim, this process must have a free slot, and there must be
+ * capacity for the destination, its account, and its origin. Each job then needs a closed circuit and its turn at the
+ * limiter. If the destination has a rate limit, the job also needs a slot. The slot comes last, so that nothing delays
+ * the request after that, except while the connector's vendor is blocking this service.
  */
 export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnded }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
@@ -60,41 +60,44 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   const blocks = createBlocks({ db, log });
   const pacing = createPacing({ db, log });
   const slots = createJobSlots({ pacing, onTurnEnded });
-  const gate = createGate(maxPerDestination);
-  const destinations = createDestinationRoom(
+  const limiter = createConcurrencyLimiter(maxPerDestination);
+  const destinations = createDestinationCapacity(
     { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
     [circuits, throttles],
-    { slots: pacedRoom },
+    { slots: pacedCapacity },
   );
   const shares = createShares(limits);
 
   const freeSlots = () => maxInFlight - slotsInUse();
 
-  /** Jobs that need a slot don't wait at the gate, so no more of them may be claimed than the gate can let through. */
-  function pacedRoom(): Map<string, PacedRoom> {
-    const room = [...pacing.slots()].map(([id, { requests, deliveriesPerRequest }]) => {
-      return [id, { requests: Math.min(requests, gate.room(id)), deliveriesPerRequest }] as const;
+  /**
+   * Jobs that need a slot don't wait at the limiter, so no more of them may be claimed than the limiter can let
+   * through.
+   */
+  function pacedCapacity(): Map<string, PacedCapacity> {
+    const capacity = [...pacing.slots()].map(([id, { requests, deliveriesPerRequest }]) => {
+      return [id, { requests: Math.min(requests, limiter.capacity(id)), deliveriesPerRequest }] as const;
     });
-    return new Map(room);
+    return new Map(capacity);
   }
 
   /**
    * The maximum number of deliveries that one request may carry now. A claim may take this many to fill the request.
    */
   function largestBatch(): number {
-    const open = [...pacedRoom().values()].filter(({ requests }) => requests > 0);
+    const open = [...pacedCapacity().values()].filter(({ requests }) => requests > 0);
     return Math.max(...open.map(({ deliveriesPerRequest }) => deliveriesPerRequest), 0);
   }
 
-  function claimRoom(): ClaimRoom {
+  function claimCapacity(): ClaimCapacity {
     const free = freeSlots();
-    const room = destinations.room();
+    const capacity = destinations.capacity();
     const limit = Math.min(Math.max(Math.min(claimBatch, shares.mostAtOnce(free)), largestBatch()), free);
-    const [accountRoom, originRoom] = [shares.accountRoom(free), shares.originRoom()];
+    const [accountCapacity, originCapacity] = [shares.accountCapacity(free), shares.originCapacity()];
     return {
-      ...{ limit, room, accountRoom, originRoom },
-      retryLimit: Math.min(destinations.retryRoom(), limit),
-      defaultRoom: destinations.share(),
+      ...{ limit, capacity, accountCapacity, originCapacity },
+      retryLimit: Math.min(destinations.retryCapacity(), limit),
+      defaultCapacity: destinations.share(),
     };
   }
 
@@ -115,19 +118,19 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   }
 
   function admit(jobs: readonly Job[]): Promise<Admission>[] {
-    const reserved = slots.reserve(jobs.filter((job) => !refusalOf(job) && paceOfJob(job) && gate.tryEnter(job)));
+    const reserved = slots.reserve(jobs.filter((job) => !refusalOf(job) && paceOfJob(job) && limiter.tryEnter(job)));
     return jobs.map((job) => {
       const refusal = refusalOf(job);
       if (refusal) return Promise.resolve(refusal);
-      return paceOfJob(job) ? atSlot(job, reserved.get(job)) : atGate(job);
+      return paceOfJob(job) ? atSlot(job, reserved.get(job)) : atLimiter(job);
     });
   }
 
-  async function atGate(job: Job): Promise<Admission> {
+  async function atLimiter(job: Job): Promise<Admission> {
     pacing.forget(destinationOf(job));
-    const turn = await gate.enter(job);
-    if (turn === 'closed') return turn;
-    if (turn === 'put_back') return { kind: 'wait', afterSeconds: 0 };
+    const result = await limiter.enter(job);
+    if (result === 'closed') return result;
+    if (result === 'put_back') return { kind: 'wait', afterSeconds: 0 };
     return refusalOf(job) ?? blocks.enter(job);
   }
 
@@ -177,7 +180,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     }
     for (const { health } of outcomes) if (health?.kind === 'limited') limit(job.deliveries[0]!, health.afterSeconds);
     if (effects.has('failing') && !effects.has('healthy')) circuits.onFailure(destination);
-    gate.leave(job);
+    limiter.leave(job);
   }
 
   function limit({ destination, account }: ClaimedDelivery, afterSeconds: number): void {
@@ -186,12 +189,12 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
   }
 
   function putBackWaiting(destination: string): void {
-    gate.clear('put_back', destination);
+    limiter.clear('put_back', destination);
   }
 
   return {
     freeSlots,
-    claimRoom,
+    claimCapacity,
 
     /** Counts claimed deliveries. Each is counted until its job leaves. */
     take,
@@ -217,7 +220,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     /** Stops all jobs from waiting. Returns their deliveries, which are no longer counted. */
     close(): ClaimedDelivery[] {
       slots.close();
-      const deliveries = gate.clear('closed').flatMap((job) => job.deliveries);
+      const deliveries = limiter.clear('closed').flatMap((job) => job.deliveries);
       free(deliveries);
       return deliveries;
     },

@@ -3,7 +3,7 @@ import { unplanned } from '../../database/unplanned.ts';
 
 /**
  * An ordered webhook's deliveries that share a key are sent one after the other, in the order of their events' IDs. A
- * delivery that has to wait is set aside: still PENDING, with the reason `ordering` and without a due time. It becomes
+ * delivery that has to wait is deferred: still PENDING, with the reason `ordering` and without a due time. It becomes
  * due when the delivery before it changes, so waiting never depends on the retry schedule.
  */
 
@@ -26,7 +26,7 @@ const firstBefore = (later: string) => `
   ORDER BY e."eventId" LIMIT 1`;
 
 /**
- * The delivery is set aside until its turn comes, unlike one that is held for a paused webhook. The index
+ * The delivery is deferred until its turn comes, unlike one that is held for a paused webhook. The index
  * "Delivery_waiting" uses the same condition.
  */
 const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'`;
@@ -35,8 +35,8 @@ const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'
 export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
 
 /**
- * `waiting` lists the deliveries in `picked` that can't be taken yet, and `aside` sets them aside. Setting a delivery
- * aside needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction
+ * `waiting` lists the deliveries in `picked` that can't be taken yet, and `deferred` defers them. Deferring a delivery
+ * needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction
  * that finishes it sees which deliveries are waiting. If the lock isn't available immediately, the delivery is left
  * unchanged for the next claim.
  */
@@ -46,7 +46,7 @@ export const WAITING = `
     FROM picked LEFT JOIN LATERAL (${firstBefore('picked')} FOR SHARE SKIP LOCKED) AS before ON true
     WHERE picked."orderingKey" IS NOT NULL AND (${firstBefore('picked')}) IS NOT NULL
   ),
-  aside AS (
+  deferred AS (
     UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
   )`;

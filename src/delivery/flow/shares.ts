@@ -5,10 +5,10 @@ type Claimed = Pick<ClaimedDelivery, 'account' | 'origin'>;
 /**
  * How many more deliveries each account or origin can have in flight. `known` lists the ones that already have some.
  */
-export type Room = { known: ReadonlyMap<string, number>; others: number };
+export type Capacity = { known: ReadonlyMap<string, number>; others: number };
 
-/** The room at each origin, and the part of it that each account with deliveries in flight there can use. */
-export type OriginRoom = Room & { shares: readonly { origin: string; account: string; slots: number }[] };
+/** The capacity at each origin, and the part of it that each account with deliveries in flight there can use. */
+export type OriginCapacity = Capacity & { shares: readonly { origin: string; account: string; slots: number }[] };
 
 /**
  * An account's deliveries in flight are limited to this many times the number of free slots. If only one account is
@@ -42,21 +42,21 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
      */
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
-    accountRoom: (freeSlots: number): Room => ({
-      known: new Map([...accounts].map(([account, count]) => [account, roomFor(count, freeSlots)])),
-      others: roomFor(0, freeSlots),
+    accountCapacity: (freeSlots: number): Capacity => ({
+      known: new Map([...accounts].map(([account, count]) => [account, capacityFor(count, freeSlots)])),
+      others: capacityFor(0, freeSlots),
     }),
 
     /** All accounts together can claim only as much as a new account, so that some of an origin's slots stay free. */
-    originRoom(): OriginRoom {
+    originCapacity(): OriginCapacity {
       const known = new Map<string, number>();
-      const shares: OriginRoom['shares'][number][] = [];
+      const shares: OriginCapacity['shares'][number][] = [];
       for (const [origin, counts] of origins) {
         const freeSlots = maxPerOrigin - sum(counts.values());
-        known.set(origin, roomFor(0, freeSlots));
-        for (const [account, count] of counts) shares.push({ origin, account, slots: roomFor(count, freeSlots) });
+        known.set(origin, capacityFor(0, freeSlots));
+        for (const [account, count] of counts) shares.push({ origin, account, slots: capacityFor(count, freeSlots) });
       }
-      return { known, others: roomFor(0, maxPerOrigin), shares };
+      return { known, others: capacityFor(0, maxPerOrigin), shares };
     },
 
     take({ account, origin }: Claimed): void {
@@ -81,7 +81,7 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
  * The maximum that an account with `count` deliveries in flight can claim without exceeding three times the slots that
  * are free afterward, rounded up.
  */
-function roomFor(count: number, freeSlots: number): number {
+function capacityFor(count: number, freeSlots: number): number {
   return Math.max(Math.ceil((freeSlots * TIMES_THE_FREE - count) / (TIMES_THE_FREE + 1)), 0);
 }
 

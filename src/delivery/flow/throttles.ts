@@ -21,7 +21,7 @@ export function createThrottles(now: () => number = () => performance.now()) {
    * Forgets a tenth of the destinations of the account that has the most, starting with those whose wait ends first.
    * Accounts with fewer destinations lose none.
    */
-  function makeRoom(): void {
+  function evictOldest(): void {
     const byAccount = Map.groupBy(throttles, ([, { account }]) => account);
     const most = [...byAccount.values()].reduce((one, other) => (other.length > one.length ? other : one));
     const ending = most.toSorted(([, one], [, other]) => one.closedUntil - other.closedUntil);
@@ -42,7 +42,7 @@ export function createThrottles(now: () => number = () => performance.now()) {
 
     onLimited({ destination, account }: Pick<ClaimedDelivery, 'destination' | 'account'>, afterSeconds: number): void {
       const known = throttles.get(destination);
-      if (!known && throttles.size >= MAX_REMEMBERED) makeRoom();
+      if (!known && throttles.size >= MAX_REMEMBERED) evictOldest();
       const closedUntil = Math.max(known?.closedUntil ?? 0, now() + afterSeconds * 1000);
       throttles.set(destination, { account, slots: 1, closedUntil });
     },

@@ -120,7 +120,7 @@ export type Verdict =
   /**
    * The delivery isn't sent now, but it hasn't failed. A `wait` is due after `afterSeconds`. A `hold` is due once the
    * destination is resumed or, if it has a reason, once someone resends it. A `park` stays due and waits for its
-   * destination to have room.
+   * destination to have capacity.
    */
   | { kind: 'wait'; afterSeconds: number; reason?: string }
   | { kind: 'park'; reason: string }

@@ -20,7 +20,7 @@ export type DeliveryOutcome = {
   reason: string | null;
   /** Null for a delivery that is finished, held, or parked. */
   dueInSeconds: number | null;
-  /** Whether the delivery keeps its due time and waits for its destination to have room. */
+  /** Whether the delivery keeps its due time and waits for its destination to have capacity. */
   isParked: boolean;
   retryStep: number;
   attempts: AttemptRecord[];

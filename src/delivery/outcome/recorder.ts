@@ -84,7 +84,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
       } catch (error) {
         metrics?.onQueueError('record');
         if (isPermanent(error)) return writeApart(batch, error);
-        if (isLocked(error)) return setAside(batch);
+        if (isLocked(error)) return writeByProject(batch);
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();
           log.error(
@@ -102,7 +102,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
    * If a project's rows are locked (perhaps because it is being deleted), the results of other projects are written
    * first.
    */
-  async function setAside(batch: readonly Entry[]): Promise<void> {
+  async function writeByProject(batch: readonly Entry[]): Promise<void> {
     const projects = [...Map.groupBy(batch, ({ outcome }) => outcome.delivery.projectId).values()];
     if (projects.length === 1) waiting.push(...batch);
     else for (const project of projects) await write(project);

@@ -12,7 +12,7 @@ import { createParking } from './parking.ts';
 export type ClaimLoopOptions = {
   pool: pg.Pool;
   log: Logger;
-  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimRoom' | 'reopensInSeconds' | 'refresh'>;
+  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimCapacity' | 'reopensInSeconds' | 'refresh'>;
   leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
   signal: WakeSignal;
   /** Whether a hint with this turn is for this worker. */
@@ -49,32 +49,32 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let backoff = MIN_BACKOFF_MILLISECONDS;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Claims parked deliveries that have room now, after parking what can't be claimed. */
+  /** Claims parked deliveries that have capacity now, after parking what can't be claimed. */
   async function claimParked(): Promise<ClaimResult> {
     await parking.park(mark.start());
-    const room = admission.claimRoom();
-    if (room.limit === 0) return { ...NOTHING, hasMore: true };
+    const capacity = admission.claimCapacity();
+    if (capacity.limit === 0) return { ...NOTHING, hasMore: true };
     if (!parking.isToBeVisited()) return { ...NOTHING, hasMore: !parking.isDone() };
-    const result = await timed(parking.claim({ ...room, leaseSeconds }));
+    const result = await timed(parking.claim({ ...capacity, leaseSeconds }));
     return { ...result, hasMore: result.hasMore || !parking.isDone() };
   }
 
-  /** Claims from the queue. Deliveries that are in the way because they have no room are parked afterward. */
+  /** Claims from the queue. Deliveries that are in the way because they have no capacity are parked afterward. */
   async function claimQueued(): Promise<ClaimResult> {
-    const room = admission.claimRoom();
-    if (room.limit === 0) return { ...NOTHING, hasMore: true };
+    const capacity = admission.claimCapacity();
+    if (capacity.limit === 0) return { ...NOTHING, hasMore: true };
     const passOver = parking.destinations();
-    const run = (marks: readonly number[]) => timed(claimDue(pool, { ...room, leaseSeconds }, { passOver, marks }));
+    const run = (marks: readonly number[]) => timed(claimDue(pool, { ...capacity, leaseSeconds }, { passOver, marks }));
     const options = {
       isHinted,
       mayMove: parking.isDone(),
-      limits: [room.limit, Math.min(room.limit, room.retryLimit)],
+      limits: [capacity.limit, Math.min(capacity.limit, capacity.retryLimit)],
     };
     // This is reset before the claim, because a hint that arrives during the claim may announce something else.
     isHinted = false;
     const result = await mark.claim(run, options);
     parking.add(result.leftOut);
-    isRetryLimited = room.retryLimit < room.limit;
+    isRetryLimited = capacity.retryLimit < capacity.limit;
     return result;
   }
 

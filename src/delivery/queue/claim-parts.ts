@@ -1,36 +1,36 @@
 import { DUE } from '../../database/due.ts';
 import { blockedSecondsOf } from '../flow/block-statements.ts';
 import { ORDERING_COLUMNS, WAITING } from '../flow/ordering.ts';
-import { earliestDue, IS_URGENT, LANE } from './queue.ts';
+import { earliestDue, IS_URGENT, RETRY_CLASS } from './queue.ts';
 
 /**
  * The SQL shared by claims of queued deliveries and claims of parked deliveries. Both take these parameters: $1 the
- * maximum number of deliveries, $2 the lease in seconds, $3 and $4 the destinations with known room and that room, $5
- * the room of all other destinations, $6 the maximum number of retries. $7, $8, and $9 are like $3, $4, and $5, but for
- * accounts, and $10, $11, and $12 are for origins. $13, $14, and $15 are origins, accounts, and how much of the origin's
- * room that account can use.
+ * maximum number of deliveries, $2 the lease in seconds, $3 and $4 the destinations with known capacity and that
+ * capacity, $5 the capacity of all other destinations, $6 the maximum number of retries. $7, $8, and $9 are like $3,
+ * $4, and $5, but for accounts, and $10, $11, and $12 are for origins. $13, $14, and $15 are origins, accounts, and how
+ * much of the origin's capacity that account can use.
  */
 
 // The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".
 export const DESTINATION = `coalesce("webhookId", "connectorId")`;
 
-/** The room for each destination, account, and origin, and each account's share of an origin, as tables. */
-export const ROOM = `
-  room AS (SELECT * FROM unnest($3::text[], $4::int[]) AS room(destination, slots)),
-  account_room AS (SELECT * FROM unnest($7::text[], $8::int[]) AS room(account, slots)),
-  origin_room AS (SELECT * FROM unnest($10::text[], $11::int[]) AS room(origin, slots)),
-  share_room AS (SELECT * FROM unnest($13::text[], $14::text[], $15::int[]) AS room(origin, account, slots))`;
+/** The capacity for each destination, account, and origin, and each account's share of an origin, as tables. */
+export const CAPACITY = `
+  capacity AS (SELECT * FROM unnest($3::text[], $4::int[]) AS capacity(destination, slots)),
+  account_capacity AS (SELECT * FROM unnest($7::text[], $8::int[]) AS capacity(account, slots)),
+  origin_capacity AS (SELECT * FROM unnest($10::text[], $11::int[]) AS capacity(origin, slots)),
+  share_capacity AS (SELECT * FROM unnest($13::text[], $14::text[], $15::int[]) AS capacity(origin, account, slots))`;
 
 /**
- * Each destination's account and origin, with the room for both. A connector's origin isn't known before its
- * requests are built, so only the destination's own room limits it. Destinations are looked up one by one, because a
- * planner that expects many of them would read whole tables.
+ * Each destination's account and origin, with the capacity for both. A connector's origin isn't known before its
+ * requests are built, so only the destination's own capacity limits it. Destinations are looked up one by one, because
+ * a planner that expects many of them would read whole tables.
  */
 export const placesOf = (destinations: string) => `
   SELECT
-    d.destination, owner.account, site.origin, coalesce(account_room.slots, $9::int) AS account_slots,
-    CASE WHEN site.origin IS NOT NULL THEN coalesce(origin_room.slots, $12::int) END AS origin_slots,
-    share_room.slots AS share_slots
+    d.destination, owner.account, site.origin, coalesce(account_capacity.slots, $9::int) AS account_slots,
+    CASE WHEN site.origin IS NOT NULL THEN coalesce(origin_capacity.slots, $12::int) END AS origin_slots,
+    share_capacity.slots AS share_slots
   FROM (${destinations}) AS d
   CROSS JOIN LATERAL (
     SELECT "projectId", "origin" FROM "Webhook" WHERE "id" = d.destination
@@ -38,8 +38,8 @@ export const placesOf = (destinations: string) => `
     LIMIT 1
   ) AS site
   CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
-  LEFT JOIN account_room USING (account) LEFT JOIN origin_room USING (origin)
-  LEFT JOIN share_room USING (origin, account)`;
+  LEFT JOIN account_capacity USING (account) LEFT JOIN origin_capacity USING (origin)
+  LEFT JOIN share_capacity USING (origin, account)`;
 
 /**
  * Adds each delivery's position within its account, its account's share of its origin, and its origin. Accounts take
@@ -50,8 +50,8 @@ export const positionsOf = (deliveries: string) => `
   SELECT *, row_number() OVER (PARTITION BY origin ORDER BY (of_share > share_slots) IS TRUE, of_share, random()) AS of_origin
   FROM (
     SELECT *,
-      row_number() OVER (PARTITION BY account ORDER BY turn, random()) AS of_account,
-      row_number() OVER (PARTITION BY origin, account ORDER BY turn, random()) AS of_share
+      row_number() OVER (PARTITION BY account ORDER BY due_rank, random()) AS of_account,
+      row_number() OVER (PARTITION BY origin, account ORDER BY due_rank, random()) AS of_share
     FROM (${deliveries}) AS due JOIN place USING (destination)
   ) AS placed`;
 
@@ -87,7 +87,7 @@ const CONNECTORS = destinationsOf(
 
 /**
  * Claims the deliveries in `picked`, except those that have to wait, and reads everything needed to send them: one row
- * for the whole claim, then one for each delivery. Deliveries that are set aside took slots from other due deliveries,
+ * for the whole claim, then one for each delivery. Deliveries that are deferred took slots from other due deliveries,
  * so there may be more to claim. The IDs go through an array, and each event is looked up separately, because a planner
  * that doesn't know how few there are might read the whole table.
  */
@@ -135,13 +135,14 @@ export const META_TIMES = `
 /** Locks due deliveries, in the order of their due times. */
 export const oldestOf = (condition: string, most: string) => `
   SELECT
-    ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${LANE} AS lane, ${IS_URGENT} AS "isUrgent"
+    ${ORDERING_COLUMNS}, ${DESTINATION} AS destination, "nextAttemptAt", ${RETRY_CLASS} AS retry_class, ${IS_URGENT} AS "isUrgent"
   FROM "Delivery"
   WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
   ORDER BY "nextAttemptAt" LIMIT ${most}
   FOR UPDATE SKIP LOCKED`;
 
-export const TURN = `row_number() OVER (PARTITION BY lane ORDER BY "nextAttemptAt", "id")`;
+export const DUE_RANK = `row_number() OVER (PARTITION BY retry_class ORDER BY "nextAttemptAt", "id")`;
 
-/** Where to start in a lane. */
-export const markOf = (lane: string, marks: string) => `to_timestamp((${marks}::float8[])[${lane} + 1] / 1000)`;
+/** Where to start in a retry class. */
+export const markOf = (retryClass: string, marks: string) =>
+  `to_timestamp((${marks}::float8[])[${retryClass} + 1] / 1000)`;

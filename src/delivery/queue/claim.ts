@@ -1,5 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
-import type { OriginRoom, Room } from '../flow/shares.ts';
+import type { Capacity, OriginCapacity } from '../flow/shares.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
 import { CLAIM_DUE } from './claim-due-statement.ts';
 import { CLAIM_PARKED, PARK } from './parked-statements.ts';
@@ -12,12 +12,12 @@ export type ClaimRequest = {
   /**
    * How many more deliveries each destination can have. 0 claims none; -3 claims only manual deliveries, up to three.
    */
-  room: ReadonlyMap<string, number>;
-  /** The room for every other destination. */
-  defaultRoom: number;
-  /** The room for accounts and origins. Default: no limit. */
-  accountRoom?: Room;
-  originRoom?: OriginRoom;
+  capacity: ReadonlyMap<string, number>;
+  /** The capacity for every other destination. */
+  defaultCapacity: number;
+  /** The capacity for accounts and origins. Default: no limit. */
+  accountCapacity?: Capacity;
+  originCapacity?: OriginCapacity;
 };
 
 export type ClaimResult = {
@@ -29,7 +29,7 @@ export type ClaimResult = {
 };
 
 export type DueResult = ClaimResult & {
-  /** Destinations without room whose deliveries block other deliveries. */
+  /** Destinations without capacity whose deliveries block other deliveries. */
   leftOut: string[];
   /** The earliest due time found among first attempts and among retries, by the database's clock; null for none. */
   lowestDue: (number | null)[];
@@ -48,7 +48,7 @@ const MAX_DESTINATIONS_A_CLAIM = 256;
 const MAX_PARKED_AT_ONCE = 1_000;
 /** The marks for a claim from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-const UNBOUNDED: OriginRoom = { known: new Map(), others: 2 ** 31 - 1, shares: [] };
+const UNBOUNDED: OriginCapacity = { known: new Map(), others: 2 ** 31 - 1, shares: [] };
 
 /**
  * Takes due deliveries from the queue under a lease: no other process gets them until the lease expires. This is one
@@ -68,7 +68,7 @@ export async function claimDue(
 }
 
 /**
- * Takes parked deliveries of destinations that have room now, like `claimDue`.
+ * Takes parked deliveries of destinations that have capacity now, like `claimDue`.
  *
  * @param after the destination to continue after; '' starts at the beginning.
  */
@@ -79,7 +79,7 @@ export async function claimParked(db: Queryable, request: ClaimRequest, after: s
 }
 
 /**
- * Parks one batch of the due deliveries of destinations without room.
+ * Parks one batch of the due deliveries of destinations without capacity.
  *
  * @returns whether there may be more to park.
  */
@@ -89,13 +89,13 @@ export async function park(db: Queryable, destinations: readonly string[], marks
   return (rowCount ?? 0) >= MAX_PARKED_AT_ONCE;
 }
 
-function valuesOf({ limit, leaseSeconds, retryLimit, room, defaultRoom, ...request }: ClaimRequest): unknown[] {
-  const { accountRoom = UNBOUNDED, originRoom = UNBOUNDED } = request;
-  const { shares } = originRoom;
+function valuesOf({ limit, leaseSeconds, retryLimit, capacity, defaultCapacity, ...request }: ClaimRequest): unknown[] {
+  const { accountCapacity = UNBOUNDED, originCapacity = UNBOUNDED } = request;
+  const { shares } = originCapacity;
   return [
-    ...[limit, leaseSeconds, [...room.keys()], [...room.values()], defaultRoom, retryLimit],
-    ...columnsOf(accountRoom),
-    ...columnsOf(originRoom),
+    ...[limit, leaseSeconds, [...capacity.keys()], [...capacity.values()], defaultCapacity, retryLimit],
+    ...columnsOf(accountCapacity),
+    ...columnsOf(originCapacity),
     ...[shares.map(({ origin }) => origin), shares.map(({ account }) => account), shares.map(({ slots }) => slots)],
   ];
 }
@@ -119,7 +119,7 @@ async function claim(db: Queryable, name: string, text: string, values: unknown[
   return { deliveries, hasMore, nextDueInMilliseconds, meta };
 }
 
-function columnsOf({ known, others }: Room): [ids: string[], slots: number[], others: number] {
+function columnsOf({ known, others }: Capacity): [ids: string[], slots: number[], others: number] {
   return [[...known.keys()], [...known.values()], others];
 }
 

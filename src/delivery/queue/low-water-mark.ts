@@ -67,7 +67,7 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
      *
      * @param options.isHinted whether a hint has announced a delivery since the last claim.
      * @param options.mayMove false if the claim may pass over due deliveries that aren't parked yet.
-     * @param options.limits the maximum number of deliveries that the claim may take from each lane.
+     * @param options.limits the maximum number of deliveries that the claim may take from each retry class.
      */
     async claim(
       run: (marks: readonly number[]) => Promise<DueResult>,
@@ -77,8 +77,8 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
       latest = { databaseMilliseconds: result.databaseMilliseconds, at: now() };
       if (mayMove) {
         const highest = result.databaseMilliseconds - MARGIN_MILLISECONDS;
-        marks = result.lowestDue.map((lowest, lane) =>
-          limits[lane]! > 0 ? Math.min(lowest ?? highest, highest) : marks[lane]!,
+        marks = result.lowestDue.map((lowest, retryClass) =>
+          limits[retryClass]! > 0 ? Math.min(lowest ?? highest, highest) : marks[retryClass]!,
         );
       }
       return result;

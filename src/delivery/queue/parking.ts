@@ -6,9 +6,9 @@ const VISIT_EVERY_MILLISECONDS = 1_000;
 
 /**
  * The destinations that have parked deliveries, as far as this process knows. Parked deliveries are due deliveries
- * without room that were moved out of the queue, where they would be in the way. While a destination has any, its other
- * due deliveries are parked too, and all of them are claimed from there in order. The rows themselves are the source of
- * truth: any process finds them by index, so nothing is lost when a process dies.
+ * without capacity that were moved out of the queue, where they would be in the way. While a destination has any, its
+ * other due deliveries are parked too, and all of them are claimed from there in order. The rows themselves are the
+ * source of truth: any process finds them by index, so nothing is lost when a process dies.
  *
  * @param now returns the time of a monotonic clock, in milliseconds.
  */
@@ -43,7 +43,7 @@ export function createParking(db: Queryable, now: () => number = () => performan
 
     isToBeVisited: (): boolean => destinations.size > 0 || now() - visitedAt > VISIT_EVERY_MILLISECONDS,
 
-    /** Claims parked deliveries that have room, continuing where the last claim stopped. */
+    /** Claims parked deliveries that have capacity, continuing where the last claim stopped. */
     async claim(request: ClaimRequest): Promise<ParkedResult> {
       visitedAt = now();
       const result = await claimParked(db, request, after);

@@ -7,7 +7,7 @@ import type { Queryable } from '../../database/client.ts';
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 
 /** First attempts (0) and retries (1) are queued separately. The indexes use the same expression. */
-export const LANE = `least("attemptCount", 1)`;
+export const RETRY_CLASS = `least("attemptCount", 1)`;
 
 /** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
 export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
@@ -19,13 +19,13 @@ export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
 export const IS_URGENT = `"trigger" = 'MANUAL' AND NOT "isReplay"`;
 
 /**
- * The earliest due time that satisfies the comparison. Looks in each lane separately, because each is sorted on its
- * own.
+ * The earliest due time that satisfies the comparison. Looks in each retry class separately, because each is sorted on
+ * its own.
  */
 export const earliestDue = (comparison: string) => `(
-  SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS lanes(lane) CROSS JOIN LATERAL (
+  SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
     SELECT "nextAttemptAt" FROM "Delivery"
-    WHERE ${IS_QUEUED} AND "nextAttemptAt" ${comparison} AND ${LANE} = lanes.lane
+    WHERE ${IS_QUEUED} AND "nextAttemptAt" ${comparison} AND ${RETRY_CLASS} = classes.retry_class
     ORDER BY "nextAttemptAt" LIMIT 1
   ) AS first
 )`;
@@ -102,7 +102,9 @@ export type QueueStats = {
   pending: number;
   /** Deliveries held by a process. */
   running: number;
-  /** Age of the oldest due delivery in the queue, or 0 if nothing is due. Deliveries waiting for room don't count. */
+  /**
+   * Age of the oldest due delivery in the queue, or 0 if nothing is due. Deliveries waiting for capacity don't count.
+   */
   oldestDueSeconds: number;
 };
 

@@ -130,11 +130,11 @@ const CLAIM = `
     SELECT
       running.account, count(*) FILTER (WHERE "isLeased") AS leased,
       greatest(
-        max(CASE WHEN "isLeased" THEN now() ELSE running."leasedUntil" END), max(recent."lastTurnAt")
-      ) AS "lastTurnAt"
+        max(CASE WHEN "isLeased" THEN now() ELSE running."leasedUntil" END), max(recent."lastRunAt")
+      ) AS "lastRunAt"
     FROM running LEFT JOIN (
       -- An account whose replays end within one turn doesn't get more turns.
-      SELECT p."userId" AS account, max(r."updatedAt") AS "lastTurnAt"
+      SELECT p."userId" AS account, max(r."updatedAt") AS "lastRunAt"
       FROM "Project" p JOIN "Replay" r ON r."projectId" = p."id"
       WHERE p."userId" IN (SELECT account FROM running) AND r."status" <> 'RUNNING' AND r."leasedUntil" IS NOT NULL
         AND r."updatedAt" > now() - interval '1 minute'
@@ -145,16 +145,16 @@ const CLAIM = `
   -- Includes replays for other processes that claim at the same time.
   ranked AS MATERIALIZED (
     SELECT
-      "id", "lastTurnAt",
+      "id", "lastRunAt",
       leased + row_number() OVER (PARTITION BY account ORDER BY "leasedUntil" NULLS FIRST, "id") AS position
     FROM running JOIN accounts USING (account) WHERE NOT "isLeased"
-    ORDER BY position, "lastTurnAt" NULLS FIRST, "id" LIMIT $1 * 8
+    ORDER BY position, "lastRunAt" NULLS FIRST, "id" LIMIT $1 * 8
   )
   UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $2), "leaseToken" = "leaseToken" + 1
   WHERE "id" = ANY (ARRAY(
     SELECT r."id" FROM "Replay" r JOIN ranked USING ("id")
     WHERE r."status" = 'RUNNING' AND (r."leasedUntil" IS NULL OR r."leasedUntil" <= now())
-    ORDER BY position, "lastTurnAt" NULLS FIRST, "id" LIMIT $1 FOR UPDATE OF r SKIP LOCKED
+    ORDER BY position, "lastRunAt" NULLS FIRST, "id" LIMIT $1 FOR UPDATE OF r SKIP LOCKED
   ))
   RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`;
 
@@ -171,7 +171,11 @@ export async function claimReplays(
 }
 
 /** Extends a waiting replay's lease. @returns whether the replay is still ours. */
-export async function holdReplay(db: Queryable, { id, leaseToken }: ReplayJob, leaseSeconds: number): Promise<boolean> {
+export async function renewReplay(
+  db: Queryable,
+  { id, leaseToken }: ReplayJob,
+  leaseSeconds: number,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
      WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'RUNNING'`,

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
 import { createLoop } from '../../loop.ts';
-import { claimReplays, countWaiting, giveBackReplay, holdReplay, type ReplayJob, replayBatch } from './batch.ts';
+import { claimReplays, countWaiting, giveBackReplay, type ReplayJob, renewReplay, replayBatch } from './batch.ts';
 
 const LEASE_SECONDS = 10;
-const LOOK_MILLISECONDS = 1_000;
+const POLL_INTERVAL_MILLISECONDS = 1_000;
 /** The maximum number of replays that one process runs at the same time. If there are more, they take turns. */
 const MAX_JOBS = 8;
-const TURN_MILLISECONDS = 2_000;
+const TIME_SLICE_MILLISECONDS = 2_000;
 const MAX_BATCH = 100;
 const BATCHES_A_SECOND = 5;
 /** While this many deliveries are waiting, no more are queued, so that they never hold up new events for long. */
@@ -26,16 +26,16 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
 
   const loop = createLoop({
     task: 'check for replays',
-    intervalMilliseconds: LOOK_MILLISECONDS,
+    intervalMilliseconds: POLL_INTERVAL_MILLISECONDS,
     log,
     async round() {
-      const room = MAX_JOBS - jobs.size;
-      const claimed = room > 0 ? await claimReplays(db.pool, { limit: room, leaseSeconds: LEASE_SECONDS }) : [];
-      for (const job of claimed) carry(job);
+      const capacity = MAX_JOBS - jobs.size;
+      const claimed = capacity > 0 ? await claimReplays(db.pool, { limit: capacity, leaseSeconds: LEASE_SECONDS }) : [];
+      for (const job of claimed) start(job);
     },
   });
 
-  function carry(job: ReplayJob): void {
+  function start(job: ReplayJob): void {
     const running = run(job)
       // The replay's lease expires, and the next process that checks resumes it.
       .catch((error) => log.warn({ err: error, replayId: job.id }, 'a replay was interrupted; it will resume'))
@@ -49,11 +49,11 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
   async function run(job: ReplayJob): Promise<void> {
     const { projectId, maxPerSecond } = job;
     const size = Math.max(1, Math.min(MAX_BATCH, Math.floor(maxPerSecond / BATCHES_A_SECOND)));
-    const turnEndsAt = performance.now() + TURN_MILLISECONDS;
+    const sliceEndsAt = performance.now() + TIME_SLICE_MILLISECONDS;
     while (!stopping.signal.aborted) {
-      if (jobs.size >= MAX_JOBS && performance.now() > turnEndsAt) return giveBackReplay(db.pool, job);
+      if (jobs.size >= MAX_JOBS && performance.now() > sliceEndsAt) return giveBackReplay(db.pool, job);
       if ((await countWaiting(db.pool, projectId, MAX_WAITING)) >= MAX_WAITING) {
-        if (!(await holdReplay(db.pool, job, LEASE_SECONDS))) return;
+        if (!(await renewReplay(db.pool, job, LEASE_SECONDS))) return;
         await pause(WAIT_MILLISECONDS);
         continue;
       }

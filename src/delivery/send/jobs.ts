@@ -1,5 +1,5 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
-import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
+import { type EventType, expandEventTypes } from '../../events/types.ts';
 import type { SpanOptions } from '../../tracing/tracer.ts';
 import type {
   ClaimedConnector,
@@ -61,8 +61,8 @@ function planConnector(
   for (const delivery of deliveries) {
     if (isHeld(delivery, connector)) {
       jobs.push({ deliveries: [delivery], verdict: { kind: 'hold' } });
-    } else if (!isCarried(definition, connector, delivery)) {
-      jobs.push({ deliveries: [delivery], verdict: { kind: 'skip', reason: 'not_carried' } });
+    } else if (!isSupported(definition, connector, delivery)) {
+      jobs.push({ deliveries: [delivery], verdict: { kind: 'skip', reason: 'unsupported_event' } });
     } else toSend.push(delivery);
   }
 
@@ -85,8 +85,12 @@ function isHeld({ event }: ClaimedDelivery, { isPaused }: ClaimedWebhook | Claim
   return isPaused && !event.test;
 }
 
-function isCarried(definition: ConnectorDefinition, connector: ClaimedConnector, { event }: ClaimedDelivery): boolean {
-  return definition.carries(event.type as EventKind, expandEventTypes(connector.eventTypes));
+function isSupported(
+  definition: ConnectorDefinition,
+  connector: ClaimedConnector,
+  { event }: ClaimedDelivery,
+): boolean {
+  return definition.supportsEvent(event.type as EventType, expandEventTypes(connector.eventTypes));
 }
 
 /**

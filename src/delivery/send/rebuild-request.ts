@@ -1,5 +1,5 @@
 import type { ConnectorDefinition, ConnectorEvent, ConnectorMemory } from '../../connectors/definition.ts';
-import { expandEventTypes } from '../../events/kinds.ts';
+import { expandEventTypes } from '../../events/types.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions, renderPayload } from '../../events/versions.ts';
 import type { ClaimedEvent } from '../model/claimed-delivery.ts';
 import { webhookBody, webhookHeaders } from './webhook-request.ts';
@@ -50,7 +50,7 @@ export function rebuildConnectorRequest(
   const built = definition.build([event as ConnectorEvent], config, {
     ...{ projectId, projectName, attemptNumber, now },
     connectorId: connector.id,
-    selectedKinds: expandEventTypes(connector.eventTypes),
+    selectedTypes: expandEventTypes(connector.eventTypes),
     memory: connector.memory,
     previousAttemptAmbiguous: false,
   });

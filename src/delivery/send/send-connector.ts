@@ -9,7 +9,7 @@ import type {
 import { cloudflareBlock } from '../../connectors/shared/blocked.ts';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
-import { expandEventTypes } from '../../events/kinds.ts';
+import { expandEventTypes } from '../../events/types.ts';
 import type {
   AttemptRecord,
   ClaimedConnector,
@@ -134,7 +134,7 @@ async function sendGroup(
         connectorId: connector.id,
         projectId: first.projectId,
         projectName: first.projectName,
-        selectedKinds: expandEventTypes(connector.eventTypes),
+        selectedTypes: expandEventTypes(connector.eventTypes),
         memory,
         attemptNumber: Math.max(...group.map(({ attemptCount }) => attemptCount)) + number,
         previousAttemptAmbiguous: previous

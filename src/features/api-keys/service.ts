@@ -18,7 +18,7 @@ import type { ApiKey, KeyEnvironment, Prisma } from '../../generated/prisma/clie
 import { newId } from '../../ids.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
-import { requireApiKeyRoom } from './room.ts';
+import { requireApiKeyQuota } from './quota.ts';
 
 /** Checks a new API key. */
 export const createInput = z.strictObject({
@@ -106,7 +106,7 @@ export function createApiKeyService(options: {
         // Without the lock, an admin who is being removed could still create a key, and keep access through it.
         const project = await lockToManage(tx, viewer, requireId('Project', projectId));
         const { name, expiresAt = null, ...given } = parseInput(createInput, input);
-        await requireApiKeyRoom(tx, project);
+        await requireApiKeyQuota(tx, project);
         const environment = given.environment ?? modeOn(options.networks, project.mode);
         const scopes = [...(given.scopes ?? DEFAULT_SCOPES)];
         const key = newApiKey(environment);

@@ -1,5 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { AUDIT_ACTION_DESCRIPTIONS, AUDIT_ACTIONS, type AuditAction, REPORTED_ACTIONS } from '../../audit/actions.ts';
+import {
+  AUDIT_ACTION_DESCRIPTIONS,
+  AUDIT_ACTIONS,
+  type AuditAction,
+  actionOf,
+  REPORTED_ACTIONS,
+} from '../../audit/actions.ts';
 import { visibleRecords } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { type PageArguments, resolvePage } from '../../schema/connections.ts';
@@ -52,7 +58,7 @@ const AuditEntry = builder.prismaNode('AuditEntry', {
       type: AuditActionEnum,
       description: 'The action that was taken.',
       select: { action: true },
-      resolve: ({ action }) => action as AuditAction,
+      resolve: ({ action }) => actionOf(action),
     }),
     targetId: t.exposeID('targetId', { description: 'The resource that was changed. It may have been deleted since.' }),
     actorKind: t.expose('actorKind', {

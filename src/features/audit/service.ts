@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditAction } from '../../audit/actions.ts';
+import { type AuditAction, storedAction } from '../../audit/actions.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { madeBy, ownRecords, requireId, visibleRecords } from '../../auth/access.ts';
 import { requireProject } from '../../auth/require-project.ts';
@@ -72,7 +72,7 @@ export function createAuditService({ db }: { db: TenantDatabase }) {
             projectId ? { projectId, ...visibleRecords(viewer) } : ownRecords(viewer),
             query.where ?? {},
             isOfAccount ? { projectId: null } : {},
-            actions ? { action: { in: [...actions] } } : {},
+            actions ? { action: { in: actions.map(storedAction) } } : {},
             targetId ? { targetId } : {},
             actorId ? { actorId } : {},
             createdBetween('AuditEntry', 'createdAt', { from, to }),

@@ -1,6 +1,6 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import type { ConnectorType } from '../../connectors/definition.ts';
-import { carriedKinds, describeFields } from '../../connectors/describe.ts';
+import { describeFields, supportedEventTypes } from '../../connectors/describe.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
@@ -144,7 +144,7 @@ builder.queryField('connectorTypes', (t) =>
         description: definition.description,
         documentationUrl: definition.documentationUrl,
         fields: describeFields(definition),
-        eventTypes: carriedKinds(definition),
+        eventTypes: supportedEventTypes(definition),
         canProbe: definition.probe !== undefined,
         connectWith: services.connectorAuthorizations.vendorOf(definition),
         vendorLimit: definition.vendorLimit ? { burst: 1, ...definition.vendorLimit } : null,
@@ -168,7 +168,7 @@ builder.objectFields(Project, (t) => ({
   remainingConnectors: t.int({
     nullable: true,
     description: 'How many more connectors the owner’s account can have, across all projects; null means unlimited.',
-    resolve: (project, _args, { services, viewer }) => services.connectors.room(viewer, project),
+    resolve: (project, _args, { services, viewer }) => services.connectors.quota(viewer, project),
   }),
   connector: t.prismaField({
     type: Connector,

@@ -15,12 +15,12 @@ import { sameRow } from '../../database/tenant-filter.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { invalidField, notFound } from '../../errors.ts';
-import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
+import { type EventType, expandEventTypes } from '../../events/types.ts';
 import type { Connector, Delivery, Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type Nullable, parseInput } from '../../validation.ts';
-import { buryConnectors } from '../deletions/bury.ts';
+import { softDeleteConnectors } from '../deletions/soft-delete.ts';
 import {
   type DestinationFilter,
   HEALTHY,
@@ -36,7 +36,7 @@ import { changeConfig, parseConfig } from './config.ts';
 import { changesCredential, forgetToken } from './forget-token.ts';
 import { connectorChanges, connectorInput } from './input.ts';
 import { requireSecrets } from './missing-secrets.ts';
-import { connectorRoom, requireConnectorRoom } from './room.ts';
+import { connectorQuota, requireConnectorQuota } from './quota.ts';
 import { requireSameType, withoutNulls } from './typed-config.ts';
 
 /** `typeOfConfig` is the type that a typed config is for. It must be the connector's type. */
@@ -95,8 +95,8 @@ export function createConnectorService(options: {
     },
 
     /** How many more connectors the project's account can have. Null means unlimited. */
-    room: (viewer: Viewer, project: Pick<Project, 'id' | 'userId'>) =>
-      connectorRoom(unfiltered(db.prisma), viewer, project),
+    quota: (viewer: Viewer, project: Pick<Project, 'id' | 'userId'>) =>
+      connectorQuota(unfiltered(db.prisma), viewer, project),
 
     find(
       viewer: Viewer,
@@ -119,10 +119,10 @@ export function createConnectorService(options: {
       const config = typeOfConfig ? withoutNulls(given) : given;
       const definition = getConnector(type);
       const checked = parseConfig(definition, config, egressAllow);
-      requireCarriedKind(definition, values.eventTypes);
+      requireSupportedEventType(definition, values.eventTypes);
       const id = newId('Connector');
       const creation = db.prisma.$transaction(async (tx) => {
-        await requireConnectorRoom(unfiltered(tx), viewer, project, 1);
+        await requireConnectorQuota(unfiltered(tx), viewer, project, 1);
         const created = await tx.connector.create({
           data: { id, projectId: project.id, type, ...values, ...stored(definition, id, project.id, checked) },
         });
@@ -152,7 +152,7 @@ export function createConnectorService(options: {
         if (!current) throw notFound();
         requireSameType(current.type, typeOfConfig);
         const definition = getConnector(current.type);
-        if (values.eventTypes) requireCarriedKind(definition, values.eventTypes);
+        if (values.eventTypes) requireSupportedEventType(definition, values.eventTypes);
         const shown = current.config as ConnectorConfig;
         const before = changes && open(current);
         const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
@@ -199,7 +199,7 @@ export function createConnectorService(options: {
       const connector = await db.prisma.connector.findFirst({ where });
       if (!connector) throw notFound();
       await db.prisma.$transaction(async (tx) => {
-        if ((await buryConnectors(tx, where)) === 0) throw notFound();
+        if ((await softDeleteConnectors(tx, where)) === 0) throw notFound();
         const changes = { type: connector.type };
         await recordAudit(tx, viewer, { action: 'connector.deleted', ...targetOf(connector), changes });
       });
@@ -213,7 +213,7 @@ export function createConnectorService(options: {
     async test(
       viewer: Viewer,
       id: string,
-      input: { eventType?: EventKind | null },
+      input: { eventType?: EventType | null },
       projectId?: string | null,
     ): Promise<{ probe: ProbeResult | null; delivery: Delivery | null }> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
@@ -225,7 +225,7 @@ export function createConnectorService(options: {
       const result = eventType ? undefined : await probe(connector, definition, open(connector));
       if (result) return { probe: result, delivery: null };
       const selected = expandEventTypes(connector.eventTypes);
-      const type = eventType ?? [...selected].find((kind) => definition.carries(kind, selected))!;
+      const type = eventType ?? [...selected].find((eventType) => definition.supportsEvent(eventType, selected))!;
       return { probe: null, delivery: await events.sendTest(connector.projectId, type, { connectorId: id }) };
     },
   };
@@ -241,8 +241,8 @@ function matching({ types, ...filter }: ConnectorFilter) {
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });
 
-function requireCarriedKind(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
+function requireSupportedEventType(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
   const selected = expandEventTypes(eventTypes);
-  if ([...selected].some((kind) => definition.carries(kind, selected))) return;
+  if ([...selected].some((eventType) => definition.supportsEvent(eventType, selected))) return;
   throw invalidField('/eventTypes', `${definition.title} connectors don't support any of these event types.`);
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { createBatchSize } from '../../database/batches.ts';
 import { createLoop } from '../../loop.ts';
-import { DELETED_PROJECT_ID, DELETED_USER_ID } from './bury.ts';
+import { DELETED_PROJECT_ID, DELETED_USER_ID } from './soft-delete.ts';
 
 /**
  * The kinds of resources that can be deleted, each with the tables that hold its history, children before their
@@ -29,7 +29,7 @@ type Batch = { id: string; count: number; isTooLarge?: boolean };
 /** How often to check without being notified while a resource is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
 /** How often to check without being notified in all other cases. */
-const LOOK_MILLISECONDS = 60_000;
+const POLL_INTERVAL_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */
 export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number> {
@@ -124,7 +124,7 @@ export function createHistoryClearing({
     log,
     async round(signal) {
       for (const kind of KINDS) await clearAll(kind, signal);
-      return (await countDeletions(pool)) === 0 ? LOOK_MILLISECONDS : RETRY_MILLISECONDS;
+      return (await countDeletions(pool)) === 0 ? POLL_INTERVAL_MILLISECONDS : RETRY_MILLISECONDS;
     },
   });
 

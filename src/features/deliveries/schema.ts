@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { inVisibleProject } from '../../auth/access.ts';
 import { invalidField } from '../../errors.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import { builder } from '../../schema/builder.ts';
 import { type PageArguments, resolvePage } from '../../schema/connections.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
@@ -112,7 +112,7 @@ export const Delivery = builder.prismaNode('Delivery', {
     eventType: t.field({
       type: EventTypeEnum,
       description: 'Type of the event.',
-      resolve: ({ eventType }) => eventType as EventKind,
+      resolve: ({ eventType }) => eventType as EventType,
     }),
     status: t.expose('status', { type: DeliveryStatusEnum, description: 'Status of the delivery.' }),
     reason: t.exposeString('reason', {

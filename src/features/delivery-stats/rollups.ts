@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { claimRound } from '../../database/rounds.ts';
 import { createLoop } from '../../loop.ts';
-import { DELETED_USER_ID } from '../deletions/bury.ts';
+import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { countPaymentHour, findProjectsWithPayments } from '../revenue/count-payments.ts';
 import { countDeliveryHour, findProjectsWithDeliveries } from './count-deliveries.ts';
 import { inCountingStep } from './counting-step.ts';
@@ -57,13 +57,13 @@ const FORGET_DELETED = `
 /** The projects with changed hours, once for each hour to recount in this pass. Accounts take turns. */
 const FIND_CHANGED = `
   SELECT "projectId" FROM (
-    SELECT "projectId", row_number() OVER (PARTITION BY "userId" ORDER BY "nth", random()) AS "turn" FROM (
+    SELECT "projectId", row_number() OVER (PARTITION BY "userId" ORDER BY "nth", random()) AS "round" FROM (
       SELECT p."userId", c."projectId", row_number() OVER (PARTITION BY c."projectId") AS "nth"
       FROM (SELECT DISTINCT "projectId", "hour" FROM "ChangedDeliveryHour") AS c
       JOIN "Project" p ON p."id" = c."projectId" AND p.${IS_KEPT}
     ) AS changed
   ) AS queued
-  WHERE "turn" <= ${RECOUNTS_PER_PASS} ORDER BY "turn", random()`;
+  WHERE "round" <= ${RECOUNTS_PER_PASS} ORDER BY "round", random()`;
 
 /**
  * Maintains the rollups that statistics and revenue are read from. Counts deliveries that finished, payments that
@@ -100,8 +100,9 @@ export function createRollups({ pool, log }: { pool: pg.Pool; log: Logger }): Ro
     await countFilteredOut(pool, closed, stopping.signal).catch((error) => failures.push(error));
     let due: Due[] = [];
     for (const kind of KINDS) due.push(...(await dueProjects(kind, closed)));
-    for (let hours = 0; due.length > 0 && hours < NEW_HOURS_PER_PASS; hours++) due = await filterInTurn(due, countHour);
-    const recounted = await filterInTurn(await changedProjects(), countHour);
+    for (let hours = 0; due.length > 0 && hours < NEW_HOURS_PER_PASS; hours++)
+      due = await filterSequentially(due, countHour);
+    const recounted = await filterSequentially(await changedProjects(), countHour);
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures);
     return recounted.length > 0;
   }
@@ -139,7 +140,7 @@ export function createRollups({ pool, log }: { pool: pg.Pool; log: Logger }): Ro
 }
 
 /** Runs a step for each item, one after another. Returns the items for which it returned true. */
-async function filterInTurn<Item>(items: Item[], step: (item: Item) => Promise<boolean>): Promise<Item[]> {
+async function filterSequentially<Item>(items: Item[], step: (item: Item) => Promise<boolean>): Promise<Item[]> {
   const kept: Item[] = [];
   for (const item of items) if (await step(item)) kept.push(item);
   return kept;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
 import { eventFilterInput } from '../../events/filter-input.ts';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS, type EventTypeFilter } from '../../events/kinds.ts';
+import { EVENT_TYPE_FILTERS, EVENT_TYPES, type EventTypeFilter } from '../../events/types.ts';
 import { lineOfText, storableText } from '../../validation.ts';
 
 /** A destination's name and what it subscribes to, as given by the caller. */
@@ -44,7 +44,7 @@ export type SwitchInput = { isActive: boolean; isPaused: boolean };
 export const switchShape = { isActive: z.boolean().optional(), isPaused: z.boolean().optional() };
 
 /** Checks the input for a test event. */
-export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_KINDS).nullish() });
+export const testEventInput = z.strictObject({ eventType: z.enum(EVENT_TYPES).nullish() });
 
 /**
  * The other fields that change when the owner enables or disables a destination: the service's reason for disabling it

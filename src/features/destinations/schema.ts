@@ -1,5 +1,5 @@
 import type { ObjectRef } from '@pothos/core';
-import type { EventTypeFilter } from '../../events/kinds.ts';
+import type { EventTypeFilter } from '../../events/types.ts';
 import type { Connector, Webhook } from '../../generated/prisma/client.ts';
 import type { builder } from '../../schema/builder.ts';
 import { EventTypeFilterEnum } from '../../schema/scalars.ts';

@@ -20,7 +20,7 @@ const MEDIA_TYPE = new RegExp(
 export type InputSchema = { [Part in InputPart]?: JsonObject };
 /** `path` is for the path's placeholders. */
 export type InputPart = (typeof INPUT_PARTS)[number];
-export const INPUT_PARTS = ['query', 'path', 'headers', 'body'] as const;
+const INPUT_PARTS = ['query', 'path', 'headers', 'body'] as const;
 type JsonObject = Record<string, unknown>;
 
 /** Any JSON value except null that is small enough to be shown to buyers. */

@@ -32,7 +32,7 @@ export function canonicalPath(text: string): CanonicalPath {
   if (HALF_ESCAPE.test(text)) return refuse(HALF_ESCAPE_MESSAGE);
   if (/\{[^/]*\}/.test(text)) return refuse('Write parameters with a colon, for example, "/users/:id".');
   if (text === '/') return { ok: true, path: text };
-  const segments = text.slice(1).split('/').map(normaliseEscapes);
+  const segments = text.slice(1).split('/').map(normalizeEscapes);
   if (segments.length > MAX_SEGMENTS) return refuse(`Must have at most ${MAX_SEGMENTS} segments.`);
   for (const [index, segment] of segments.entries()) {
     const problem = problemOf(segment);
@@ -51,7 +51,7 @@ export function canonicalSegments(
   segments: readonly string[],
 ): { ok: true; segments: string[] } | { ok: false; message: string } {
   if (segments.some((segment) => HALF_ESCAPE.test(segment))) return { ok: false, message: HALF_ESCAPE_MESSAGE };
-  const canonical = segments.map(normaliseEscapes);
+  const canonical = segments.map(normalizeEscapes);
   const problem = canonical.map(problemOf).find((message) => message !== undefined);
   return problem === undefined ? { ok: true, segments: canonical } : { ok: false, message: problem };
 }
@@ -77,7 +77,7 @@ function isUtf8(segment: string): boolean {
   }
 }
 
-function normaliseEscapes(segment: string): string {
+function normalizeEscapes(segment: string): string {
   return segment.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
     return UNRESERVED.test(character) ? character : encoded.toUpperCase();

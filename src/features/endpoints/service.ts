@@ -21,10 +21,10 @@ import type { EventService } from '../events/service.ts';
 import { prismaWriter } from '../events/writer.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
+import { bufferedStreamWarning } from './buffered-streams.ts';
 import { clientLimitWarning } from './client-limits.ts';
 import { createdEvent } from './created-event.ts';
 import { withJsonColumns } from './discovery.ts';
-import { heldStreamWarning } from './held-streams.ts';
 import { type CreateEndpointInput, createEndpointInputs, type UpdateEndpointInput } from './input.ts';
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
 import { methodsOf } from './methods.ts';
@@ -32,8 +32,8 @@ import { rethrowPathConflict } from './path-conflict.ts';
 import { keepPrice } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
 import { checkProtocol, methodsFor } from './protocol.ts';
+import { requireEndpointQuota } from './quota.ts';
 import { createEndpointReader } from './reader.ts';
-import { requireEndpointRoom } from './room.ts';
 import { countedBytes, takeSchemas } from './schema-limit.ts';
 import { checkTimeout } from './settlement.ts';
 import { auditedUpstreamHeaders, createStoredUpstreamHeaders } from './upstream-headers.ts';
@@ -64,7 +64,7 @@ export function warningsOf(
   const priceAtomic = BigInt(endpoint.priceAtomic.toFixed(0));
   const priceWarning =
     priceAtomic === 0n ? 'This endpoint is free. Buyers don’t pay for requests.' : clientLimitWarning(priceAtomic);
-  return [priceWarning, heldStreamWarning(endpoint)].filter((warning) => warning !== undefined);
+  return [priceWarning, bufferedStreamWarning(endpoint)].filter((warning) => warning !== undefined);
 }
 
 /**
@@ -93,7 +93,7 @@ export function createEndpointService(options: {
     const audit = auditStep(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
     const steps = { ...events.steps(createdEvent(endpoint), destinations), audit };
     return db.prisma.$transaction(async (tx) => {
-      await requireEndpointRoom(unfiltered(tx), projectId, 1);
+      await requireEndpointQuota(unfiltered(tx), projectId, 1);
       return insertEndpoint(prismaWriter(tx), endpoint, steps);
     });
   }

@@ -1,6 +1,6 @@
 import { createdBetween } from '../../database/created-between.ts';
 import { invalidField } from '../../errors.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { type IdType, typeOfId } from '../../ids.ts';
 
@@ -17,7 +17,7 @@ export const SUBJECTS = {
   Endpoint: { field: 'endpointId', types: ['endpoint.created', 'endpoint.pricing_changed'] },
   Payment: { field: 'paymentId', types: ['payment.verified', 'payment.settled', 'payment.failed'] },
   Customer: { field: 'customerId', types: ['customer.first_payment', 'customer.milestone'] },
-} as const satisfies Partial<Record<IdType, { field: string; types: readonly EventKind[] }>>;
+} as const satisfies Partial<Record<IdType, { field: string; types: readonly EventType[] }>>;
 
 export type Subject = { type: keyof typeof SUBJECTS; id: string };
 

@@ -6,7 +6,7 @@ import type { Writer } from '../../database/batch-client.ts';
 import type { Queryable } from '../../database/client.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
-import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
+import { type EventType, expandEventTypes } from '../../events/types.ts';
 import type { Connector, Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -40,7 +40,7 @@ export type EventDestination = WebhookRow | ConnectorRow;
 export function findDestinations(
   writer: Writer,
   projectIds: readonly string[],
-  types: readonly EventKind[],
+  types: readonly EventType[],
 ): Promise<EventDestination[]> {
   return writer.query({ name: 'event-destinations', text: SUBSCRIBED, values: [projectIds, [...types, '*']] });
 }
@@ -59,7 +59,7 @@ export async function findInVisible(
   db: Queryable,
   viewer: Viewer,
   projectId: string,
-  types: readonly EventKind[],
+  types: readonly EventType[],
 ): Promise<EventDestination[] | undefined> {
   const statement = visibleStatement(viewer, {
     name: 'event-destinations-visible',
@@ -130,13 +130,13 @@ function isConcerned({ projectId, eventTypes }: EventDestination, { only, type, 
 function stateOf(destination: EventDestination, event: NewEvent): State | undefined {
   const { isActive, isPaused, filter } = destination;
   if (!isActive) return skipped('disabled');
-  if (destination.type !== null && !isCarried(destination, event)) return skipped('not_carried');
+  if (destination.type !== null && !isSupported(destination, event)) return skipped('unsupported_event');
   if (!passes(filter, event)) return undefined;
   return isPaused && !event.only ? held() : due();
 }
 
-function isCarried({ type, eventTypes }: ConnectorRow, event: NewEvent): boolean {
-  return getConnector(type).carries(event.type, expandEventTypes(eventTypes));
+function isSupported({ type, eventTypes }: ConnectorRow, event: NewEvent): boolean {
+  return getConnector(type).supportsEvent(event.type, expandEventTypes(eventTypes));
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { EventKind, EventPayload } from '../../events/kinds.ts';
+import type { EventPayload, EventType } from '../../events/types.ts';
 
 /** An event to record. */
 export type NewEvent = {
-  [K in EventKind]: {
+  [K in EventType]: {
     projectId: string;
     type: K;
     data: EventPayload<K>;
@@ -10,4 +10,4 @@ export type NewEvent = {
     /** Sends the event only to this destination, regardless of its subscription. */
     only?: { webhookId: string } | { connectorId: string };
   };
-}[EventKind];
+}[EventType];

@@ -1,6 +1,6 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { requirePermission } from '../../auth/require-permission.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import type { Event as EventRow } from '../../generated/prisma/client.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
@@ -30,7 +30,7 @@ const Event = builder.prismaNode('Event', {
       type: EventTypeEnum,
       description: 'What happened.',
       select: { type: true },
-      resolve: ({ type }) => type as EventKind,
+      resolve: ({ type }) => type as EventType,
     }),
     version: t.exposeInt('version', { description: 'The version of the payload.' }),
     test: t.exposeBoolean('test', { description: 'Whether the event is a test event that someone sent manually.' }),

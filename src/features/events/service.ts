@@ -11,9 +11,9 @@ import { belongingTo, ofProject } from '../../database/tenant-filter.ts';
 import { invalidField, notFound } from '../../errors.ts';
 import { type FilteredEvent, matchesFilter } from '../../events/filter.ts';
 import { eventFilterInput, readFilter } from '../../events/filter-input.ts';
-import { EVENT_KINDS, type EventKind } from '../../events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../events/samples.ts';
 import { hasAllFields, type TypedPayload } from '../../events/typed-payload.ts';
+import { EVENT_TYPES, type EventType } from '../../events/types.ts';
 import { currentPayload, PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import { type Delivery, type Event, Prisma } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
@@ -26,7 +26,7 @@ import type { NewEvent } from './new-event.ts';
 import { type EventToWrite, eventSteps, writingEvents } from './write-events.ts';
 import { prismaWriter } from './writer.ts';
 
-const recordTestInput = z.strictObject({ eventType: z.enum(EVENT_KINDS) });
+const recordTestInput = z.strictObject({ eventType: z.enum(EVENT_TYPES) });
 
 /** How many events a filter can be tested with in one request. */
 const MAX_LATEST = 50;
@@ -38,7 +38,7 @@ export const testFilterInput = z.strictObject({
   latest: z.int().min(1, 'Must be at least 1.').max(MAX_LATEST, `Must be at most ${MAX_LATEST}.`).nullish(),
 });
 
-export type FilterResult = { eventType: EventKind; eventId: string | null; matches: boolean };
+export type FilterResult = { eventType: EventType; eventId: string | null; matches: boolean };
 
 /** An event, and the trace of the request that caused it. */
 export type EventCause = { event: NewEvent; traceContext: string | null };
@@ -81,7 +81,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
      * The destinations for events of these types, for `recordAll`. They are locked, so call this in the same
      * transaction.
      */
-    destinationsOf(batch: Writer, projectIds: readonly string[], types: readonly EventKind[]) {
+    destinationsOf(batch: Writer, projectIds: readonly string[], types: readonly EventType[]) {
       return findDestinations(batch, [...new Set(projectIds)], types);
     },
 
@@ -96,7 +96,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
      * before its delivery is written, which violates a foreign key. Throws `NOT_FOUND` if the viewer can't see the
      * project.
      */
-    async destinationsIn(viewer: Viewer, projectId: string, types: readonly EventKind[]): Promise<EventDestination[]> {
+    async destinationsIn(viewer: Viewer, projectId: string, types: readonly EventType[]): Promise<EventDestination[]> {
       const found = await findInVisible(db.pool, viewer, requireId('Project', projectId), types);
       if (!found) throw notFound();
       return found;
@@ -118,7 +118,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
      * Sends a sample event, marked `"test": true`, to one destination. Throws `NOT_FOUND` if the destination was
      * deleted.
      */
-    async sendTest(projectId: string, type: EventKind, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
+    async sendTest(projectId: string, type: EventType, only: NonNullable<NewEvent['only']>): Promise<Delivery> {
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true, only } as NewEvent;
       const sending = db.prisma.$transaction(async (tx) => {
         const { deliveryIds } = await service.record(tx, event);
@@ -135,7 +135,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
      * Records a sample event, marked `"test": true`, for subscriptions such as the one that `tollgate listen` opens.
      * Doesn't send it to any destination.
      */
-    async recordTest(viewer: Viewer, projectId: string, input: { eventType: EventKind }): Promise<Event> {
+    async recordTest(viewer: Viewer, projectId: string, input: { eventType: EventType }): Promise<Event> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { eventType: type } = parseInput(recordTestInput, input);
       const event = { projectId, type, data: SAMPLE_PAYLOADS[type], test: true } as NewEvent;
@@ -163,7 +163,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
       if (eventId && latest) throw invalidField('/latest', 'Must not be set together with eventId.');
       const node = readFilter(filter);
       const resultOf = ({ id, type, data }: Pick<Event, 'id' | 'type' | 'data'>): FilterResult => {
-        const event = { type: type as EventKind, data: data as FilteredEvent['data'] };
+        const event = { type: type as EventType, data: data as FilteredEvent['data'] };
         return { eventType: event.type, eventId: id, matches: matchesFilter(node, event) };
       };
       if (latest) {
@@ -171,7 +171,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
         return (await db.prisma.event.findMany({ where, orderBy: { id: 'desc' }, take: latest })).map(resultOf);
       }
       if (!eventId) {
-        return EVENT_KINDS.map((eventType) => ({
+        return EVENT_TYPES.map((eventType) => ({
           eventType,
           eventId: null,
           matches: matchesFilter(node, { type: eventType, data: SAMPLE_PAYLOADS[eventType] }),
@@ -199,7 +199,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
     /** An event's payload in the current version. Null if it doesn't have all the fields of its type. */
     payload({ type, version, data }: Pick<Event, 'type' | 'version' | 'data'>): TypedPayload | null {
       const recorded = { type, version, data: data as TypedPayload['data'] };
-      const payload = { kind: type as EventKind, data: currentPayload(recorded, payloadVersions) };
+      const payload = { type: type as EventType, data: currentPayload(recorded, payloadVersions) };
       return hasAllFields(payload) ? payload : null;
     },
 

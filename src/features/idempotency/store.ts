@@ -24,7 +24,7 @@ export type IdempotencyStore = {
    * Marks a key's request as done, and stores the response unless it exceeds the limits. `too_large` means that the
    * response was too large to send.
    */
-  finish(claim: IdempotencyClaim, answer: StoredResponse | 'too_large'): Promise<void>;
+  finish(claim: IdempotencyClaim, response: StoredResponse | 'too_large'): Promise<void>;
   /** Releases the key of a request that didn't change anything, so the request can be retried with the same key. */
   abandon(scope: string, key: string): Promise<void>;
 };
@@ -48,7 +48,7 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
     rowId: key,
     projectId: scope,
   });
-  async function hasRoom(accountId: string, bytes: number): Promise<boolean> {
+  async function hasCapacity(accountId: string, bytes: number): Promise<boolean> {
     if (bytes <= SMALL_BYTES) return true;
     if (bytes > MAX_STORED_BYTES) return false;
     return takeOfDay(pool, {
@@ -84,15 +84,15 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
       return JSON.parse(secretBox.open(known.response, place(scope, key))) as StoredResponse;
     },
 
-    async finish({ accountId, scope, key }, answer) {
-      const text = answer === 'too_large' ? undefined : JSON.stringify(answer);
-      const isKept = text !== undefined && (await hasRoom(accountId, Buffer.byteLength(text)));
+    async finish({ accountId, scope, key }, response) {
+      const text = response === 'too_large' ? undefined : JSON.stringify(response);
+      const isKept = text !== undefined && (await hasCapacity(accountId, Buffer.byteLength(text)));
       await pool.query(
         'UPDATE "IdempotencyKey" SET "statusCode" = $3, "response" = $4 WHERE "scope" = $1 AND "key" = $2',
         [
           scope,
           key,
-          answer === 'too_large' ? DONE : answer.status,
+          response === 'too_large' ? DONE : response.status,
           isKept ? secretBox.seal(text, place(scope, key)) : null,
         ],
       );

@@ -4,7 +4,7 @@ import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
 import { firstKeptAt } from '../../database/partitions.ts';
 import { firstIdAt } from '../../ids.ts';
-import { DELETED_USER_ID } from '../deletions/bury.ts';
+import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { EXPIRING, eachProjectPage, type ProjectPage } from './expiring.ts';
 import type { NoticeType } from './types.ts';
 

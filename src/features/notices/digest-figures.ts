@@ -88,5 +88,5 @@ export async function readDigest(db: Queryable, projectId: string, week: string)
 }
 
 /** Whether nothing happened in the week. */
-export const isQuiet = ({ paymentCount, failedPaymentCount, deliveries }: Digest): boolean =>
+export const isEmptyDigest = ({ paymentCount, failedPaymentCount, deliveries }: Digest): boolean =>
   paymentCount + failedPaymentCount + deliveries.succeeded + deliveries.failed + deliveries.skipped === 0;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction } from '../../database/transaction.ts';
-import { isQuiet, readDigest } from './digest-figures.ts';
+import { isEmptyDigest, readDigest } from './digest-figures.ts';
 import { CONTACT_FLAGS, type ContactFlags, HAS_CONTACT, writeMessages } from './messages.ts';
 
 const PROJECTS_PER_ROUND = 100;
@@ -55,7 +55,7 @@ async function writeOne(client: pg.PoolClient, due: DueDigest, origin: string | 
   const { rowCount } = await client.query(CLAIM, [projectId, week]);
   if (rowCount === 0) return;
   const digest = await readDigest(client, projectId, week);
-  if (isQuiet(digest)) return;
+  if (isEmptyDigest(digest)) return;
   const url = origin ? `${origin}/console/projects/${projectId}` : null;
   await writeMessages(client, contacts, { kind: 'weekly_digest', projectId, projectName, url, digest });
 }

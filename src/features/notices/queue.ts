@@ -9,11 +9,11 @@ export type QueueOptions = SendOptions & { pool: pg.Pool; signal: AbortSignal };
  * Emails go to the operator's mail server, so they never wait for the servers that sellers choose. Accounts with slow
  * contacts have their own slots (`slowAtOnce`), so they delay only each other.
  */
-const LANES = [
+const CHANNELS = [
   { isEmail: true, atOnce: 10, slowAtOnce: 0 },
   { isEmail: false, atOnce: 40, slowAtOnce: 10 },
 ];
-/** The limit per lane, so that an account's own messages can't fill the lane. */
+/** The limit per channel, so that an account's own messages can't fill the channel. */
 const AT_ONCE_PER_ACCOUNT = 2;
 /** Longer than an attempt takes. If the process dies, another one sends the message again after this time. */
 const LEASE_SECONDS = 60;
@@ -41,20 +41,23 @@ const CLAIM = `
  * @param options once `signal` is aborted, nothing more is sent.
  */
 export function createMessageQueue(options: QueueOptions) {
-  const lanes = LANES.map((lane) => openLane(options, lane));
+  const channels = CHANNELS.map((channel) => openChannel(options, channel));
   return {
     /** Starts sending due messages, without waiting for the responses. The rest are sent when slots become free. */
     async start(): Promise<void> {
-      await Promise.all(lanes.map(({ fill }) => fill()));
+      await Promise.all(channels.map(({ fill }) => fill()));
     },
     /** Waits for messages that are being sent. */
     async settled(): Promise<void> {
-      await Promise.all(lanes.map(({ settled }) => settled()));
+      await Promise.all(channels.map(({ settled }) => settled()));
     },
   };
 }
 
-function openLane({ pool, signal, ...options }: QueueOptions, { isEmail, atOnce, slowAtOnce }: (typeof LANES)[number]) {
+function openChannel(
+  { pool, signal, ...options }: QueueOptions,
+  { isEmail, atOnce, slowAtOnce }: (typeof CHANNELS)[number],
+) {
   /** The messages that are being sent, with their accounts. */
   const sending = new Map<Promise<void>, string>();
   const slowAccounts = createSlowAccounts();
@@ -71,7 +74,7 @@ function openLane({ pool, signal, ...options }: QueueOptions, { isEmail, atOnce,
 
   async function claimDue(): Promise<void> {
     while (inFlight(false) < atOnce && (await claim([...slowAccounts.list(), ...fullAccounts()], false)));
-    while (inFlight(true) < slowAtOnce && (await claim(slowWithRoom(), true)));
+    while (inFlight(true) < slowAtOnce && (await claim(slowWithCapacity(), true)));
   }
 
   function inFlight(isSlow: boolean): number {
@@ -83,7 +86,7 @@ function openLane({ pool, signal, ...options }: QueueOptions, { isEmail, atOnce,
     return [...byAccount].flatMap(([account, { length }]) => (length < AT_ONCE_PER_ACCOUNT ? [] : account));
   }
 
-  function slowWithRoom(): string[] {
+  function slowWithCapacity(): string[] {
     const full = new Set(fullAccounts());
     return slowAccounts.list().filter((account) => !full.has(account));
   }

@@ -3,7 +3,7 @@ import { composeMessages } from './compose.ts';
 import { createDigests } from './digest.ts';
 import { createMessageQueue, type QueueOptions } from './queue.ts';
 
-const LOOK_MILLISECONDS = 5_000;
+const POLL_INTERVAL_MILLISECONDS = 5_000;
 
 /** Writes and sends the messages that are due. Any number of processes may do this at the same time. */
 export function createNoticeRunner(
@@ -31,7 +31,12 @@ export function createNoticeRunner(
   }
 
   /** A round doesn't wait for messages that earlier rounds are still sending. */
-  const loop = createLoop({ task: 'send notices', intervalMilliseconds: LOOK_MILLISECONDS, log, round: startRound });
+  const loop = createLoop({
+    task: 'send notices',
+    intervalMilliseconds: POLL_INTERVAL_MILLISECONDS,
+    log,
+    round: startRound,
+  });
 
   return {
     /** Runs one round, and waits until its messages are sent. */

@@ -9,7 +9,7 @@ export function createKeptResponses(db: Pick<Database, 'pool'>) {
     /** The size of a stored response's body in bytes, or 0 if none is stored. */
     async keptResponseBytes(paymentId: string): Promise<number> {
       const { rows } = await db.pool.query<{ bytes: number }>({
-        name: 'payment-answer-bytes',
+        name: 'payment-response-bytes',
         text: 'SELECT octet_length("body") AS bytes FROM "PaymentAnswer" WHERE "paymentId" = $1',
         values: [paymentId],
       });
@@ -19,7 +19,7 @@ export function createKeptResponses(db: Pick<Database, 'pool'>) {
     /** A payment's stored upstream response. The payment's status shows whether the response was paid for. */
     async keptResponse(paymentId: string): Promise<KeptResponse | null> {
       const { rows } = await db.pool.query<KeptResponse>({
-        name: 'payment-answer',
+        name: 'payment-response',
         text: `SELECT "statusCode", "headers", "body" FROM "PaymentAnswer" WHERE "paymentId" = $1 AND "expiresAt" > now()`,
         values: [paymentId],
       });

@@ -1,7 +1,7 @@
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Database } from '../../database/client.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../../database/errors.ts';
-import type { Lane } from '../../database/lane.ts';
+import type { WriteBatcher } from '../../database/write-batcher.ts';
 import { notFound } from '../../errors.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
@@ -42,7 +42,7 @@ const NEXT_CHECK_SECONDS = 5;
 export type LedgerOptions = {
   db: Database;
   /** Writes the steps of concurrent payments together. */
-  lane: Lane;
+  batcher: WriteBatcher;
   events: EventService;
   bus: Bus;
   /**
@@ -66,13 +66,13 @@ export type LedgerOptions = {
  * as a new payment, even if someone else tried a forged one first. After any later failure, the nonce stays held: an
  * authorization leads to at most one upstream call.
  */
-export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
+export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   const { pool } = db;
-  const claim = lane.step(claimStep);
-  const verify = lane.step(createVerifyStep(events));
-  const serve = lane.step(serveStep);
-  const settle = lane.step(createSettleStep(events));
-  const fail = lane.step(createFailStep(events));
+  const claim = batcher.step(claimStep);
+  const verify = batcher.step(createVerifyStep(events));
+  const serve = batcher.step(serveStep);
+  const settle = batcher.step(createSettleStep(events));
+  const fail = batcher.step(createFailStep(events));
   const trace = () => currentTraceparent() ?? null;
   const booksTime = () => now?.() ?? null;
 
@@ -90,7 +90,7 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
     return payment;
   }
 
-  async function verifyOrHold(
+  async function verifyOrReserve(
     lease: PaymentLease,
     cover: { isCovered: boolean; funds: KnownFunds | undefined },
   ): Promise<VerifyResult> {
@@ -157,12 +157,12 @@ export function createLedger({ db, lane, events, bus, recoveryLeaseSeconds = 15,
      *   and those settled since the claim. If the payer has too many, the payment isn't added.
      * @throws LeaseLost
      */
-    hold: (lease: PaymentLease, funds?: KnownFunds): Promise<VerifyResult> =>
-      verifyOrHold(lease, { isCovered: false, funds }),
+    reserveFunds: (lease: PaymentLease, funds?: KnownFunds): Promise<VerifyResult> =>
+      verifyOrReserve(lease, { isCovered: false, funds }),
 
     /** CLAIMED → VERIFIED. Assigns the customer. Records `payment.verified`. @throws LeaseLost */
     async verified(lease: PaymentLease): Promise<Payment> {
-      const result = await verifyOrHold(lease, { isCovered: true, funds: undefined });
+      const result = await verifyOrReserve(lease, { isCovered: true, funds: undefined });
       return (result as VerifyResult & { kind: 'verified' }).payment;
     },
 

@@ -1,5 +1,5 @@
 import { getAddress } from 'viem';
-import type { EventPayload } from '../../events/kinds.ts';
+import type { EventPayload } from '../../events/types.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { formatUsd } from '../../money.ts';
 

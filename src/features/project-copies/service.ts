@@ -12,19 +12,19 @@ import type { Connector, Project, ProjectMode, Webhook } from '../../generated/p
 import { isId, newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
-import { requireConnectorRoom } from '../connectors/room.ts';
+import { requireConnectorQuota } from '../connectors/quota.ts';
 import { createdEvent } from '../endpoints/created-event.ts';
-import { requireEndpointRoom } from '../endpoints/room.ts';
+import { requireEndpointQuota } from '../endpoints/quota.ts';
 import { countedBytesIn, takeSchemas } from '../endpoints/schema-limit.ts';
 import { auditedOf as auditedEndpoint } from '../endpoints/service.ts';
 import type { EventService } from '../events/service.ts';
 import { queueForHosts } from '../projects/host-names.ts';
 import { milestonesUsdOf } from '../projects/milestones.ts';
 import { modeInput, type NetworkRules, networksInput } from '../projects/networks.ts';
-import { confirmProjectRoom, requireProjectRoom } from '../projects/room.ts';
+import { confirmProjectQuota, requireProjectQuota } from '../projects/quota.ts';
 import { pickSlug } from '../projects/slugs.ts';
 import { walletAddressInput } from '../projects/wallet-address.ts';
-import { requireWebhookRoom } from '../webhooks/room.ts';
+import { requireWebhookQuota } from '../webhooks/quota.ts';
 import { connectorCopy, endpointCopy, webhookCopy } from './copied-values.ts';
 
 /** Checks what differs in the copy. */
@@ -71,7 +71,7 @@ export function createProjectCopyService(options: {
     projectId: VisibleProjectId,
   ): Promise<void> {
     const allow = upstreamAllow.of(projectId);
-    await requireEndpointRoom(unfiltered(tx), projectId, source.endpointIds.length);
+    await requireEndpointQuota(unfiltered(tx), projectId, source.endpointIds.length);
     for (let first = 0; first < source.endpointIds.length; first += ENDPOINTS_AT_ONCE) {
       const id = { in: source.endpointIds.slice(first, first + ENDPOINTS_AT_ONCE) };
       const originals = await tx.endpoint.findMany({ where: belongingTo(source, { id }), orderBy: { id: 'asc' } });
@@ -135,21 +135,21 @@ export function createProjectCopyService(options: {
       const copying = db.prisma.$transaction(async (tx) => {
         const project = await tx.project.findFirst({ where });
         if (!project) throw notFound();
-        await requireProjectRoom(unfiltered(tx), project.userId);
+        await requireProjectQuota(unfiltered(tx), project.userId);
         const source = await withContents(tx, project);
-        await requireConnectorRoom(unfiltered(tx), viewer, source, source.connectors.length);
+        await requireConnectorQuota(unfiltered(tx), viewer, source, source.connectors.length);
         const { userId, milestonesAtomic, description, iconUrl, contact } = source;
         const values = { ...identity, mode, networks, description, iconUrl, contact };
         const created = await tx.project.create({
           data: { id: newId('Project'), userId, ...values, milestonesAtomic },
         });
-        await requireWebhookRoom(unfiltered(tx), viewer, created.id, source.webhooks.length);
+        await requireWebhookQuota(unfiltered(tx), viewer, created.id, source.webhooks.length);
         const entryId = newId('AuditEntry');
         // Endpoints are copied before destinations, so their events aren't sent to anyone.
         await copyEndpoints(tx, viewer, source, visibleIdOf(created));
         await copyDestinations(tx, viewer, source, visibleIdOf(created));
         const named = gatewayDomain ? await giveSlug(tx, created) : created;
-        await confirmProjectRoom(unfiltered(tx), userId);
+        await confirmProjectQuota(unfiltered(tx), userId);
         await recordAudit(tx, viewer, {
           ...{ id: entryId, action: 'project.created', projectId: created.id, targetId: created.id },
           changes: { ...values, slug: named.slug, milestonesUsd: milestonesUsdOf(created), copiedFrom: source.id },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
-import { noteVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { rememberVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
 import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { hasPermission, requirePermission } from '../../auth/require-permission.ts';
 import { requireProject } from '../../auth/require-project.ts';
@@ -20,7 +20,7 @@ import type { Prisma, Project } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
-import { buryProject } from '../deletions/bury.ts';
+import { softDeleteProject } from '../deletions/soft-delete.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
 import { findProject } from './find.ts';
 import type { HostRules } from './gateway-host.ts';
@@ -29,7 +29,7 @@ import { hostColumns, moveHosts, shownHost } from './hosts/claims.ts';
 import { type CreateProjectInput, createProjectInputs, type UpdateProjectInput } from './input.ts';
 import { milestonesUsdOf } from './milestones.ts';
 import { createNetworkRules } from './networks.ts';
-import { confirmProjectRoom } from './room.ts';
+import { confirmProjectQuota } from './quota.ts';
 import { moveSlug, pickSlug, releaseSlug } from './slugs.ts';
 import {
   auditedProjectHeaders,
@@ -78,7 +78,7 @@ export function createProjectService(options: {
         where: { AND: [visibleProjects(viewer), query.where ?? {}, createdBetween('Project', 'createdAt', period)] },
         orderBy: { id: 'desc' },
       });
-      noteVisible(viewer, projects);
+      rememberVisible(viewer, projects);
       return projects;
     },
 
@@ -94,7 +94,7 @@ export function createProjectService(options: {
     /** The project, or null if it doesn't exist or the viewer can't see it. */
     async find(viewer: Viewer, id: string): Promise<Project | null> {
       const project = await findProject(db.pool, viewer, requireId('Project', id));
-      if (project) noteVisible(viewer, [project]);
+      if (project) rememberVisible(viewer, [project]);
       return project;
     },
 
@@ -122,7 +122,7 @@ export function createProjectService(options: {
           const slug = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : null;
           const created = await tx.project.create({ data: { ...data, slug } });
           await moveHosts(unfiltered(tx), created, NO_HOSTS, created);
-          await confirmProjectRoom(unfiltered(tx), viewer.userId);
+          await confirmProjectQuota(unfiltered(tx), viewer.userId);
           const changes = changesBetween(undefined, auditedOf(created));
           await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), ...changes });
           return created;
@@ -193,7 +193,7 @@ export function createProjectService(options: {
       const keyIds = await db.prisma.$transaction(async (tx) => {
         const host = await lockHost(unfiltered(tx), id);
         const found = await requireProject(tx, viewer, id);
-        const keys = await buryProject(tx, found.id);
+        const keys = await softDeleteProject(tx, found.id);
         if (host) await releaseHost(unfiltered(tx), host, viewer.userId);
         if (found.slug) await releaseSlug(unfiltered(tx), found.slug, viewer.userId);
         const changes = { name: project.name };

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { Database, Transaction } from '../../database/client.ts';
 import { AppError } from '../../errors.ts';
-import { DELETED_USER_ID } from '../deletions/bury.ts';
+import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { queueForHosts, releaseHost, SLUG_PREFIX, takeHost } from './host-names.ts';
 
 const MIN_LENGTH = 3;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../database/client.ts';
 import type { Network } from '../../gateway/chain/networks.ts';
 import { modeOn } from '../../gateway/chain/served-networks.ts';
-import { DELETED_PROJECT_ID } from '../deletions/bury.ts';
+import { DELETED_PROJECT_ID } from '../deletions/soft-delete.ts';
 
 /**
  * Logs two facts about projects' modes that might surprise an operator: that this process doesn't know the networks, or

@@ -19,8 +19,8 @@ const ReplayStatusEnum = builder.enumType('ReplayStatus', {
   values: {
     RUNNING: { value: ReplayStatus.RUNNING, description: 'Deliveries are being queued.' },
     COMPLETED: { value: ReplayStatus.COMPLETED, description: 'All deliveries were queued or skipped.' },
-    CANCELLED: {
-      value: ReplayStatus.CANCELLED,
+    CANCELED: {
+      value: ReplayStatus.CANCELED,
       description: 'The replay was canceled. Deliveries that were already queued are still sent.',
     },
   },

@@ -9,7 +9,7 @@ import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { ofProject, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
-import type { EventKind } from '../../events/kinds.ts';
+import type { EventType } from '../../events/types.ts';
 import { type DeliveryStatus, Prisma, type Replay, type ReplayStatus } from '../../generated/prisma/client.ts';
 import { isId, newId } from '../../ids.ts';
 import { parseInput } from '../../validation.ts';
@@ -17,7 +17,7 @@ import { giveBackReplayed, replayUse, takeReplayed } from './daily-limit.ts';
 
 export type ReplayFilterInput = {
   status?: DeliveryStatus[] | null;
-  eventTypes?: EventKind[] | null;
+  eventTypes?: EventType[] | null;
   from?: Date | null;
   to?: Date | null;
   webhookId?: string | null;
@@ -158,7 +158,7 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
           WHERE "id" = ${id} AND "status" = 'RUNNING' RETURNING "total" - "done" - "skipped" AS "left"`;
         if (changed[0]) {
           left = changed[0].left;
-          await recordAudit(tx, viewer, { action: 'replay.cancelled', projectId: found.projectId, targetId: id });
+          await recordAudit(tx, viewer, { action: 'replay.canceled', projectId: found.projectId, targetId: id });
         }
         return tx.replay.findFirst({ where });
       });

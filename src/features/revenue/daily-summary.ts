@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
-import type { EventPayload } from '../../events/kinds.ts';
+import type { EventPayload } from '../../events/types.ts';
 import { formatUsd } from '../../money.ts';
 import type { EventService } from '../events/service.ts';
 import { closeBooks, keepProject } from '../payments/books-lock.ts';
@@ -18,7 +18,7 @@ type DueDay = { projectId: string; day: string };
 
 const DAY_MILLISECONDS = 86_400_000;
 /** Checks at least this often, because timers fire late and clocks differ. */
-const LOOK_MILLISECONDS = 60_000;
+const POLL_INTERVAL_MILLISECONDS = 60_000;
 const BATCH_SIZE = 200;
 const TOP_ENDPOINTS = 10;
 
@@ -60,7 +60,7 @@ export function createDailySummaries(options: {
       );
       for (const day of due) {
         if (isStopping) return count;
-        if (await summarise(day)) count += 1;
+        if (await summarize(day)) count += 1;
       }
       if (due.length < BATCH_SIZE) return count;
       last = due.at(-1)!;
@@ -71,7 +71,7 @@ export function createDailySummaries(options: {
    * @returns false if another process is recording or has recorded the day, or if recording it failed and will be
    * retried.
    */
-  async function summarise(due: DueDay): Promise<boolean> {
+  async function summarize(due: DueDay): Promise<boolean> {
     const { projectId, day } = due;
     try {
       const isRecorded = await db.prisma.$transaction(async (tx) => {
@@ -97,19 +97,19 @@ export function createDailySummaries(options: {
     }
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     running = run().catch((error) => log.warn({ err: error }, 'failed to look up due daily summaries; retrying'));
     await running;
     if (isStopping) return;
     const untilMidnight = DAY_MILLISECONDS - (sharedNow() % DAY_MILLISECONDS);
-    timer = setTimeout(look, Math.min(untilMidnight + 1, LOOK_MILLISECONDS)).unref();
+    timer = setTimeout(poll, Math.min(untilMidnight + 1, POLL_INTERVAL_MILLISECONDS)).unref();
   }
 
   return {
     run,
     start() {
       isStopping = false;
-      void look();
+      void poll();
     },
     async stop() {
       isStopping = true;

@@ -128,7 +128,7 @@ builder.objectFields(Project, (t) => ({
   remainingWebhooks: t.int({
     nullable: true,
     description: 'How many more webhooks the project can have; null means unlimited.',
-    resolve: ({ id }, _args, { services, viewer }) => services.webhooks.room(viewer, id),
+    resolve: ({ id }, _args, { services, viewer }) => services.webhooks.quota(viewer, id),
   }),
   webhook: t.prismaField({
     type: Webhook,

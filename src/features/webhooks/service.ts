@@ -14,13 +14,13 @@ import { releaseWaiting } from '../../delivery/flow/ordering.ts';
 import { mayChangeWaiting } from '../../delivery/queue/bulk-changes.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import { notFound } from '../../errors.ts';
-import { type EventKind, expandEventTypes } from '../../events/kinds.ts';
+import { type EventType, expandEventTypes } from '../../events/types.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
-import { buryWebhooks } from '../deletions/bury.ts';
+import { softDeleteWebhooks } from '../deletions/soft-delete.ts';
 import {
   type DestinationFilter,
   HEALTHY,
@@ -33,7 +33,7 @@ import type { EventService } from '../events/service.ts';
 import { createWebhookUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
-import { requireWebhookRoom, webhookRoom } from './room.ts';
+import { requireWebhookQuota, webhookQuota } from './quota.ts';
 import { auditedCredentials, CREDENTIAL_FIELDS, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
 export type WebhookService = ReturnType<typeof createWebhookService>;
@@ -80,7 +80,7 @@ export function createWebhookService(options: {
     },
 
     /** How many more webhooks the project can have. Null means unlimited. */
-    room: (viewer: Viewer, projectId: string) => webhookRoom(unfiltered(db.prisma), viewer, projectId),
+    quota: (viewer: Viewer, projectId: string) => webhookQuota(unfiltered(db.prisma), viewer, projectId),
 
     find(
       viewer: Viewer,
@@ -111,7 +111,7 @@ export function createWebhookService(options: {
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma
         .$transaction(async (tx) => {
-          await requireWebhookRoom(unfiltered(tx), viewer, project.id, 1);
+          await requireWebhookQuota(unfiltered(tx), viewer, project.id, 1);
           const data = {
             ...values,
             ...originOf(values.url),
@@ -190,7 +190,7 @@ export function createWebhookService(options: {
       const webhook = await db.prisma.webhook.findFirst({ where });
       if (!webhook) throw notFound();
       await db.prisma.$transaction(async (tx) => {
-        if ((await buryWebhooks(tx, where)) === 0) throw notFound();
+        if ((await softDeleteWebhooks(tx, where)) === 0) throw notFound();
         await recordAudit(tx, viewer, {
           action: 'webhook.deleted',
           ...targetOf(webhook),
@@ -238,7 +238,7 @@ export function createWebhookService(options: {
     async sendTestEvent(
       viewer: Viewer,
       id: string,
-      input: { eventType?: EventKind | null },
+      input: { eventType?: EventType | null },
       projectId?: string | null,
     ): Promise<Delivery> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);

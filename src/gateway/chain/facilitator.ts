@@ -57,7 +57,7 @@ export const FACILITATOR_REJECTED = 'facilitator_rejected';
 /** The facilitator returned no usable response. The reason is a stable code and the message is safe to show. */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError';
-  readonly reason: 'facilitator_unavailable' | 'facilitator_answer_invalid' | typeof FACILITATOR_REJECTED;
+  readonly reason: 'facilitator_unavailable' | 'facilitator_response_invalid' | typeof FACILITATOR_REJECTED;
   /** What the operator can do about it. Unlike the message, it can contain addresses from the configuration. */
   readonly advice: string | undefined;
   constructor(reason: FacilitatorError['reason'], message: string, options: { cause?: unknown; advice?: string } = {}) {
@@ -69,7 +69,7 @@ export class FacilitatorError extends Error {
 }
 
 const INVALID_RESPONSE = 'The facilitator returned an invalid response.';
-const UNUSABLE = 'facilitator_answer_invalid';
+const UNUSABLE = 'facilitator_response_invalid';
 const MAX_REASON_CHARACTERS = 200;
 /** Request Timeout, Conflict, Too Early, and Too Many Requests. */
 const DEPENDS_ON_TIME = new Set([408, 409, 425, 429]);

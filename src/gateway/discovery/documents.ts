@@ -43,7 +43,7 @@ const MAX_TEXTS = 9;
  */
 const ADDRESS_KILOBYTES_PER_MINUTE = 32_768;
 /** All documents count together. */
-const LANE = 'documents';
+const BUCKET = 'documents';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const KINDS: Readonly<Record<string, { contentType: string; write(catalog: Catalog, base: string): string }>> = {
@@ -60,19 +60,19 @@ const KINDS: Readonly<Record<string, { contentType: string; write(catalog: Catal
 export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => number; maxBytes?: number }): {
   find: DocumentsOf;
   /** How many bytes are kept. */
-  heldBytes(): number;
+  cachedBytes(): number;
   close(): void;
 } {
   const { db, bus, now = () => performance.now(), maxBytes = MAX_BYTES } = options;
   /** In the order of their last use. */
   const entries = new Map<string, Entry>();
-  let heldBytes = 0;
+  let cachedBytes = 0;
   const limit = createAddressLimit({
     rateLimiter: createMemoryRateLimiter({ now }),
     ...{ scope: 'discovery', what: 'large documents', requestsPerMinute: ADDRESS_KILOBYTES_PER_MINUTE, now },
   });
 
-  const charge = (address: string, bytes: number) => limit.take(address, LANE, Math.ceil(bytes / 1024));
+  const charge = (address: string, bytes: number) => limit.take(address, BUCKET, Math.ceil(bytes / 1024));
 
   function load(projectId: string): Entry {
     const unsubscribe = bus.subscribe(topics.routes(projectId), forget);
@@ -82,7 +82,7 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
       unsubscribe();
       if (entries.get(projectId) !== entry) return;
       entries.delete(projectId);
-      heldBytes -= entry.bytes;
+      cachedBytes -= entry.bytes;
     }
     entries.set(projectId, entry);
     count(projectId, entry, ENTRY_BYTES);
@@ -94,9 +94,9 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
   function count(projectId: string, entry: Entry, bytes: number): void {
     if (entries.get(projectId) !== entry) return;
     entry.bytes += bytes;
-    heldBytes += bytes;
+    cachedBytes += bytes;
     for (const oldest of entries.values()) {
-      if (heldBytes <= maxBytes) break;
+      if (cachedBytes <= maxBytes) break;
       oldest.forget();
     }
   }
@@ -114,7 +114,7 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
   }
 
   async function loadFor(projectId: string, address: string): Promise<Entry> {
-    limit.check(address, LANE);
+    limit.check(address, BUCKET);
     const entry = load(projectId);
     await charge(address, ENTRY_BYTES + ((await entry.catalog)?.bytes ?? 0));
     return entry;
@@ -146,7 +146,7 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
       const make = () => documentOf(kind.write(loaded.read(), base), kind.contentType);
       return entry.texts.get(key) ?? write(projectId, entry, key, make);
     },
-    heldBytes: () => heldBytes,
+    cachedBytes: () => cachedBytes,
     close() {
       for (const entry of [...entries.values()]) entry.forget();
     },

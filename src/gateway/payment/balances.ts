@@ -9,7 +9,7 @@ import type { Chain } from '../chain/chain.ts';
 const LIFETIME_MILLISECONDS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
-type Look = { startedAt: number; funds: Promise<KnownFunds> };
+type Lookup = { startedAt: number; funds: Promise<KnownFunds> };
 type Seen = { startedAt: number; funds: KnownFunds };
 
 /**
@@ -19,15 +19,15 @@ type Seen = { startedAt: number; funds: KnownFunds };
  * @param now returns the time of a monotonic clock, in milliseconds
  */
 export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number = () => performance.now()) {
-  const looks = new Map<string, Look>();
+  const lookups = new Map<string, Lookup>();
   const remembered = new Map<string, Seen>();
 
-  function look(key: string, payment: Payment): Look {
+  function startLookup(key: string, payment: Payment): Lookup {
     const startedAt = now();
     const started = { startedAt, funds: readFunds(chain, payment) };
-    looks.set(key, started);
+    lookups.set(key, started);
     const end = () => {
-      if (looks.get(key) === started) looks.delete(key);
+      if (lookups.get(key) === started) lookups.delete(key);
     };
     started.funds.then((funds) => remember(key, { startedAt, funds })).then(end, end);
     return started;
@@ -55,11 +55,11 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
 
       /** The wallet's balance at some time after the claim. @throws Error if no node responds. */
       async balance(): Promise<bigint> {
-        const current = looks.get(key);
+        const current = lookups.get(key);
         const isShared = current !== undefined && current.startedAt >= claimedAt;
         // A single failed request to a node must not fail every payment from the wallet.
         const shared = isShared ? await current.funds.catch(() => undefined) : undefined;
-        const { balanceAtomic } = shared ?? (await look(key, claimed).funds);
+        const { balanceAtomic } = shared ?? (await startLookup(key, claimed).funds);
         return balanceAtomic;
       },
     };

@@ -16,7 +16,7 @@ import {
   GATEWAY_BUSY,
   gatewayBusy,
   statusMessage,
-  UPSTREAM_ANSWER_TOO_LARGE,
+  UPSTREAM_RESPONSE_TOO_LARGE,
   UpstreamError,
 } from '../upstream/upstream-error.ts';
 import type { PaidRequest } from './paid-request.ts';
@@ -135,5 +135,5 @@ function isOfBuyer(error: unknown): boolean {
 function isUnclear(error: unknown, { memory }: PaidRequest): boolean {
   if (!(error instanceof UpstreamError)) return false;
   if (error.reason === GATEWAY_BUSY) return memory.isOverShare;
-  return error.isTimeout || error.reason === UPSTREAM_ANSWER_TOO_LARGE;
+  return error.isTimeout || error.reason === UPSTREAM_RESPONSE_TOO_LARGE;
 }

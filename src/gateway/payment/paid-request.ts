@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Attempt } from '../../limits/failed-credentials.ts';
+import type { CredentialAttempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
 import type { RpcId } from '../mcp/message.ts';
@@ -8,7 +8,7 @@ import type { UpstreamRequest } from '../upstream/call.ts';
 import type { PaidResponse } from '../upstream/gateway-response.ts';
 import type { Headers } from '../upstream/headers.ts';
 import type { PresentedPayment } from './payment-header.ts';
-import type { HeldResponse } from './response-memory.ts';
+import type { BufferedResponse } from './response-memory.ts';
 import type { Resource } from './terms.ts';
 
 /** A request with a payment. */
@@ -36,12 +36,12 @@ export type PaidRequest = {
    * A 402 response with the terms and the reason this payment isn't accepted. If the route has become free, this is the
    * upstream's response instead.
    */
-  demand(error: string): PaidResponse | Promise<PaidResponse>;
+  paymentRequired(error: string): PaidResponse | Promise<PaidResponse>;
   /**
    * Counts a payment against its client address before verification. @throws AppError `RATE_LIMITED` after too many
    * bad payments.
    */
-  reserve(): Promise<Attempt>;
+  reserve(): Promise<CredentialAttempt>;
   /** Called if the payment was verified but couldn't be charged because of the buyer. */
   onUnpaid(): void;
   /** Called if the payment was verified but couldn't be charged, and it's unclear whether the buyer or the seller caused it. */
@@ -51,5 +51,5 @@ export type PaidRequest = {
   /** Resolves when the response is sent, or the connection is closed. */
   closed: Promise<void>;
   /** Holds the response, or an earlier payment's response. */
-  memory: HeldResponse;
+  memory: BufferedResponse;
 };

@@ -3,18 +3,18 @@ import { AppError, notFound } from '../../errors.ts';
 import { LeaseLost, leaseOf, PaymentGone } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
-import type { Attempt } from '../../limits/failed-credentials.ts';
+import type { CredentialAttempt } from '../../limits/failed-credentials.ts';
 import { describeSpan, inSpan, type SpanOptions } from '../../tracing/tracer.ts';
 import { FACILITATOR_REJECTED } from '../chain/facilitator.ts';
 import type { UpstreamResponse } from '../upstream/call.ts';
 import { type PaidResponse, refusal } from '../upstream/gateway-response.ts';
 import { BUYER_GONE, GATEWAY_BUSY, upstreamNotAllowed } from '../upstream/upstream-error.ts';
 import type { CallPaid } from './call-paid.ts';
-import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders, paymentResponseHeaders } from './payment-response.ts';
 import { busyRefusal, unresolvedRefusal } from './refusals.ts';
+import { LEASE_SECONDS, renewingLease } from './renew-lease.ts';
 import type { SettleResult, Settler } from './settle.ts';
 import { STREAM_BYTES, type StreamPaid } from './stream-paid.ts';
 import type { Verify } from './verify.ts';
@@ -67,7 +67,7 @@ export function createPay(options: PayOptions) {
     }
     if (request.unmet !== undefined) {
       const known = await ledger.find(authorizationOf(request));
-      return known ? options.repeat(known, request) : request.demand(request.unmet);
+      return known ? options.repeat(known, request) : request.paymentRequired(request.unmet);
     }
     const attempt = await request.reserve().catch(async (error) => {
       // Other buyers behind the same address must not keep this buyer from getting the response they paid for.
@@ -76,10 +76,10 @@ export function createPay(options: PayOptions) {
       return known;
     });
     if ('id' in attempt) return options.repeat(attempt, request);
-    return carry(request, attempt).finally(attempt.giveBack);
+    return processPayment(request, attempt).finally(attempt.giveBack);
   }
 
-  async function carry(request: PaidRequest, attempt: Attempt): Promise<PaidResponse> {
+  async function processPayment(request: PaidRequest, attempt: CredentialAttempt): Promise<PaidResponse> {
     const claim = await inStep('claim', {}, () => ledger.claim(newPayment(request)));
     describeSpan({ 'tollgate.payment.id': claim.payment.id, 'tollgate.payment.claim': claim.kind });
     if (claim.kind === 'existing') {
@@ -87,7 +87,7 @@ export function createPay(options: PayOptions) {
       return options.repeat(claim.payment, request);
     }
     const lease = leaseOf(claim.payment);
-    const result = await holdingLease(ledger, lease, async (lost): Promise<PaidResponse | Charged> => {
+    const result = await renewingLease(ledger, lease, async (lost): Promise<PaidResponse | Charged> => {
       const verified = await inStep('verify', {}, () => verify(claim.payment, request));
       if (verified.kind === 'refused') {
         attempt.fail();
@@ -209,8 +209,8 @@ export function createPay(options: PayOptions) {
     if (result.kind === 'failed') {
       const failure = paymentFailureHeaders(payment, result.reason);
       if (result.reason === FACILITATOR_REJECTED) throw refusal('FACILITATOR_REJECTED', failure);
-      const demand = await request.demand(result.reason);
-      return { ...demand, headers: { ...demand.headers, ...failure } };
+      const paymentRequired = await request.paymentRequired(result.reason);
+      return { ...paymentRequired, headers: { ...paymentRequired.headers, ...failure } };
     }
     return { payment, transactionHash: result.transactionHash };
   }

@@ -3,7 +3,7 @@ import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { createLoop } from '../../loop.ts';
-import { holdingLease } from './hold-lease.ts';
+import { renewingLease } from './renew-lease.ts';
 import type { Settler } from './settle.ts';
 
 export type Recovery = {
@@ -53,7 +53,7 @@ export function createRecovery(options: {
 
   async function recover(payment: Payment): Promise<void> {
     log.info({ paymentId: payment.id, status: payment.status }, 'resuming a payment');
-    await holdingLease(ledger, leaseOf(payment), async () => steps[payment.status]?.(payment)).catch((error) => {
+    await renewingLease(ledger, leaseOf(payment), async () => steps[payment.status]?.(payment)).catch((error) => {
       if (error instanceof LeaseLost) return;
       log.error({ err: error, paymentId: payment.id }, "couldn't recover a payment; will retry");
     });

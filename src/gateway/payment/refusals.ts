@@ -29,7 +29,7 @@ export function inProgressRefusal({ id }: Payment): AppError {
 export function noCallRefusal(payment: Payment, transactionHash: string, reason: NoCallReason): AppError {
   if (reason === 'calling') return inProgressRefusal(payment);
   const receipt = paymentResponseHeaders(payment, { success: true, transactionHash });
-  return refusal('PAYMENT_ANSWER_GONE', receipt, { detail: reason === 'served' ? STREAMED : BOTH_FAILED });
+  return refusal('PAYMENT_RESPONSE_GONE', receipt, { detail: reason === 'served' ? STREAMED : BOTH_FAILED });
 }
 
 /** Says that the response memory is full. */

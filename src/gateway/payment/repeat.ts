@@ -6,10 +6,10 @@ import type { Payment } from '../../generated/prisma/client.ts';
 import { createMemoryRateLimiter } from '../../limits/rate-limit.ts';
 import { type GatewayResponse, type PaidResponse, refusal } from '../upstream/gateway-response.ts';
 import { digestOf, meterBody, readBody } from '../upstream/request-body.ts';
-import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 import { busyRefusal, inProgressRefusal, noCallRefusal, unresolvedRefusal } from './refusals.ts';
+import { LEASE_SECONDS, renewingLease } from './renew-lease.ts';
 import type { SettleResult, Settler } from './settle.ts';
 import { STREAM_BYTES, type StreamPaid } from './stream-paid.ts';
 
@@ -36,7 +36,9 @@ export function createRepeat(options: { ledger: Ledger; settler: Settler; stream
   return async function repeat(payment: Payment, presented: PaidRequest): Promise<PaidResponse> {
     if (payment.projectId !== presented.route.projectId) throw refusal('PAYMENT_REUSED', {});
     if (payment.status === 'FAILED') {
-      return presented.demand(`payment_failed: ${payment.failureReason}. You weren't charged. Sign a new payment.`);
+      return presented.paymentRequired(
+        `payment_failed: ${payment.failureReason}. You weren't charged. Sign a new payment.`,
+      );
     }
     const request = await sameRequest(payment, presented);
     if (!request) {
@@ -51,7 +53,7 @@ export function createRepeat(options: { ledger: Ledger; settler: Settler; stream
     });
     if (!result) throw inProgressRefusal(payment);
     if (result.kind === 'settled') return serve(payment, request, result.transactionHash);
-    if (result.kind === 'failed') return request.demand(`payment_failed: ${result.reason}`);
+    if (result.kind === 'failed') return request.paymentRequired(`payment_failed: ${result.reason}`);
     throw unresolvedRefusal(payment, result.transactionHash);
   };
 
@@ -83,7 +85,7 @@ export function createRepeat(options: { ledger: Ledger; settler: Settler; stream
     if (payment.status !== 'SERVED' && payment.status !== 'SETTLING') return undefined;
     const taken = await ledger.take(payment.id, LEASE_SECONDS);
     if (!taken) return undefined;
-    return holdingLease(ledger, leaseOf(taken), async () => {
+    return renewingLease(ledger, leaseOf(taken), async () => {
       if (taken.status === 'SERVED') return settler.settle(taken);
       if (taken.status === 'SETTLING') return settler.resolve(taken, leaseOf(taken));
       return undefined;
@@ -104,7 +106,7 @@ export function createRepeat(options: { ledger: Ledger; settler: Settler; stream
     const { allowed, retryAfterSeconds } = await repeated.take(payment.id, REPEATED_KILOBYTES_PER_MINUTE, kilobytes);
     if (!allowed) throw refusal('RATE_LIMITED', receipt, { detail: REPEATED_TOO_OFTEN, retryAfterSeconds });
     const response = await ledger.keptResponse(payment.id);
-    if (!response) throw refusal('PAYMENT_ANSWER_GONE', receipt);
+    if (!response) throw refusal('PAYMENT_RESPONSE_GONE', receipt);
     const { statusCode, headers, body } = response;
     return { statusCode, headers: { ...headers, ...receipt }, body };
   }

@@ -1,7 +1,7 @@
 import { sourceOf } from '../../limits/failed-credentials.ts';
 
 /** One request's share of the response memory. It is firm: it can't be dropped unless `mayDrop` is called. */
-export type HeldResponse = {
+export type BufferedResponse = {
   /**
    * Reserves bytes. Returns false if there is no room.
    *
@@ -11,7 +11,7 @@ export type HeldResponse = {
   /** Like `take`, and from now on the response isn't dropped. Returns false if it was dropped, or there is no room. */
   takeFirmly(bytes: number, paymentId?: string): boolean;
   /** Whether the client address has room for more bytes. It doesn't reserve them. */
-  hasAddressRoom(bytes: number): boolean;
+  hasAddressCapacity(bytes: number): boolean;
   /** Whether there was no room because of the client address or the payment itself, and not because of others. */
   readonly isOverShare: boolean;
   /**
@@ -83,7 +83,7 @@ type Droppable = Holders & {
  * @returns a function that opens the share of one request from a client address to an account's endpoint.
  */
 export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now = () => performance.now()) {
-  const held = createTally();
+  const buffered = createTally();
   /** The firm part of it. */
   const firm = createTally();
   const droppable = new Set<Droppable>();
@@ -93,7 +93,7 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
     const sameAddress = one.address === other.address;
     const sameAccount = one.account === other.account;
     const largestOf = ({ address, account }: Holders) =>
-      Math.max(sameAddress ? 0 : held.of(address), sameAccount ? 0 : held.of(account));
+      Math.max(sameAddress ? 0 : buffered.of(address), sameAccount ? 0 : buffered.of(account));
     return largestOf(one) - largestOf(other);
   }
 
@@ -122,8 +122,8 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
   }
 
   /** Drops responses until there is room for more bytes. Returns false if that isn't possible. */
-  function makeRoom(holders: Holders, bytes: number, within: string, maxBytes: number): boolean {
-    while (held.of(within) + bytes > maxBytes) {
+  function freeMemory(holders: Holders, bytes: number, within: string, maxBytes: number): boolean {
+    while (buffered.of(within) + bytes > maxBytes) {
       const next = (within === ALL ? slowestToRead() : undefined) ?? nextToDrop(holders, bytes, within);
       if (!next) return false;
       next.drop(within !== ALL);
@@ -132,12 +132,12 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
   }
 
   /** Whether there is room for more firm bytes. */
-  function hasFirmRoom({ address, account }: Holders, bytes: number): boolean {
+  function hasFirmCapacity({ address, account }: Holders, bytes: number): boolean {
     const left = FIRM_SHARE * bounds.maxBytes - firm.of(ALL) - bytes;
     return [address, account].every((holder) => firm.of(holder) + bytes <= FIRM_SHARE_OF_ONE * left);
   }
 
-  return (clientAddress: string, accountId: string): HeldResponse => {
+  return (clientAddress: string, accountId: string): BufferedResponse => {
     const holders = { address: `address ${sourceOf(clientAddress)}`, account: `account ${accountId}` };
     const own = new Map<string, number>();
     let status: 'firm' | 'droppable' | 'charging' | 'dropped' = 'firm';
@@ -158,7 +158,7 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
 
     function release(): void {
       loosen();
-      for (const [key, bytes] of own) held.add(key, -bytes);
+      for (const [key, bytes] of own) buffered.add(key, -bytes);
       own.clear();
       droppable.delete(entry);
     }
@@ -171,12 +171,12 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
       const shares: [string, number][] = [[holders.address, bounds.maxAddressBytes]];
       if (paymentId !== undefined) shares.push([`payment ${paymentId}`, bounds.maxPaymentBytes]);
       if (status === 'dropped') return false;
-      isOverShare = shares.some(([key, maxBytes]) => !makeRoom(holders, bytes, key, maxBytes));
+      isOverShare = shares.some(([key, maxBytes]) => !freeMemory(holders, bytes, key, maxBytes));
       if (isOverShare) return false;
-      if (status === 'firm' && !hasFirmRoom(holders, bytes)) return false;
-      if (!makeRoom(holders, bytes, ALL, bounds.maxBytes)) return false;
+      if (status === 'firm' && !hasFirmCapacity(holders, bytes)) return false;
+      if (!freeMemory(holders, bytes, ALL, bounds.maxBytes)) return false;
       for (const key of [ALL, holders.account, ...shares.map(([name]) => name)]) {
-        held.add(key, bytes);
+        buffered.add(key, bytes);
         if (status === 'firm') firm.add(key, bytes);
         own.set(key, (own.get(key) ?? 0) + bytes);
       }
@@ -187,7 +187,7 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
     /** From now on, the response isn't dropped. Returns false if there is no room for more firm bytes. */
     function makeFirm(): boolean {
       if (status !== 'droppable') return status === 'firm';
-      if (!hasFirmRoom(holders, entry.bytes())) return false;
+      if (!hasFirmCapacity(holders, entry.bytes())) return false;
       droppable.delete(entry);
       status = 'firm';
       for (const [key, bytes] of own) firm.add(key, bytes);
@@ -207,8 +207,8 @@ export function createResponseMemory(bounds: ResponseMemoryBounds = BOUNDS, now 
     }
 
     return {
-      hasAddressRoom: (bytes) =>
-        held.of(holders.address) + bytes <= bounds.maxAddressBytes ||
+      hasAddressCapacity: (bytes) =>
+        buffered.of(holders.address) + bytes <= bounds.maxAddressBytes ||
         nextToDrop(holders, bytes, holders.address) !== undefined,
       take,
       takeFirmly: (bytes, paymentId) => makeFirm() && take(bytes, paymentId),

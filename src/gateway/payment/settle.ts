@@ -74,20 +74,20 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
       const isRetried =
         (reply.kind === 'notSent' || reply.kind === 'unavailable') && now().getTime() + waitMilliseconds <= retryUntil;
       if (!isRetried) {
-        const seen = await (isFirstAttempt && mayStillLand(reply) ? watch(payment, retryUntil) : look(payment));
+        const seen = await (isFirstAttempt && mayStillLand(reply) ? watch(payment, retryUntil) : lookUp(payment));
         return decide(seen, payment, lease, { ...reply, isFirstAttempt: isFirst });
       }
       await sleep(waitMilliseconds);
       if (reply.kind === 'notSent') continue;
       // This attempt may have reached the chain.
       isFirst = false;
-      const seen = await look(payment);
+      const seen = await lookUp(payment);
       if (seen?.kind !== 'unused' || seen.isExpired)
         return decide(seen, payment, lease, { ...reply, isFirstAttempt: isFirst });
     }
   }
 
-  async function look(payment: Payment): Promise<ChainOutcome | undefined> {
+  async function lookUp(payment: Payment): Promise<ChainOutcome | undefined> {
     try {
       return await settlements.get(payment.network)!.chain.outcomeOf({
         assetAddress: payment.assetAddress as `0x${string}`,
@@ -107,7 +107,7 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
   /** Looks up a payment until the chain has a result, or until this time in milliseconds. */
   async function watch(payment: Payment, until: number): Promise<ChainOutcome | undefined> {
     for (let pause = FIRST_PAUSE_MILLISECONDS; ; pause = Math.min(pause * 2, MAX_LOOKUP_PAUSE_MILLISECONDS)) {
-      const seen = await look(payment);
+      const seen = await lookUp(payment);
       const isFinal = seen !== undefined && (seen.kind !== 'unused' || seen.isExpired);
       if (isFinal || now().getTime() + pause > until) return seen;
       await sleep(pause);
@@ -139,7 +139,7 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
     lease: PaymentLease | undefined,
     reply?: Unsettled & { isFirstAttempt: boolean },
   ): Promise<SettleResult> {
-    return decide(await look(payment), payment, lease, reply);
+    return decide(await lookUp(payment), payment, lease, reply);
   }
 
   /**

@@ -11,10 +11,10 @@ import { type MeteredBody, meterBody } from '../upstream/request-body.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
 import { streamUpstream, type UpstreamStream } from '../upstream/stream-upstream.ts';
 import { BUYER_GONE, statusMessage, UpstreamError } from '../upstream/upstream-error.ts';
-import { holdingLease, LEASE_SECONDS } from './hold-lease.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 import { BOTH_FAILED, noCallRefusal, unresolvedRefusal } from './refusals.ts';
+import { LEASE_SECONDS, renewingLease } from './renew-lease.ts';
 import { UPSTREAM_TIMEOUT_SECONDS } from './terms.ts';
 import { upstreamRequestFor } from './upstream-request.ts';
 
@@ -80,7 +80,7 @@ export function createStreamPaid(options: {
     const { call } = start;
     const opened = Promise.withResolvers<Omit<StreamedResponse, 'ended'>>();
     const renewed = { extend: () => extend(call) };
-    const ended = holdingLease(renewed, leaseOf(payment), async (lost) => {
+    const ended = renewingLease(renewed, leaseOf(payment), async (lost) => {
       const startedAt = performance.now();
       const body = request.body && meterBody(request.body);
       // Retries must have the same body, up to the point where the upstream stopped reading.

@@ -3,7 +3,7 @@ import type { AppError } from '../../errors.ts';
 import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
-import { type Held, type InFlight, MAX_IN_FLIGHT } from '../../features/payments/steps/verify.ts';
+import { type InFlight, MAX_IN_FLIGHT, type Reserved } from '../../features/payments/steps/verify.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { FACILITATOR_REJECTED, FacilitatorError, type FacilitatorVerification } from '../chain/facilitator.ts';
 import { type PaidResponse, refusal } from '../upstream/gateway-response.ts';
@@ -39,17 +39,17 @@ export function createVerify(options: { ledger: Ledger; settlements: Settlements
     if (!verification.isValid) {
       const { reason, message } = verification;
       await ledger.failed(lease, { stage: 'VERIFY', reason, message });
-      const demand = await request.demand(reason);
-      const headers = { ...demand.headers, 'tollgate-payment-id': claimed.id };
-      return { kind: 'refused', response: { ...demand, headers } };
+      const paymentRequired = await request.paymentRequired(reason);
+      const headers = { ...paymentRequired.headers, 'tollgate-payment-id': claimed.id };
+      return { kind: 'refused', response: { ...paymentRequired, headers } };
     }
-    const held = await ledger.hold(lease, wallet.lastSeen());
-    if (held.kind === 'verified') return held;
-    if (held.kind === 'full') {
+    const reserved = await ledger.reserveFunds(lease, wallet.lastSeen());
+    if (reserved.kind === 'verified') return reserved;
+    if (reserved.kind === 'full') {
       const message = `The wallet has ${MAX_IN_FLIGHT} payments in progress, which is the maximum.`;
       return { kind: 'refused', response: await inUse(claimed, message, `${message} ${NOT_CHARGED}`) };
     }
-    const isCovered = await coverage(claimed, held, wallet.balance);
+    const isCovered = await coverage(claimed, reserved, wallet.balance);
     if (isCovered) return { kind: 'verified', payment: await ledger.verified(lease) };
     const response = await inUse(claimed, "The wallet's balance is needed for other payments in progress.");
     if (isCovered === undefined) throw response;
@@ -87,7 +87,7 @@ export function createVerify(options: { ledger: Ledger; settlements: Settlements
    */
   async function coverage(
     claimed: Payment,
-    { totalAtomic, others }: Held,
+    { totalAtomic, others }: Reserved,
     balance: () => Promise<bigint>,
   ): Promise<boolean | undefined> {
     try {

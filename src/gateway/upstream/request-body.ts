@@ -184,17 +184,17 @@ export async function digestOf(body: Readable): Promise<string> {
 /**
  * Reads a whole metered body into memory, to compare its digest and then send it.
  *
- * @param hold reserves memory. Returns false if there isn't enough left.
+ * @param reserve reserves memory. Returns false if there isn't enough left.
  * @returns undefined if there isn't enough memory.
  * @throws AppError `PAYLOAD_TOO_LARGE`
  */
 export async function readBody(
   body: MeteredBody,
-  hold: (bytes: number) => boolean,
+  reserve: (bytes: number) => boolean,
 ): Promise<{ bytes: Buffer; digest: string } | undefined> {
   const chunks: Buffer[] = [];
   for await (const chunk of body) {
-    if (!hold(chunk.length)) return undefined;
+    if (!reserve(chunk.length)) return undefined;
     chunks.push(chunk);
   }
   return { bytes: Buffer.concat(chunks), digest: body.digest! };

@@ -1,7 +1,7 @@
 import type { UpstreamRequest, UpstreamResponse } from './call.ts';
 import { bytesOf, responseHeaders } from './headers.ts';
 import { isRedirect, type Requested, redirectFailure } from './redirects.ts';
-import { UPSTREAM_ANSWER_TOO_LARGE, UpstreamError } from './upstream-error.ts';
+import { UPSTREAM_RESPONSE_TOO_LARGE, UpstreamError } from './upstream-error.ts';
 
 /** Many clients, including Node, read at most 16 KB of headers, and the gateway adds its own. */
 const MAX_RESPONSE_HEADER_BYTES = 14 * 1024;
@@ -21,7 +21,10 @@ export function headOf(
   const { statusCode } = response;
   if (statusCode > 599) {
     response.body.destroy();
-    throw new UpstreamError('upstream_answer_invalid', `The upstream responded with an invalid status: ${statusCode}.`);
+    throw new UpstreamError(
+      'upstream_response_invalid',
+      `The upstream responded with an invalid status: ${statusCode}.`,
+    );
   }
   if (isRedirect(statusCode)) {
     response.body.destroy();
@@ -37,7 +40,7 @@ export function headOf(
   if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
   if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {
     response.body.destroy();
-    throw new UpstreamError(UPSTREAM_ANSWER_TOO_LARGE, "The upstream's response headers are too large.");
+    throw new UpstreamError(UPSTREAM_RESPONSE_TOO_LARGE, "The upstream's response headers are too large.");
   }
   return { statusCode, headers };
 }

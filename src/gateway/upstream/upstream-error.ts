@@ -6,7 +6,7 @@ export const BUYER_GONE = 'buyer_gone';
 /** The reason if the upstream had too little time left, because the buyer took so long to send the request body. */
 export const BUYER_SLOW = 'buyer_slow';
 /** The reason if the response or its headers are too large to be passed on. */
-export const UPSTREAM_ANSWER_TOO_LARGE = 'upstream_answer_too_large';
+export const UPSTREAM_RESPONSE_TOO_LARGE = 'upstream_response_too_large';
 /** The reason if there is no memory for another response. */
 export const GATEWAY_BUSY = 'gateway_busy';
 /** The reason if the operator's proxy for outgoing requests didn't open a connection. */

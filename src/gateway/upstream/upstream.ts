@@ -12,7 +12,7 @@ import {
   gatewayBusy,
   stillSending,
   stoppedSending,
-  UPSTREAM_ANSWER_TOO_LARGE,
+  UPSTREAM_RESPONSE_TOO_LARGE,
   UpstreamError,
 } from './upstream-error.ts';
 
@@ -123,7 +123,7 @@ async function readBounded(
     const needed = bytes + chunk.length;
     if (needed > MAX_RESPONSE_BYTES) {
       body.destroy();
-      throw new UpstreamError(UPSTREAM_ANSWER_TOO_LARGE, "The upstream's response is too large.");
+      throw new UpstreamError(UPSTREAM_RESPONSE_TOO_LARGE, "The upstream's response is too large.");
     }
     if (needed > buffer.length) {
       const size = Math.min(Math.max(needed, 2 * buffer.length), MAX_RESPONSE_BYTES);

@@ -6,10 +6,10 @@ import { sharedNow } from '../../clock.ts';
 import { mustBeOneOf } from '../../did-you-mean.ts';
 import { AppError, invalidField } from '../../errors.ts';
 import type { GraphQLServer } from '../../graphql/yoga.ts';
-import type { Admission } from '../../http/admission.ts';
+import type { Authentication } from '../../http/authentication.ts';
 import { sendStream } from '../../http/send-stream.ts';
 import type { Backlogs } from '../../limits/backlog.ts';
-import { createPlaces, type PlaceLimits } from '../../limits/places.ts';
+import { createSlots, type SlotLimits } from '../../limits/slots.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
 import { columnsOf } from '../openapi-resources.ts';
 import type { Query } from '../read-query.ts';
@@ -20,7 +20,7 @@ import { EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } fr
 import { type Page, readRows } from './pages.ts';
 
 /** How many exports can run at the same time. */
-const EXPORT_LIMITS: PlaceLimits = { perAccount: 3, perProcess: 20 };
+const EXPORT_LIMITS: SlotLimits = { perAccount: 3, perProcess: 20 };
 /** How long clients are told to wait. A small export takes less time than this. */
 const RETRY_AFTER_SECONDS = 10;
 
@@ -30,7 +30,7 @@ const EXPORT_COST = 10;
 /** A client must read this much within the time that `sendStream` allows. */
 const CHUNK_BYTES = 64 * 1024;
 
-export type ExportOptions = { limits?: PlaceLimits | undefined; stallMilliseconds?: number | undefined };
+export type ExportOptions = { limits?: SlotLimits | undefined; stallMilliseconds?: number | undefined };
 
 /** Returns a function that creates the handler for an export route. All handlers share the same limits. */
 export function createExportHandlers(
@@ -38,7 +38,7 @@ export function createExportHandlers(
   options: {
     server: GraphQLServer;
     schema: GraphQLSchema;
-    admission: Admission;
+    authentication: Authentication;
     backlogs: Backlogs;
     contextOf(request: FastifyRequest): GraphQLContext;
     exports?: ExportOptions | undefined;
@@ -47,12 +47,12 @@ export function createExportHandlers(
   const {
     server,
     schema,
-    admission,
+    authentication,
     backlogs,
     contextOf,
     exports: { limits = EXPORT_LIMITS, stallMilliseconds } = {},
   } = options;
-  const places = createPlaces(limits, {
+  const slots = createSlots(limits, {
     texts: {
       account: `You have ${limits.perAccount} exports running, which is the limit. Wait for one to finish.`,
       process: 'Too many exports are running. Retry later.',
@@ -66,11 +66,11 @@ export function createExportHandlers(
 
   /** Reserves a slot until the response ends. The response ends early if the credential stops being valid. */
   function enter(request: FastifyRequest, reply: FastifyReply): { cut: () => void; signal: AbortSignal } {
-    const release = places.take(request.viewer!.userId);
+    const release = slots.take(request.viewer!.userId);
     // Simply closing the connection would look like the normal end of an HTTP/1.0 response, and some proxies use
     // HTTP/1.0.
     const cut = () => void reply.raw.socket?.resetAndDestroy();
-    const unwatch = admission.watch(request.viewer!, request.headers.authorization!, cut);
+    const unwatch = authentication.watch(request.viewer!, request.headers.authorization!, cut);
     const closed = new AbortController();
     const leave = () => {
       release();
@@ -100,7 +100,7 @@ export function createExportHandlers(
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const format = formatOf(request.query as Query);
       const { cut, signal } = enter(request, reply);
-      reply.headers(await admission.countMore(request.viewer!, EXPORT_COST - 1));
+      reply.headers(await authentication.countMore(request.viewer!, EXPORT_COST - 1));
       const rows = rowsOf(request, signal);
       // Nothing is sent before the first page, so most errors get a normal response.
       const first = await rows.next();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventPayload } from '../../../src/events/kinds.ts';
+import type { EventPayload } from '../../../src/events/types.ts';
 import type { VendorCall } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Answer } from '../../support/receiver.ts';
+import type { TestResponse } from '../../support/receiver.ts';
 import { json, text } from '../support/vendors/vendor.ts';
 import { type Delivery, openStage, type Stage } from './stage.ts';
 
@@ -25,7 +25,7 @@ const PAGE = {
   body: '<html><head><title>Access denied | discord.com used Cloudflare to restrict access</title></head><body><h1><span>Error</span> <span>1015</span></h1></body></html>',
 };
 
-const BLOCKS: [string, Answer][] = [
+const BLOCKS: [string, TestResponse][] = [
   ['the ban without a time', BANNED],
   ['plain text', text(429, 'error code: 1015')],
   ['an HTML page', PAGE],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/events/kinds.ts';
+import type { EventType } from '../../../src/events/types.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** Types with vendors that reject credentials in different ways. */
-const CASES: [ConnectorType, EventKind, RegExp][] = [
+const CASES: [ConnectorType, EventType, RegExp][] = [
   ['supabase', 'payment.settled', /^Supabase rejected the API key\./],
   ['slack', 'payment.settled', /^Slack no longer accepts this webhook URL\./],
   // This vendor responds with 400 instead of 401.
@@ -28,18 +28,19 @@ const CASES: [ConnectorType, EventKind, RegExp][] = [
 describe('credentials that expire in the middle of a backlog', () => {
   test.each(CASES)(
     'pause a connector of type %s, which holds its deliveries until it gets new credentials',
-    async (type, kind, reason) => {
-      const connector = await stage.connect(type, { eventTypes: [kind] });
-      const event = (index: number) => stage.record(kind, { paymentId: `pay_${type}_${index}` }, { isHeldBack: true });
+    async (type, eventType, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [eventType] });
+      const event = (index: number) =>
+        stage.record(eventType, { paymentId: `pay_${type}_${index}` }, { isHeldBack: true });
       for (let index = 0; index < 12; index++) await event(index);
 
       // The vendor rejects the credentials from the fourth event on.
       let taken = 0;
       stage.vendors.interfere(type, (call, _response, usual) => {
-        const answer = usual();
-        const isTaken = call.method === 'POST' && (answer.statusCode ?? 200) < 300;
+        const response = usual();
+        const isTaken = call.method === 'POST' && (response.statusCode ?? 200) < 300;
         if (isTaken && ++taken === 3) stage.vendors.expire(connector.mark);
-        return answer;
+        return response;
       });
       await stage.makeDue();
       await expect
@@ -61,7 +62,7 @@ describe('credentials that expire in the middle of a backlog', () => {
 
       // New deliveries are also held, and no calls are made.
       const calls = stage.vendors.callsTo(type).length;
-      await stage.record(kind, { paymentId: `pay_${type}_12` });
+      await stage.record(eventType, { paymentId: `pay_${type}_12` });
       const waiting = await stage.deliveriesAre(connector.id, 'PENDING', 10);
       expect(waiting.map(({ reason: why }) => why)).toEqual(waiting.map(() => 'paused'));
       expect(stage.vendors.callsTo(type)).toHaveLength(calls);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { MAX_FAILED_RUNS, RUN_DELAYS_SECONDS } from '../../../src/connectors/shared/failed-run.ts';
 import { QUICK_RETRIES } from '../../../src/delivery/send/retry-policy.ts';
-import type { Answer } from '../../support/receiver.ts';
+import type { TestResponse } from '../../support/receiver.ts';
 import { N8N_RESPONSES, noRoute, unpublished } from '../support/vendors/n8n-responses.ts';
 import { text } from '../support/vendors/vendor.ts';
 import { type Delivery, openStage, type Stage } from './stage.ts';
@@ -77,7 +77,7 @@ test.each([
 const isAttempted = ({ status, attemptCount }: Delivery) => status !== 'RUNNING' && attemptCount > 0;
 
 /** Creates an n8n connector, and records an event for it after the responses have been set. */
-async function sendToN8n(...responses: Answer[]) {
+async function sendToN8n(...responses: TestResponse[]) {
   const connector = await stage.connect('n8n', { eventTypes: ['payment.settled'] });
   const before = stage.vendors.callsTo('n8n').length;
   stage.vendors.interfereNext('n8n', ...responses);

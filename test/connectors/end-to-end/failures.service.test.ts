@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/events/kinds.ts';
+import type { EventType } from '../../../src/events/types.ts';
 import type { Interference } from '../support/vendors/server.ts';
 import { json, text, type VendorCall } from '../support/vendors/vendor.ts';
 import { GONE, REFUSALS } from './refusals.ts';
@@ -21,15 +21,15 @@ const newDay = () => new Date(Date.UTC(2026, 0, 1 + days++)).toISOString().slice
 /** Creates a connector, sends it one event, and returns the connector, the delivery, and the vendor's calls. */
 async function deliver(
   type: ConnectorType,
-  kind: EventKind,
+  eventType: EventType,
   status: string,
   ...interferences: Parameters<Stage['vendors']['interfereNext']>[1][]
 ) {
-  const connector = await stage.connect(type, { eventTypes: [kind] });
+  const connector = await stage.connect(type, { eventTypes: [eventType] });
   const before = stage.vendors.callsTo(type).length;
   stage.vendors.interfereNext(type, ...interferences);
-  const data = kind === 'revenue.daily_summary' ? { date: newDay() } : {};
-  await stage.record(kind, data, { secondsAgo: 600 });
+  const data = eventType === 'revenue.daily_summary' ? { date: newDay() } : {};
+  await stage.record(eventType, data, { secondsAgo: 600 });
   const [delivery] = await stage.deliveriesAre(connector.id, status);
   const afterwards = await stage.connector(connector.id);
   await stage.user.rest('PATCH', `${stage.base}/connectors/${connector.id}`, { isActive: false });
@@ -168,11 +168,11 @@ describe('a rejection with a success status', () => {
     (call, _response, usual) =>
       call.method === 'GET' ? usual() : answer;
 
-  test.each(REFUSALS)("doesn't count as a delivery to %s: %s", async (type, kind, answer, reason) => {
+  test.each(REFUSALS)("doesn't count as a delivery to %s: %s", async (type, eventType, answer, reason) => {
     // HubSpot's properties are created with the first contact.
-    if (type === 'hubspot') await deliver(type, kind, 'SUCCEEDED');
+    if (type === 'hubspot') await deliver(type, eventType, 'SUCCEEDED');
     stage.vendors.interfere(type, onWrite(answer));
-    const { delivery, connector } = await deliver(type, kind, 'FAILED');
+    const { delivery, connector } = await deliver(type, eventType, 'FAILED');
     stage.vendors.interfere(type, undefined);
     expect(delivery.reason).toMatch(reason);
     expect(delivery).toMatchObject({
@@ -215,17 +215,17 @@ describe('a destination that no longer exists', () => {
 
 describe("an event that a connector type doesn't send", () => {
   test('is recorded as skipped with the reason, and the vendor is not called', async () => {
-    const skipped = async (type: ConnectorType, kind: EventKind, data = {}) => {
+    const skipped = async (type: ConnectorType, eventType: EventType, data = {}) => {
       const connector = await stage.connect(type);
-      await stage.record(kind, data);
+      await stage.record(eventType, data);
       const [delivery] = await stage.deliveriesAre(connector.id, 'SKIPPED');
       await stage.patch(connector.id, { isActive: false });
       expect(delivery).toMatchObject({ attemptCount: 0, nextAttemptAt: null });
       return delivery!.reason;
     };
     const before = ['hubspot', 'opsgenie', 'xero'].map((type) => stage.vendors.callsTo(type as ConnectorType).length);
-    expect(await skipped('hubspot', 'payment.settled')).toBe('not_carried');
-    expect(await skipped('xero', 'payment.settled')).toBe('not_carried');
+    expect(await skipped('hubspot', 'payment.settled')).toBe('unsupported_event');
+    expect(await skipped('xero', 'payment.settled')).toBe('unsupported_event');
     expect(await skipped('opsgenie', 'payment.settled')).toBe('No alert is open for this endpoint.');
     expect(await skipped('xero', 'revenue.daily_summary', { totalUsd: '0.004' })).toBe(
       'Nothing to book: 0.004 USD rounds to 0.00.',

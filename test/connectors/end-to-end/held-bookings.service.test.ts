@@ -161,7 +161,7 @@ test('an explanation of a held delivery says what to do, and that nothing happen
 describe('a company that numbers its receipts itself', () => {
   /** Resends a delivery after QuickBooks has forgotten its request IDs, and waits for the result. */
   async function resendLater(id: string): Promise<void> {
-    company.answers.clear();
+    company.responses.clear();
     await resend(id);
     await expect.poll(() => stage.delivery(id)).toMatchObject({ status: 'SUCCEEDED', attemptCount: 2 });
   }

@@ -219,7 +219,7 @@ test('a connector shows when its Intuit credential expires, until another one is
       .credentialExpiresAt;
   const accessToken = 'token-of-intuit';
   stage.vendors.accept(accessToken);
-  server.receiver.answerNext({
+  server.receiver.respondNext({
     body: JSON.stringify({
       ...{ access_token: accessToken, expires_in: 3_600, refresh_token: 'refresh-2' },
       ...{ x_refresh_token_expires_in: 8_726_400, x_refresh_token_hard_expires_in: days * 86_400 },

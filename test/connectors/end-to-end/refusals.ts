@@ -1,10 +1,10 @@
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/events/kinds.ts';
-import type { Answer } from '../../support/receiver.ts';
+import type { EventType } from '../../../src/events/types.ts';
+import type { TestResponse } from '../../support/receiver.ts';
 import { json, text } from '../support/vendors/vendor.ts';
 
 /** Rejections with a success status, and the reason that the delivery keeps. */
-export const REFUSALS: [ConnectorType, EventKind, Answer, RegExp][] = [
+export const REFUSALS: [ConnectorType, EventType, TestResponse, RegExp][] = [
   ['slack', 'payment.settled', text(200, 'no_text'), /^Slack rejected the message\.$/],
   [
     'telegram',
@@ -67,7 +67,7 @@ export const REFUSALS: [ConnectorType, EventKind, Answer, RegExp][] = [
 ];
 
 /** Responses that mean that the destination no longer exists, and the connector's `disabledReason`. */
-export const GONE: [ConnectorType, Answer, RegExp][] = [
+export const GONE: [ConnectorType, TestResponse, RegExp][] = [
   ['slack', text(404, 'no_service'), /webhook or its workspace was removed/],
   ['discord', json(404, { code: 10015, message: 'Unknown Webhook' }), /webhook was deleted/],
   ['slack', text(404, 'channel_not_found'), /channel was deleted/],
@@ -83,7 +83,7 @@ const telegram = (statusCode: number, description: string) =>
   json(statusCode, { ok: false, error_code: statusCode, description });
 
 /** Responses whose cause a person can undo, and the connector's `pausedReason`. */
-export const UNDOABLE: [ConnectorType, Answer, RegExp][] = [
+export const UNDOABLE: [ConnectorType, TestResponse, RegExp][] = [
   ['slack', text(410, 'channel_is_archived'), /^The Slack channel is archived\. Unarchive it/],
   ['telegram', telegram(400, 'Bad Request: TOPIC_CLOSED'), /^The Telegram topic is closed\. Reopen it/],
   ['telegram', telegram(400, 'Bad Request: message thread not found'), /^Telegram can't find the topic/],

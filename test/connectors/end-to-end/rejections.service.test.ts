@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
-import type { EventKind } from '../../../src/events/kinds.ts';
-import type { Answer } from '../../support/receiver.ts';
+import type { EventType } from '../../../src/events/types.ts';
+import type { TestResponse } from '../../support/receiver.ts';
 import { json, type VendorCall } from '../support/vendors/vendor.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** Responses from vendors that reject every event, with a status that blames the event. */
-const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
+const CASES: [ConnectorType, EventType, () => TestResponse, RegExp][] = [
   [
     'resend',
     'payment.settled',
@@ -64,12 +64,12 @@ const CASES: [ConnectorType, EventKind, () => Answer, RegExp][] = [
 describe('a connector whose vendor rejects every event', () => {
   test.each(CASES)(
     'pauses after five rejections in a row for the same reason, and sends held deliveries once resumed: %s',
-    async (type, kind, respond, reason) => {
-      const connector = await stage.connect(type, { eventTypes: [kind] });
+    async (type, eventType, respond, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [eventType] });
       stage.vendors.interfere(type, (call, _response, usual) => (call.method === 'GET' ? usual() : respond()));
       const record = (index: number) => {
         const customerId = `cus_${type}_${index}`;
-        return stage.record(kind, { paymentId: `pay_${type}_${index}`, customerId }, { isHeldBack: true });
+        return stage.record(eventType, { paymentId: `pay_${type}_${index}`, customerId }, { isHeldBack: true });
       };
       for (let index = 0; index < 12; index++) await record(index);
       await stage.makeDue();
@@ -104,10 +104,10 @@ describe('a connector whose vendor rejects every event', () => {
   );
 });
 
-type Respond = (call: VendorCall, usual: () => Answer) => Answer;
+type Respond = (call: VendorCall, usual: () => TestResponse) => TestResponse;
 
 /** Responses that blame the event, although every event would get the same response. */
-const HOLDING: [ConnectorType, EventKind, Respond, RegExp][] = [
+const HOLDING: [ConnectorType, EventType, Respond, RegExp][] = [
   [
     'resend',
     'payment.settled',
@@ -139,12 +139,12 @@ const HOLDING: [ConnectorType, EventKind, Respond, RegExp][] = [
 describe('a connector that would lose every event', () => {
   test.each(HOLDING)(
     'pauses at the first event, loses none, and sends them once resumed: %s',
-    async (type, kind, respond, reason) => {
-      const connector = await stage.connect(type, { eventTypes: [kind] });
+    async (type, eventType, respond, reason) => {
+      const connector = await stage.connect(type, { eventTypes: [eventType] });
       stage.vendors.interfere(type, (call, _response, usual) => respond(call, usual));
       for (let index = 0; index < 12; index++) {
         const ids = { paymentId: `pay_held_${type}_${index}`, customerId: `cus_held_${type}_${index}` };
-        await stage.record(kind, ids, { isHeldBack: true });
+        await stage.record(eventType, ids, { isHeldBack: true });
       }
       await stage.makeDue();
       await expect

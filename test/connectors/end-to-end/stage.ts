@@ -6,11 +6,11 @@ import type { ConnectorType } from '../../../src/connectors/definition.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import type { DeliverySettings } from '../../../src/delivery/delivery-settings.ts';
-import type { EventKind, EventPayload } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import type { EventPayload, EventType } from '../../../src/events/types.ts';
 import type { NewEvent } from '../../../src/features/events/new-event.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
-import { type Answer, startTestApp, type TestUser } from '../../support/app.ts';
+import { startTestApp, type TestResponse, type TestUser } from '../../support/app.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { startVendors } from '../support/vendors/server.ts';
 
@@ -83,21 +83,21 @@ export async function openStage(
     ): Promise<Connector & { mark: string }> {
       const { eventTypes = ['*'], mark = stage.newMark(), config } = options;
       const body = { type, config: { ...sampleConfig(type, 'required', mark), ...config }, eventTypes };
-      const answer: Answer<Connector> = await user.rest('POST', `${base}/connectors`, body);
-      expect(answer.status, JSON.stringify(answer.body)).toBe(201);
-      return { ...answer.body, mark };
+      const response: TestResponse<Connector> = await user.rest('POST', `${base}/connectors`, body);
+      expect(response.status, JSON.stringify(response.body)).toBe(201);
+      return { ...response.body, mark };
     },
 
     async connector(id: string): Promise<Connector> {
       return (await user.rest<Connector>('GET', `${base}/connectors/${id}`)).body;
     },
 
-    async patch(id: string, changes: object): Promise<Answer<Connector>> {
+    async patch(id: string, changes: object): Promise<TestResponse<Connector>> {
       return user.rest('PATCH', `${base}/connectors/${id}`, changes);
     },
 
     /** Records an event as the gateway does, by default with the sample payload. Returns its ID. */
-    async record<K extends EventKind>(
+    async record<K extends EventType>(
       type: K,
       data: Partial<EventPayload<K>> = {},
       options: { secondsAgo?: number; isHeldBack?: boolean } = {},

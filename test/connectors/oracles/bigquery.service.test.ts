@@ -2,7 +2,7 @@ import { BigQuery, type BigQueryOptions } from '@google-cloud/bigquery';
 import { auth } from '@googleapis/sheets';
 import { expect, test } from 'vitest';
 import { bigquery } from '../../../src/connectors/types/bigquery.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
@@ -17,8 +17,8 @@ function tableAt(apiEndpoint: string) {
   return client.dataset(config.datasetId).table(config.tableId);
 }
 
-test.each(EVENT_KINDS)('the BigQuery connector inserts the same row for %s as Google’s library', async (kind) => {
-  const ours = requestOf(bigquery.build([sampleEvent(kind)], config, sampleContext()));
+test.each(EVENT_TYPES)('the BigQuery connector inserts the same row for %s as Google’s library', async (eventType) => {
+  const ours = requestOf(bigquery.build([sampleEvent(eventType)], config, sampleContext()));
   const { rows, ...options } = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
   await tableAt(receiver.url).insert(rows, { ...options, raw: true });

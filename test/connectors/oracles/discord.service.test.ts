@@ -1,14 +1,14 @@
 import { REST } from '@discordjs/rest';
 import { expect, test } from 'vitest';
 import { discord } from '../../../src/connectors/types/discord.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const webhookUrl = 'https://discord.com/api/webhooks/1234567890123456789/AbC-dEf_123?thread_id=77';
 
-test.each(EVENT_KINDS)('the Discord connector sends the same message for %s as discord.js', async (kind) => {
-  const ours = requestOf(discord.build([sampleEvent(kind)], { webhookUrl }, sampleContext()));
+test.each(EVENT_TYPES)('the Discord connector sends the same message for %s as discord.js', async (eventType) => {
+  const ours = requestOf(discord.build([sampleEvent(eventType)], { webhookUrl }, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

@@ -2,7 +2,7 @@ import { ColumnType, ContentType, UploadsAPI } from '@duneanalytics/client-sdk';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { dune } from '../../../src/connectors/types/dune.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
@@ -31,7 +31,7 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 test('the Dune connector inserts the same batch of every event type as the library', async () => {
-  const [first, ...rest] = EVENT_KINDS.map((kind) => sampleEvent(kind));
+  const [first, ...rest] = EVENT_TYPES.map((eventType) => sampleEvent(eventType));
   const context = sampleContext({ memory: { 'table:my_team/x402_events': 'created' } });
   const ours = requestOf(dune.build([first!, ...rest], config, context));
   const receiver = await startDune();

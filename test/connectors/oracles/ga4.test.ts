@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { ga4 } from '../../../src/connectors/types/ga4.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { builtJson, sampleEvent, testEvent } from '../support/samples.ts';
 
 // Google has no library for the Measurement Protocol, so this test uses the published reference as a schema:
@@ -61,7 +61,7 @@ const config = { measurementId: 'G-1A2B3C4D5E', apiSecret: 'x-YcqXVVQ6mRUUf5WmyV
 const validate = new Ajv({ allowUnionTypes: true }).compile(BODY);
 
 describe('the published reference', () => {
-  test.each(EVENT_KINDS.map((kind) => sampleEvent(kind)).concat(testEvent()))('allows $type', (event) => {
+  test.each(EVENT_TYPES.map((eventType) => sampleEvent(eventType)).concat(testEvent()))('allows $type', (event) => {
     const body = builtJson(ga4, config, event);
     validate(body);
     expect(validate.errors).toBeNull();

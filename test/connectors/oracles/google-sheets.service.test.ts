@@ -2,7 +2,7 @@ import { auth, sheets } from '@googleapis/sheets';
 import { expect, test } from 'vitest';
 import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';
 import { requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
@@ -34,21 +34,24 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 const receiverOfJson = () => startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: '{}' }));
 
-test.each(EVENT_KINDS)('the Google Sheets connector appends the same row for %s as Google’s library', async (kind) => {
-  const ours = requestOf(googleSheets.build([sampleEvent(kind)], config, sampleContext({ memory: tab })));
-  await using receiver = await receiverOfJson();
-  await clientAt(receiver.url).values.append({
-    spreadsheetId,
-    range: "'Bob''s sales / 2026'!A1",
-    valueInputOption: 'RAW',
-    insertDataOption: 'INSERT_ROWS',
-    requestBody: JSON.parse(ours.body ?? ''),
-  });
-  const [theirs] = await receiver.waitFor(1);
-  expectSame(theirs, ours);
-  expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
-  expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
-});
+test.each(EVENT_TYPES)(
+  'the Google Sheets connector appends the same row for %s as Google’s library',
+  async (eventType) => {
+    const ours = requestOf(googleSheets.build([sampleEvent(eventType)], config, sampleContext({ memory: tab })));
+    await using receiver = await receiverOfJson();
+    await clientAt(receiver.url).values.append({
+      spreadsheetId,
+      range: "'Bob''s sales / 2026'!A1",
+      valueInputOption: 'RAW',
+      insertDataOption: 'INSERT_ROWS',
+      requestBody: JSON.parse(ours.body ?? ''),
+    });
+    const [theirs] = await receiver.waitFor(1);
+    expectSame(theirs, ours);
+    expect(theirs?.headers['content-type']).toBe(ours.headers['content-type']);
+    expect(JSON.parse(String(theirs?.body))).toEqual(JSON.parse(ours.body ?? ''));
+  },
+);
 
 test('the Google Sheets connector reads IDs back the way the library reads a range', async () => {
   const memory = { ...tab, [`lastRow:${spreadsheetId}:${config.sheetName}`]: '1500' };

@@ -28,8 +28,8 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 test.each(['customer.first_payment', 'customer.milestone'] as const)(
   'the HubSpot connector upserts the same contact for %s as the library',
-  async (kind) => {
-    const ours = requestOf(hubspot.build([sampleEvent(kind)], config, sampleContext()));
+  async (eventType) => {
+    const ours = requestOf(hubspot.build([sampleEvent(eventType)], config, sampleContext()));
     const { receiver, client } = await startHubspot();
     await using _ = receiver;
     await client.crm.contacts.batchApi.upsert(JSON.parse(ours.body ?? ''));

@@ -10,8 +10,8 @@ const created = '{"data":{"issueCreate":{"success":true,"lastSyncId":1,"issue":{
 
 test.each(['payment.failed', 'customer.milestone'] as const)(
   'the Linear connector creates the same issue for %s as Linear’s library',
-  async (kind) => {
-    const ours = requestOf(linear.build([sampleEvent(kind)], config, sampleContext()));
+  async (eventType) => {
+    const ours = requestOf(linear.build([sampleEvent(eventType)], config, sampleContext()));
     const { variables } = JSON.parse(ours.body ?? '');
     await using receiver = await startReceiver(() => ({
       headers: { 'content-type': 'application/json' },

@@ -49,9 +49,9 @@ const ANSWERS: Record<string, object> = {
 };
 
 /** Returns all calls in a connector's first delivery to a company that keeps its books in pounds, by step. */
-function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
+function ourRequests(eventType: 'revenue.daily_summary' | 'payment.settled'): Record<string, ConnectorRequest> {
   const stepOf = ({ step = '' }: ConnectorRequest) => step.split(':')[0]!;
-  const { requests } = drive(quickbooks, config, [sampleEvent(kind)], (request) =>
+  const { requests } = drive(quickbooks, config, [sampleEvent(eventType)], (request) =>
     vendorResponse(200, ANSWERS[stepOf(request)] ?? {}),
   );
   return Object.fromEntries(requests.map((request) => [stepOf(request), request]));
@@ -59,8 +59,8 @@ function ourRequests(kind: 'revenue.daily_summary' | 'payment.settled'): Record<
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   'the QuickBooks connector books the same sales receipt for %s as the library',
-  async (kind) => {
-    const ours = ourRequests(kind).send!;
+  async (eventType) => {
+    const ours = ourRequests(eventType).send!;
     const receipt = JSON.parse(ours.body ?? '');
     const { receiver, client } = await startQuickBooks();
     await using _ = receiver;

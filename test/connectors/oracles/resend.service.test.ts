@@ -1,15 +1,15 @@
 import { Resend } from 'resend';
 import { expect, test } from 'vitest';
 import { resend } from '../../../src/connectors/types/resend.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
 const apiKey = 're_c1tpEyD8_NKFusih9vKVQknRAQfmFcWCv';
 const config = { apiKey, from: 'Pay <p@x.example>', to: 'a@x.example, "Doe, Jane" <j@x.example>' };
 
-test.each(EVENT_KINDS)('the Resend connector sends the same email for %s as Resend’s library', async (kind) => {
-  const ours = requestOf(resend.build([sampleEvent(kind)], config, sampleContext()));
+test.each(EVENT_TYPES)('the Resend connector sends the same email for %s as Resend’s library', async (eventType) => {
+  const ours = requestOf(resend.build([sampleEvent(eventType)], config, sampleContext()));
   const body = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({
     headers: { 'content-type': 'application/json' },

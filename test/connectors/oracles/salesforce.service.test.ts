@@ -1,7 +1,7 @@
 import { Connection } from 'jsforce';
 import { expect, test } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
@@ -9,8 +9,8 @@ const config = { instanceUrl: 'https://acme.my.salesforce.com', accessToken: '00
 const connect = (instanceUrl: string) =>
   new Connection({ instanceUrl, accessToken: config.accessToken, version: '66.0', maxRequest: 1 });
 
-test.each(EVENT_KINDS)('the Salesforce connector upserts the same record as jsforce for %s', async (kind) => {
-  const event = sampleEvent(kind);
+test.each(EVENT_TYPES)('the Salesforce connector upserts the same record as jsforce for %s', async (eventType) => {
+  const event = sampleEvent(eventType);
   const ours = requestOf(salesforce.build([event], config, sampleContext()));
   const record = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({

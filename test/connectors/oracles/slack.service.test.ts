@@ -2,15 +2,15 @@ import type { KnownBlock } from '@slack/types';
 import { IncomingWebhook, type IncomingWebhookSendArguments } from '@slack/webhook';
 import { expect, test } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { classifyContext, requestOf, sampleContext, sampleEvent, vendorResponse } from '../support/samples.ts';
 
 const webhookUrl = 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmnopqrstuvwx';
 
-test.each(EVENT_KINDS)('the Slack connector sends the same message for %s as Slack’s library', async (kind) => {
+test.each(EVENT_TYPES)('the Slack connector sends the same message for %s as Slack’s library', async (eventType) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
-  const ours = requestOf(slack.build([sampleEvent(kind)], { webhookUrl }, context));
+  const ours = requestOf(slack.build([sampleEvent(eventType)], { webhookUrl }, context));
   const message: IncomingWebhookSendArguments = JSON.parse(ours.body ?? '');
   await using receiver = await startReceiver(() => ({ body: 'ok' }));
   await new IncomingWebhook(receiver.url + new URL(ours.url).pathname).send(message);

@@ -1,7 +1,7 @@
 import { AdaptiveCard, SerializationContext, Versions } from 'adaptivecards';
 import { expect, test } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { builtJson, HOSTILE_TEXTS, sampleContext, sampleEvent } from '../support/samples.ts';
 
@@ -12,9 +12,9 @@ const webhookUrl =
   'https://default0.73.environment.api.powerplatform.com/powerautomate/automations/direct/workflows/0/triggers/manual/paths/invoke?sig=x';
 const config = { webhookUrl, envelope: 'card' as const };
 
-test.each(EVENT_KINDS)('the official parser accepts the card for %s', (kind) => {
+test.each(EVENT_TYPES)('the official parser accepts the card for %s', (eventType) => {
   const context = sampleContext({ consoleUrl: 'https://console.example.com/events/evt_1' });
-  for (const event of [sampleEvent(kind), ...HOSTILE_TEXTS.map((text) => hostileEvent(kind, text))]) {
+  for (const event of [sampleEvent(eventType), ...HOSTILE_TEXTS.map((text) => hostileEvent(eventType, text))]) {
     expectCleanCard(builtJson(teams, config, event, context));
   }
 });

@@ -2,7 +2,7 @@ import twilioSdk from 'twilio';
 import type RequestClient from 'twilio/lib/base/RequestClient.js';
 import { expect, test } from 'vitest';
 import { twilio } from '../../../src/connectors/types/twilio.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { classifyContext, requestOf, sampleContext, sampleEvent } from '../support/samples.ts';
 
@@ -26,8 +26,8 @@ class LoopbackClient extends twilioSdk.RequestClient {
   }
 }
 
-test.each(EVENT_KINDS)('the Twilio connector sends the same SMS for %s as Twilio’s library', async (kind) => {
-  const ours = requestOf(twilio.build([sampleEvent(kind)], config, sampleContext()));
+test.each(EVENT_TYPES)('the Twilio connector sends the same SMS for %s as Twilio’s library', async (eventType) => {
+  const ours = requestOf(twilio.build([sampleEvent(eventType)], config, sampleContext()));
   const form = new URLSearchParams(ours.body);
   await using receiver = await startReceiver(() => ({ statusCode: 201, body: '{"sid":"SM1","status":"queued"}' }));
   const httpClient = new LoopbackClient(receiver);

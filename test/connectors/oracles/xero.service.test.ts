@@ -32,8 +32,8 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 
 test.each(['revenue.daily_summary', 'payment.settled'] as const)(
   'the Xero connector drafts the same invoice for %s as Xero’s library',
-  async (kind) => {
-    const { requests } = drive(xero, config, [sampleEvent(kind)], () => vendorResponse(200, { Invoices: [] }));
+  async (eventType) => {
+    const { requests } = drive(xero, config, [sampleEvent(eventType)], () => vendorResponse(200, { Invoices: [] }));
     const ours = requests.at(-1)!;
     const [invoice] = JSON.parse(ours.body ?? '').Invoices;
     const { receiver, api } = await startXero();
@@ -88,15 +88,15 @@ test('the Xero connector looks up invoice numbers the way the library does', asy
 describe('the Xero connector with a bank account', () => {
   const banked = { ...config, bankAccountCode: '090', revenueAccountCode: '200' };
   const account = { Code: '090', Type: 'BANK', Status: 'ACTIVE', CurrencyCode: 'USD' };
-  const requestsFor = (kind: 'revenue.daily_summary' | 'payment.settled') =>
-    drive(xero, banked, [sampleEvent(kind)], ({ step }) =>
+  const requestsFor = (eventType: 'revenue.daily_summary' | 'payment.settled') =>
+    drive(xero, banked, [sampleEvent(eventType)], ({ step }) =>
       vendorResponse(200, step === 'bank-account' ? { Accounts: [account] } : {}),
     ).requests;
 
   test.each(['revenue.daily_summary', 'payment.settled'] as const)(
     'books the same bank transaction for %s as Xero’s library',
-    async (kind) => {
-      const ours = requestsFor(kind).find(({ step }) => step === 'bank-send')!;
+    async (eventType) => {
+      const ours = requestsFor(eventType).find(({ step }) => step === 'bank-send')!;
       const [transaction] = JSON.parse(ours.body ?? '').BankTransactions;
       const { receiver, api } = await startXero();
       await using _ = receiver;

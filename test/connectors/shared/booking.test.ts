@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Booking, bookingOf, booksKind, judgeBooked } from '../../../src/connectors/shared/booking.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { type Booking, bookingOf, isBooked, judgeBooked } from '../../../src/connectors/shared/booking.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { formatUsd } from '../../../src/money.ts';
 import { HOSTILE_TEXTS, sampleEvent, testEvent } from '../support/samples.ts';
 
@@ -13,18 +13,18 @@ function booked(...args: Parameters<typeof bookingOf>): Booking {
 
 describe('the event types that are booked', () => {
   test('are daily summaries, and payments only if no summaries are selected', () => {
-    const carried = (...selected: (typeof EVENT_KINDS)[number][]) =>
-      EVENT_KINDS.filter((kind) => booksKind(kind, new Set(selected)));
-    expect(carried(...EVENT_KINDS)).toEqual(['revenue.daily_summary']);
-    expect(carried('payment.settled', 'revenue.daily_summary')).toEqual(['revenue.daily_summary']);
-    expect(carried('payment.settled')).toEqual(['payment.settled', 'revenue.daily_summary']);
+    const supported = (...selected: (typeof EVENT_TYPES)[number][]) =>
+      EVENT_TYPES.filter((eventType) => isBooked(eventType, new Set(selected)));
+    expect(supported(...EVENT_TYPES)).toEqual(['revenue.daily_summary']);
+    expect(supported('payment.settled', 'revenue.daily_summary')).toEqual(['revenue.daily_summary']);
+    expect(supported('payment.settled')).toEqual(['payment.settled', 'revenue.daily_summary']);
   });
 
   test('never include both a payment and the total that contains it', () => {
     fc.assert(
-      fc.property(fc.subarray(EVENT_KINDS), (kinds) => {
+      fc.property(fc.subarray(EVENT_TYPES), (kinds) => {
         const selected = new Set(kinds);
-        const booking = kinds.filter((kind) => booksKind(kind, selected));
+        const booking = kinds.filter((eventType) => isBooked(eventType, selected));
         expect(booking.length).toBeLessThanOrEqual(1);
       }),
     );
@@ -88,9 +88,11 @@ describe('an accounting entry', () => {
   });
 
   test('is skipped for a test event and for an event that settles nothing', () => {
-    for (const kind of EVENT_KINDS) expect(bookingOf(testEvent(kind))).toHaveProperty('skip');
-    for (const kind of EVENT_KINDS.filter((kind) => kind !== 'payment.settled' && kind !== 'revenue.daily_summary')) {
-      expect(bookingOf(sampleEvent(kind))).toHaveProperty('skip');
+    for (const eventType of EVENT_TYPES) expect(bookingOf(testEvent(eventType))).toHaveProperty('skip');
+    for (const eventType of EVENT_TYPES.filter(
+      (eventType) => eventType !== 'payment.settled' && eventType !== 'revenue.daily_summary',
+    )) {
+      expect(bookingOf(sampleEvent(eventType))).toHaveProperty('skip');
     }
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import { describeEvent, utcTime } from '../../../src/connectors/shared/message.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import { HOSTILE_TEXTS, sampleContext, sampleEvent, testEvent } from '../support/samples.ts';
 
@@ -11,7 +11,7 @@ const valuesOf = (event: ConnectorEvent) =>
   Object.fromEntries(describeKind(event).facts.map(({ label, value }) => [label, value]));
 
 describe('a message for each event type', () => {
-  const TITLES: Record<EventKind, [title: string, tone: string]> = {
+  const TITLES: Record<EventType, [title: string, tone: string]> = {
     'payment.verified': ['Payment verified: 0.01 USDC', 'info'],
     'payment.settled': ['Payment settled: 0.01 USDC', 'success'],
     'payment.failed': ['Payment failed: insufficient funds', 'danger'],
@@ -22,9 +22,9 @@ describe('a message for each event type', () => {
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info'],
   };
 
-  test.each(EVENT_KINDS)('has the title and tone of %s', (kind) => {
-    const { title, tone, heading, detail, eventId, at } = describeKind(sampleEvent(kind));
-    expect([title, tone]).toEqual(TITLES[kind]);
+  test.each(EVENT_TYPES)('has the title and tone of %s', (eventType) => {
+    const { title, tone, heading, detail, eventId, at } = describeKind(sampleEvent(eventType));
+    expect([title, tone]).toEqual(TITLES[eventType]);
     expect(title).toBe(`${heading}: ${detail}`);
     expect({ eventId, at }).toEqual({ eventId: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', at: '2026-01-02T03:04:05.678Z' });
   });
@@ -120,16 +120,16 @@ describe('every message', () => {
     ]);
   });
 
-  test.each(EVENT_KINDS)('has the test mark and at most eight facts for a test event of type %s', (kind) => {
-    const { heading, facts } = describeKind(testEvent(kind));
+  test.each(EVENT_TYPES)('has the test mark and at most eight facts for a test event of type %s', (eventType) => {
+    const { heading, facts } = describeKind(testEvent(eventType));
     expect(heading).toMatch(/^\[Test\] /);
     expect(facts[0]).toEqual({ label: 'Test', value: 'Sent manually with sample data. No payment was made.' });
     expect(facts.length).toBeLessThanOrEqual(8);
   });
 
-  test.each(EVENT_KINDS)('keeps untrusted text in %s short, on one line, and well formed', (kind) => {
+  test.each(EVENT_TYPES)('keeps untrusted text in %s short, on one line, and well formed', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
-      const message = describeEvent(hostileEvent(kind, text), sampleContext({ projectName: text }));
+      const message = describeEvent(hostileEvent(eventType, text), sampleContext({ projectName: text }));
       expect(message.title.length).toBeLessThanOrEqual(150);
       expect(message.heading).toMatch(/^[A-Z][a-z ]+$/);
       for (const value of [message.title, message.detail, ...message.facts.map((fact) => fact.value)]) {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventRow, payloadJson } from '../../../src/connectors/shared/row.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import { EVENT_TIME, sampleEvent, testEvent } from '../support/samples.ts';
 
 const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
@@ -27,7 +27,7 @@ const paid = {
 };
 const transaction = `0x${'5e'.repeat(32)}`;
 
-const rows: Record<EventKind, object> = {
+const rows: Record<EventType, object> = {
   'payment.verified': paid,
   'payment.settled': { ...paid, tx_hash: transaction },
   'payment.failed': paid,
@@ -45,19 +45,19 @@ const rows: Record<EventKind, object> = {
 };
 
 describe('a row', () => {
-  test.each(EVENT_KINDS)('has the documented columns and the whole payload of %s', (kind) => {
-    expect(eventRow(sampleEvent(kind))).toEqual({
+  test.each(EVENT_TYPES)('has the documented columns and the whole payload of %s', (eventType) => {
+    expect(eventRow(sampleEvent(eventType))).toEqual({
       event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
-      kind,
+      kind: eventType,
       occurred_at: EVENT_TIME,
       ...blank,
-      ...rows[kind],
-      payload: SAMPLE_PAYLOADS[kind],
+      ...rows[eventType],
+      payload: SAMPLE_PAYLOADS[eventType],
     });
   });
 
   test('has an amount only for payments, so a sum over one event type counts each payment once', () => {
-    const withAmount = EVENT_KINDS.filter((kind) => eventRow(sampleEvent(kind)).amount_usd !== null);
+    const withAmount = EVENT_TYPES.filter((eventType) => eventRow(sampleEvent(eventType)).amount_usd !== null);
     expect(withAmount).toEqual(['payment.verified', 'payment.settled', 'payment.failed']);
   });
 

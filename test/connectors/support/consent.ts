@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Answer, ReceivedRequest } from '../../support/receiver.ts';
+import type { ReceivedRequest, TestResponse } from '../../support/receiver.ts';
 import { json } from './vendors/vendor.ts';
 
 type Code = { redirectUri: string; challenge: string; clientId: string };
@@ -19,7 +19,7 @@ export function createConsent(options: {
   const codes = new Map<string, Code>();
   const refreshTokens = new Set<string>();
   const issued: string[] = [];
-  let nextAnswer: Answer | undefined;
+  let nextResponse: TestResponse | undefined;
 
   function issue(kind: string): string {
     const token = `${kind}-${randomUUID().replaceAll('-', '')}`;
@@ -33,7 +33,7 @@ export function createConsent(options: {
     return [inBody, inHeader].includes(`${app.clientId}:${app.clientSecret}`);
   }
 
-  function tokensFor(parameters: URLSearchParams): Answer {
+  function tokensFor(parameters: URLSearchParams): TestResponse {
     const refresh = parameters.get('refresh_token') ?? '';
     if (parameters.get('grant_type') === 'refresh_token') {
       if (!refreshTokens.has(refresh)) return json(400, { error: 'invalid_grant' });
@@ -69,15 +69,15 @@ export function createConsent(options: {
       return { code, state: get('state') };
     },
     /** Sends this response to the next token request instead. */
-    answerNext(answer: Answer): void {
-      nextAnswer = answer;
+    respondNext(answer: TestResponse): void {
+      nextResponse = answer;
     },
     /** Revokes all refresh tokens. */
     revoke: (): void => refreshTokens.clear(),
     /** The token endpoint. */
-    answer(request: Pick<ReceivedRequest, 'headers' | 'body'>): Answer {
-      const answer = nextAnswer;
-      nextAnswer = undefined;
+    answer(request: Pick<ReceivedRequest, 'headers' | 'body'>): TestResponse {
+      const answer = nextResponse;
+      nextResponse = undefined;
       if (answer) return answer;
       const parameters = new URLSearchParams(request.body.toString());
       return isApp(request, parameters) ? tokensFor(parameters) : json(401, { error: 'invalid_client' });

@@ -5,7 +5,7 @@ import type {
   ConnectorRequest,
   ConnectorResponse,
 } from '../../../src/connectors/definition.ts';
-import type { Answer } from '../../support/receiver.ts';
+import type { TestResponse } from '../../support/receiver.ts';
 import { type Drive, drive } from './drive.ts';
 import { ask, toCall, type Vendor } from './vendors/vendor.ts';
 import { VENDORS } from './vendors/vendors.ts';
@@ -35,7 +35,7 @@ export function respond(vendor: Vendor, request: ConnectorRequest): ConnectorRes
 }
 
 /** Converts a vendor's response to what a connector reads. */
-export function toResponse({ statusCode = 200, headers = {}, body = '' }: Answer): ConnectorResponse {
+export function toResponse({ statusCode = 200, headers = {}, body = '' }: TestResponse): ConnectorResponse {
   const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
   return { statusCode, headers: Object.fromEntries(flat), body: body.toString() };
 }

@@ -11,7 +11,7 @@ export function redirectHttps(port: number): Disposable {
     const [target, ...rest] = args;
     const given = rest.find((value) => typeof value === 'object') as https.RequestOptions | undefined;
     const callback = rest.find((value) => typeof value === 'function') as
-      | ((answer: http.IncomingMessage) => void)
+      | ((response: http.IncomingMessage) => void)
       | undefined;
     const options = typeof target === 'string' || target instanceof URL ? fromUrl(new URL(target), given) : target;
     const vendorHost = options.hostname ?? options.host ?? 'localhost';

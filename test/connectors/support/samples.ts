@@ -7,14 +7,14 @@ import type {
   ConnectorRequest,
   ConnectorResponse,
 } from '../../../src/connectors/definition.ts';
-import { EVENT_KINDS, type EventKind, type EventPayload } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES, type EventPayload, type EventType } from '../../../src/events/types.ts';
 
 export const EVENT_TIME = '2026-01-02T03:04:05.678Z';
 export const CONNECTOR_ID = 'con_01jc9x2v5qe3w8k4m6n7p9r0st';
 
 /** Creates an event with the documented sample payload. `data` replaces individual fields. */
-export function sampleEvent<K extends EventKind>(
+export function sampleEvent<K extends EventType>(
   type: K,
   data: Partial<EventPayload<K>> = {},
   envelope: Partial<Pick<ConnectorEvent, 'id' | 'timestamp' | 'projectId' | 'test'>> = {},
@@ -31,7 +31,7 @@ export function sampleEvent<K extends EventKind>(
 }
 
 /** Creates a sample event that is marked as a test. */
-export function testEvent(type: EventKind = 'payment.settled'): ConnectorEvent {
+export function testEvent(type: EventType = 'payment.settled'): ConnectorEvent {
   return sampleEvent(type, {}, { test: true });
 }
 
@@ -41,7 +41,7 @@ export function sampleContext(overrides: Partial<BuildContext> = {}): BuildConte
     connectorId: CONNECTOR_ID,
     projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
     projectName: 'Weather API',
-    selectedKinds: new Set(EVENT_KINDS),
+    selectedTypes: new Set(EVENT_TYPES),
     memory: {},
     attemptNumber: 1,
     previousAttemptAmbiguous: false,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type ReceivedRequest, type Receiver, startReceiver, type TestResponse } from '../../support/receiver.ts';
 import { json } from './vendors/vendor.ts';
 
 export type TokenServer = Awaited<ReturnType<typeof startTokenServer>>;
@@ -18,7 +18,7 @@ export async function startTokenServer(options: { lifetimeSeconds?: number; onIs
   let refreshTokens: string[] = [];
   let isRevoked = false;
 
-  function answer(request: Pick<ReceivedRequest, 'headers' | 'body'>): Answer {
+  function answer(request: Pick<ReceivedRequest, 'headers' | 'body'>): TestResponse {
     const parameters = new URLSearchParams(request.body.toString());
     const { host = '', authorization } = request.headers;
     grants.push({ host: host.split(':')[0]!, parameters, authorization });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { amplitude } from '../../../src/connectors/types/amplitude.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -62,9 +62,13 @@ describe('an Amplitude request', () => {
     ['endpoint.created', projectId],
     ['endpoint.pricing_changed', projectId],
     ['revenue.daily_summary', projectId],
-  ] as const)('sends %s of %s without revenue', (kind, userId) => {
-    const [event] = builtJson(amplitude, config, sampleEvent(kind)).events;
-    expect(event).toMatchObject({ event_type: kind, user_id: userId, event_properties: { event_kind: kind } });
+  ] as const)('sends %s of %s without revenue', (eventType, userId) => {
+    const [event] = builtJson(amplitude, config, sampleEvent(eventType)).events;
+    expect(event).toMatchObject({
+      event_type: eventType,
+      user_id: userId,
+      event_properties: { event_kind: eventType },
+    });
     expect(Object.keys(event).filter((name) => REVENUE_FIELDS.includes(name))).toEqual([]);
   });
 
@@ -80,7 +84,7 @@ describe('an Amplitude request', () => {
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => amplitude.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => amplitude.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test('sends to the European host if configured', () => {

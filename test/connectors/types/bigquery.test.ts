@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bigquery } from '../../../src/connectors/types/bigquery.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -61,9 +61,9 @@ describe('a BigQuery request', () => {
     ).toEqual(['evt_1', 'evt_2', 'evt_3'].map((id) => [id, id]));
   });
 
-  test.each(EVENT_KINDS)('sends %s with its payload as text', (kind) => {
-    const event = sampleEvent(kind);
-    expect(bigquery.carries(kind, new Set([kind]))).toBe(true);
+  test.each(EVENT_TYPES)('sends %s with its payload as text', (eventType) => {
+    const event = sampleEvent(eventType);
+    expect(bigquery.supportsEvent(eventType, new Set([eventType]))).toBe(true);
     expect(JSON.parse(builtJson(bigquery, config, event).rows[0].json.payload)).toEqual(event.data);
   });
 

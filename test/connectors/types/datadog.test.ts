@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { datadog } from '../../../src/connectors/types/datadog.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -43,7 +43,7 @@ describe('a Datadog request', () => {
     expect(text).toContain('- Event: `evt_01jc9x2v5qe3w8k4m6n7p9r0st`');
   });
 
-  const expected: Record<EventKind, [string, string, string[]]> = {
+  const expected: Record<EventType, [string, string, string[]]> = {
     'payment.verified': ['Payment verified: 0.01 USDC (/weather)', 'info', [endpointTag, 'network:eip155:84532']],
     'payment.settled': ['Payment settled: 0.01 USDC (/weather)', 'success', [endpointTag, 'network:eip155:84532']],
     'payment.failed': ['Payment failed: insufficient funds (/weather)', 'error', [endpointTag, 'network:eip155:84532']],
@@ -57,20 +57,20 @@ describe('a Datadog request', () => {
     'endpoint.pricing_changed': ['Price changed: /weather from 0.01 USD to 0.02 USD', 'warning', [endpointTag]],
     'revenue.daily_summary': ['Daily revenue: 12.34 USD on 2026-01-02, 1204 payments, 37 customers', 'info', []],
   };
-  test.each(EVENT_KINDS)('sends %s with its title, tone, and tags', (kind) => {
-    const [title, alertType, tags] = expected[kind];
-    const body = builtJson(datadog, config, sampleEvent(kind));
-    expect(body).toMatchObject({ title, alert_type: alertType, tags: [`event:${kind}`, projectTag, ...tags] });
+  test.each(EVENT_TYPES)('sends %s with its title, tone, and tags', (eventType) => {
+    const [title, alertType, tags] = expected[eventType];
+    const body = builtJson(datadog, config, sampleEvent(eventType));
+    expect(body).toMatchObject({ title, alert_type: alertType, tags: [`event:${eventType}`, projectTag, ...tags] });
   });
 
   test('never tags by wallet, because there are too many wallets', () => {
-    for (const kind of EVENT_KINDS) {
-      expect(JSON.stringify(builtJson(datadog, config, sampleEvent(kind)).tags)).not.toMatch(/0x[0-9a-f]{8}/i);
+    for (const eventType of EVENT_TYPES) {
+      expect(JSON.stringify(builtJson(datadog, config, sampleEvent(eventType)).tags)).not.toMatch(/0x[0-9a-f]{8}/i);
     }
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => datadog.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => datadog.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test("sends to the organization's site", () => {

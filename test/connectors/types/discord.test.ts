@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { discord } from '../../../src/connectors/types/discord.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -95,9 +95,9 @@ describe('a Discord request', () => {
     }
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    expect(discord.carries(kind, new Set())).toBe(true);
-    const body: Body = builtJson(discord, config, sampleEvent(kind));
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    expect(discord.supportsEvent(eventType, new Set())).toBe(true);
+    const body: Body = builtJson(discord, config, sampleEvent(eventType));
     for (const { name } of body.embeds[0].fields) expect(name).not.toBe('');
   });
 
@@ -107,10 +107,10 @@ describe('a Discord request', () => {
     expect(body.embeds[0].fields[0]?.name).toBe('Test');
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or formatting', (kind) => {
+  test.each(EVENT_TYPES)('shows any text in %s without mentions, links, or formatting', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
-      const body: Body = builtJson(discord, config, hostileEvent(kind, text), context);
+      const body: Body = builtJson(discord, config, hostileEvent(eventType, text), context);
       expect(body.allowed_mentions).toEqual({ parse: [] });
       const [{ description = '', fields }] = body.embeds;
       for (const value of [description, ...fields.map((field) => field.value)]) {

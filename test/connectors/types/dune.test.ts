@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dune } from '../../../src/connectors/types/dune.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
@@ -55,7 +55,7 @@ describe('a Dune request', () => {
   });
 
   test('sends a whole batch as one insert, one line per event', () => {
-    const events = EVENT_KINDS.map((kind, index) => sampleEvent(kind, {}, { id: `evt_${index}` }));
+    const events = EVENT_TYPES.map((eventType, index) => sampleEvent(eventType, {}, { id: `evt_${index}` }));
     const rows = lines(events as [typeof settled, ...(typeof settled)[]]);
     expect(rows.map((row) => row.event_id)).toEqual(events.map(({ id }) => id));
     for (const row of rows) expect(Object.keys(row)).toEqual(columns);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { describeDelays } from '../../../src/connectors/describe.ts';
 import { email } from '../../../src/connectors/types/email.ts';
 import { getConnector } from '../../../src/connectors/types/registry.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -52,18 +52,18 @@ describe('a SendGrid request', () => {
     expect(email.probe!.build({ ...config, region: 'eu' }).url).toBe('https://api.eu.sendgrid.com/v3/scopes');
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    expect(email.carries(kind, new Set())).toBe(true);
-    expect(builtJson(email, config, sampleEvent(kind)).subject).toMatch(/^[A-Z][a-z ]+: \S/);
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    expect(email.supportsEvent(eventType, new Set())).toBe(true);
+    expect(builtJson(email, config, sampleEvent(eventType)).subject).toMatch(/^[A-Z][a-z ]+: \S/);
   });
 
   test('marks a test event', () => {
     expect(builtJson(email, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  test.each(EVENT_KINDS)("doesn't allow headers or markup in %s", (kind) => {
+  test.each(EVENT_TYPES)("doesn't allow headers or markup in %s", (eventType) => {
     for (const text of HOSTILE_TEXTS) {
-      const body = builtJson(email, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
+      const body = builtJson(email, config, hostileEvent(eventType, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
       expect(body.subject.length).toBeLessThanOrEqual(150);
       expect(body.content[1].value).not.toMatch(/<script|<b |HYPERLINK\("|<!channel/);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ga4 } from '../../../src/connectors/types/ga4.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -16,7 +16,7 @@ import {
 
 const config = { measurementId: 'G-1A2B3C4D5E', apiSecret: 'x-YcqXVVQ6mRUUf5WmyV3g' };
 const payer = '0x1f98431c8ad98523631ae4a59f267346ea31f984';
-const NAMES: Record<EventKind, string> = {
+const NAMES: Record<EventType, string> = {
   'payment.verified': 'payment_verified',
   'payment.settled': 'purchase',
   'payment.failed': 'payment_failed',
@@ -66,19 +66,19 @@ describe('a GA4 request', () => {
     });
   });
 
-  test.each(EVENT_KINDS.filter((kind) => kind !== 'payment.settled'))(
+  test.each(EVENT_TYPES.filter((eventType) => eventType !== 'payment.settled'))(
     'sends %s under a valid name and without revenue',
-    (kind) => {
-      const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
-      expect(event.name).toBe(NAMES[kind]);
+    (eventType) => {
+      const [event] = builtJson(ga4, config, sampleEvent(eventType)).events;
+      expect(event.name).toBe(NAMES[eventType]);
       for (const name of ['value', 'currency', 'items', 'transaction_id'])
         expect(event.params).not.toHaveProperty(name);
     },
   );
 
   // https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference
-  test.each(EVENT_KINDS)('uses only names and values that Google allows in %s', (kind) => {
-    const [event] = builtJson(ga4, config, sampleEvent(kind)).events;
+  test.each(EVENT_TYPES)('uses only names and values that Google allows in %s', (eventType) => {
+    const [event] = builtJson(ga4, config, sampleEvent(eventType)).events;
     const reserved = /^(_|firebase_|ga_|google_|gtag\.)/;
     expect(event.name).toMatch(/^[A-Za-z]\w{0,39}$/);
     expect(event.name).not.toMatch(reserved);
@@ -90,8 +90,8 @@ describe('a GA4 request', () => {
   });
 
   test('never sends a wallet, because Google forbids personal data', () => {
-    for (const kind of EVENT_KINDS) {
-      const { body = '' } = requestOf(ga4.build([sampleEvent(kind)], config, sampleContext()));
+    for (const eventType of EVENT_TYPES) {
+      const { body = '' } = requestOf(ga4.build([sampleEvent(eventType)], config, sampleContext()));
       expect(body.toLowerCase()).not.toContain(payer);
     }
   });
@@ -106,7 +106,7 @@ describe('a GA4 request', () => {
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => ga4.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => ga4.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test('sends to the European host if configured', () => {

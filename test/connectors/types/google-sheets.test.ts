@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectorEvent } from '../../../src/connectors/definition.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
@@ -82,10 +82,10 @@ describe('a Google Sheets request', () => {
     expect(values.map((row: string[]) => row[0])).toEqual(['evt_1', 'evt_2', 'evt_3']);
   });
 
-  test.each(EVENT_KINDS)('sends %s as ten cells', (kind) => {
-    const row = cellsOf(sampleEvent(kind));
+  test.each(EVENT_TYPES)('sends %s as ten cells', (eventType) => {
+    const row = cellsOf(sampleEvent(eventType));
     expect(row).toHaveLength(10);
-    expect(row[1]).toBe(kind);
+    expect(row[1]).toBe(eventType);
     expect(row[9]).not.toBe('');
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/types/hubspot.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
@@ -78,12 +78,12 @@ describe('a HubSpot request', () => {
   });
 
   test('sends the two event types about customers and skips everything else, including test events', () => {
-    const carried = EVENT_KINDS.filter((kind) => hubspot.carries(kind, new Set(EVENT_KINDS)));
-    expect(carried).toEqual(['customer.first_payment', 'customer.milestone']);
-    for (const kind of EVENT_KINDS) {
-      expect(hubspot.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
-      if (carried.includes(kind)) continue;
-      expect(hubspot.build([sampleEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+    const supported = EVENT_TYPES.filter((eventType) => hubspot.supportsEvent(eventType, new Set(EVENT_TYPES)));
+    expect(supported).toEqual(['customer.first_payment', 'customer.milestone']);
+    for (const eventType of EVENT_TYPES) {
+      expect(hubspot.build([testEvent(eventType)], config, sampleContext())).toHaveProperty('skip');
+      if (supported.includes(eventType)) continue;
+      expect(hubspot.build([sampleEvent(eventType)], config, sampleContext())).toHaveProperty('skip');
     }
   });
 

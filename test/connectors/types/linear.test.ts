@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { linear } from '../../../src/connectors/types/linear.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -75,7 +75,7 @@ describe('a Linear request', () => {
   });
 
   test('sends only event types that need human attention', () => {
-    expect(EVENT_KINDS.filter((kind) => linear.carries(kind, new Set(EVENT_KINDS)))).toEqual([
+    expect(EVENT_TYPES.filter((eventType) => linear.supportsEvent(eventType, new Set(EVENT_TYPES)))).toEqual([
       'payment.failed',
       'customer.milestone',
     ]);

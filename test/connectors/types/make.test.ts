@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { make } from '../../../src/connectors/types/make.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -18,8 +18,8 @@ const path = 'abcdefghijklmnopqrstuvwxyz012345';
 const config = { webhookUrl: `https://hook.eu2.make.com/${path}` };
 
 describe('a Make request', () => {
-  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
-    const request = requestOf(make.build([sampleEvent(kind)], config, sampleContext()));
+  test.each(EVENT_TYPES)('posts %s in the common envelope', (eventType) => {
+    const request = requestOf(make.build([sampleEvent(eventType)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
       url: config.webhookUrl,
@@ -27,16 +27,16 @@ describe('a Make request', () => {
     });
     expect(JSON.parse(request.body ?? '')).toEqual({
       id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
-      type: kind,
+      type: eventType,
       timestamp: '2026-01-02T03:04:05.678Z',
       projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
       test: false,
-      data: SAMPLE_PAYLOADS[kind],
+      data: SAMPLE_PAYLOADS[eventType],
     });
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => make.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => make.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test('uses a separate type for test events, so no scenario mistakes them for payments', () => {

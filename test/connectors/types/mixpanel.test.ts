@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mixpanel } from '../../../src/connectors/types/mixpanel.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -61,8 +61,8 @@ describe('a Mixpanel request', () => {
     ['endpoint.created', 'Endpoint Created', ''],
     ['endpoint.pricing_changed', 'Endpoint Pricing Changed', ''],
     ['revenue.daily_summary', 'Daily Revenue Summary', ''],
-  ] as const)('imports %s as "%s" with user "%s" and without an amount', (kind, event, distinctId) => {
-    const [record] = builtJson(mixpanel, config, sampleEvent(kind));
+  ] as const)('imports %s as "%s" with user "%s" and without an amount', (eventType, event, distinctId) => {
+    const [record] = builtJson(mixpanel, config, sampleEvent(eventType));
     expect(record.event).toBe(event);
     expect(record.properties.distinct_id).toBe(distinctId);
     expect(record.properties).not.toHaveProperty('amount');
@@ -73,7 +73,7 @@ describe('a Mixpanel request', () => {
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => mixpanel.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => mixpanel.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test.each([

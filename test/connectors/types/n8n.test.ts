@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { n8n } from '../../../src/connectors/types/n8n.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { toResponse } from '../support/deliver.ts';
 import {
   accepts,
@@ -21,8 +21,8 @@ const path = '0c4f5a2e-9d0b-4a53-9e3f-3d3d8e0a7b11';
 const config = { webhookUrl: `https://example.app.n8n.cloud/webhook/${path}` };
 
 describe('an n8n request', () => {
-  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
-    const request = requestOf(n8n.build([sampleEvent(kind)], config, sampleContext()));
+  test.each(EVENT_TYPES)('posts %s in the common envelope', (eventType) => {
+    const request = requestOf(n8n.build([sampleEvent(eventType)], config, sampleContext()));
     expect(request).toMatchObject({ method: 'POST', url: config.webhookUrl });
     expect(request.headers).toEqual({
       'content-type': 'application/json',
@@ -30,16 +30,16 @@ describe('an n8n request', () => {
     });
     expect(JSON.parse(request.body ?? '')).toEqual({
       id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
-      type: kind,
+      type: eventType,
       timestamp: '2026-01-02T03:04:05.678Z',
       projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
       test: false,
-      data: SAMPLE_PAYLOADS[kind],
+      data: SAMPLE_PAYLOADS[eventType],
     });
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => n8n.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => n8n.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test('sends the configured authentication header', () => {

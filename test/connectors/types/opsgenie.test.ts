@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectorRequest, Outcome } from '../../../src/connectors/definition.ts';
 import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -109,8 +109,8 @@ describe('an Opsgenie request', () => {
   });
 
   test('sends only failures and settlements', () => {
-    const carried = EVENT_KINDS.filter((kind) => opsgenie.carries(kind, new Set(EVENT_KINDS)));
-    expect(carried).toEqual(['payment.settled', 'payment.failed']);
+    const supported = EVENT_TYPES.filter((eventType) => opsgenie.supportsEvent(eventType, new Set(EVENT_TYPES)));
+    expect(supported).toEqual(['payment.settled', 'payment.failed']);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { pagerduty } from '../../../src/connectors/types/pagerduty.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -107,8 +107,8 @@ describe('a PagerDuty request', () => {
   test.each([
     ['endpoint.created', 'Endpoint created: /weather at 0.01 USD'],
     ['endpoint.pricing_changed', 'Price changed: /weather from 0.01 USD to 0.02 USD'],
-  ] as const)('sends %s as a change event', (kind, summary) => {
-    const request = requestOf(pagerduty.build([sampleEvent(kind)], config, sampleContext({ consoleUrl })));
+  ] as const)('sends %s as a change event', (eventType, summary) => {
+    const request = requestOf(pagerduty.build([sampleEvent(eventType)], config, sampleContext({ consoleUrl })));
     expect(request.url).toBe('https://events.pagerduty.com/v2/change/enqueue');
     expect(JSON.parse(request.body ?? '')).toEqual({
       routing_key: config.routingKey,
@@ -128,8 +128,8 @@ describe('a PagerDuty request', () => {
   });
 
   test('sends only failures, settlements, and changes', () => {
-    const carried = EVENT_KINDS.filter((kind) => pagerduty.carries(kind, new Set(EVENT_KINDS)));
-    expect(carried).toEqual(['payment.settled', 'payment.failed', 'endpoint.created', 'endpoint.pricing_changed']);
+    const supported = EVENT_TYPES.filter((eventType) => pagerduty.supportsEvent(eventType, new Set(EVENT_TYPES)));
+    expect(supported).toEqual(['payment.settled', 'payment.failed', 'endpoint.created', 'endpoint.pricing_changed']);
   });
 
   test.each(['/v2/enqueue', '/v2/change/enqueue'])(

@@ -30,14 +30,14 @@ export const rate = (target: string, Rate: unknown) =>
   });
 
 /** A correctly configured company. `answers` replaces individual responses. */
-export function company(answers: Record<string, ConnectorResponse> = {}) {
+export function company(responses: Record<string, ConnectorResponse> = {}) {
   const all: Record<string, ConnectorResponse> = {
     check: nothing,
     dated: nothing,
     preferences: preferences('USD'),
     item: vendorResponse(200, { QueryResponse: { Item: [{ Id: '21' }] } }),
     send: booked,
-    ...answers,
+    ...responses,
   };
   return ({ step = '' }: ConnectorRequest) => all[step] ?? all[step.split(':')[0]!] ?? vendorResponse(500);
 }

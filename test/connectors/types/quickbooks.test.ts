@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectorResponse } from '../../../src/connectors/definition.ts';
 import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
@@ -82,8 +82,8 @@ describe('a QuickBooks request', () => {
     expect(tries[1]?.requests).toEqual(tries[0]?.requests);
   });
 
-  test.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
-    expect(quickbooks.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+  test.each(EVENT_TYPES)('books nothing for a test event of %s', (eventType) => {
+    expect(quickbooks.build([testEvent(eventType)], config, sampleContext())).toHaveProperty('skip');
   });
 
   test('books nothing if a day’s total is less than a cent', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { derivedId } from '../../../src/connectors/shared/derived-id.ts';
 import { resend } from '../../../src/connectors/types/resend.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -53,18 +53,18 @@ describe('a Resend request', () => {
     expect(builtJson(resend, { ...config, to }, settled).to).toEqual(recipients);
   });
 
-  test.each(EVENT_KINDS)('sends %s with a tag that Resend accepts', (kind) => {
-    expect(resend.carries(kind, new Set())).toBe(true);
-    expect(builtJson(resend, config, sampleEvent(kind)).tags[0].value).toMatch(/^[A-Za-z0-9_-]+$/);
+  test.each(EVENT_TYPES)('sends %s with a tag that Resend accepts', (eventType) => {
+    expect(resend.supportsEvent(eventType, new Set())).toBe(true);
+    expect(builtJson(resend, config, sampleEvent(eventType)).tags[0].value).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
   test('marks a test event', () => {
     expect(builtJson(resend, config, testEvent()).subject).toBe('[Test] Payment settled: 0.01 USDC');
   });
 
-  test.each(EVENT_KINDS)("doesn't allow headers or markup in %s", (kind) => {
+  test.each(EVENT_TYPES)("doesn't allow headers or markup in %s", (eventType) => {
     for (const text of HOSTILE_TEXTS) {
-      const body = builtJson(resend, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
+      const body = builtJson(resend, config, hostileEvent(eventType, text), sampleContext({ projectName: text }));
       expect(body.subject).not.toMatch(/\p{Cc}/u);
       expect(body.html).not.toMatch(/<script|<b |HYPERLINK\("|<!channel/);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { salesforce } from '../../../src/connectors/types/salesforce.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -40,9 +40,9 @@ describe('a Salesforce request', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    expect(salesforce.carries(kind, new Set([kind]))).toBe(true);
-    expect(builtJson(salesforce, config, sampleEvent(kind)).Kind__c).toBe(kind);
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    expect(salesforce.supportsEvent(eventType, new Set([eventType]))).toBe(true);
+    expect(builtJson(salesforce, config, sampleEvent(eventType)).Kind__c).toBe(eventType);
   });
 
   test('marks a test event and omits its amount', () => {

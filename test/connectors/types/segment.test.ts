@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { segment } from '../../../src/connectors/types/segment.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -58,7 +58,7 @@ describe('a Segment request', () => {
     });
   });
 
-  const others: [EventKind, string, string, Record<string, unknown>][] = [
+  const others: [EventType, string, string, Record<string, unknown>][] = [
     ['payment.verified', 'Payment Verified', payer, payment],
     ['payment.failed', 'Payment Failed', payer, { ...payment, stage: 'settle', reason: 'insufficient_funds' }],
     [
@@ -104,14 +104,16 @@ describe('a Segment request', () => {
       { ...common, date: '2026-01-02', payment_count: 1204, customer_count: 37, failed_count: 3 },
     ],
   ];
-  test.each(others)('sends %s as "%s" without revenue', (kind, event, userId, properties) => {
-    const body = builtJson(segment, config, sampleEvent(kind));
+  test.each(others)('sends %s as "%s" without revenue', (eventType, event, userId, properties) => {
+    const body = builtJson(segment, config, sampleEvent(eventType));
     expect(body).toMatchObject({ event, userId });
-    expect(body.properties).toEqual({ ...properties, event_kind: kind });
+    expect(body.properties).toEqual({ ...properties, event_kind: eventType });
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.filter((kind) => segment.carries(kind, new Set(EVENT_KINDS)))).toEqual(EVENT_KINDS);
+    expect(EVENT_TYPES.filter((eventType) => segment.supportsEvent(eventType, new Set(EVENT_TYPES)))).toEqual(
+      EVENT_TYPES,
+    );
   });
 
   test('sends to the European host if configured', () => {

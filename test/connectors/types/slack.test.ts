@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { slack } from '../../../src/connectors/types/slack.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -67,9 +67,9 @@ describe('a Slack request', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('sends %s with a fallback text', (kind) => {
-    expect(slack.carries(kind, new Set())).toBe(true);
-    const body: Body = builtJson(slack, config, sampleEvent(kind));
+  test.each(EVENT_TYPES)('sends %s with a fallback text', (eventType) => {
+    expect(slack.supportsEvent(eventType, new Set())).toBe(true);
+    const body: Body = builtJson(slack, config, sampleEvent(eventType));
     expect(body.text).toBe(body.blocks[0]?.text?.text);
     expectWithinLimits(body);
   });
@@ -85,10 +85,10 @@ describe('a Slack request', () => {
     expect(slack.build([settled], config, again)).toEqual(slack.build([settled], config, sampleContext()));
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or formatting', (kind) => {
+  test.each(EVENT_TYPES)('shows any text in %s without mentions, links, or formatting', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
-      const body: Body = builtJson(slack, config, hostileEvent(kind, text), context);
+      const body: Body = builtJson(slack, config, hostileEvent(eventType, text), context);
       expectWithinLimits(body);
       const texts = [body.text, ...body.blocks.flatMap((block) => textsOf(block).map((object) => object.text))];
       expect(texts.join('\n').replaceAll(/<!date\^1767323045\^[^>]*>/g, '')).not.toMatch(/[<>]/);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { supabase } from '../../../src/connectors/types/supabase.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -64,10 +64,10 @@ describe('a Supabase request', () => {
     expect(request.url).toContain('/rest/v1/sales?');
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    const event = sampleEvent(kind);
-    expect(supabase.carries(kind, new Set([kind]))).toBe(true);
-    expect(builtJson(supabase, config, event)).toMatchObject({ kind, payload: event.data });
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    const event = sampleEvent(eventType);
+    expect(supabase.supportsEvent(eventType, new Set([eventType]))).toBe(true);
+    expect(builtJson(supabase, config, event)).toMatchObject({ kind: eventType, payload: event.data });
   });
 
   test('marks a test event and omits its amount', () => {

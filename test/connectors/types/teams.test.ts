@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { teams } from '../../../src/connectors/types/teams.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -101,10 +101,10 @@ describe('a Teams request', () => {
     expect(requestOf(teams.build([settled], { webhookUrl: odd }, sampleContext())).url).toBe(odd);
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    expect(teams.carries(kind, new Set())).toBe(true);
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    expect(teams.supportsEvent(eventType, new Set())).toBe(true);
     const context = sampleContext({ isLocalChain: true });
-    const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(kind), context);
+    const card = builtJson(teams, { webhookUrl, envelope: 'card' }, sampleEvent(eventType), context);
     expect(card.body[0].items[0].text).toMatch(/^[A-Z][a-z ]+$/);
     expect(card).not.toHaveProperty('actions');
   });
@@ -114,10 +114,10 @@ describe('a Teams request', () => {
     expect(card.body[0].items[0].text).toBe('[Test] Payment settled');
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without formatting, and stays far below 28 KB', (kind) => {
+  test.each(EVENT_TYPES)('shows any text in %s without formatting, and stays far below 28 KB', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
       const context = sampleContext({ projectName: text });
-      const request = requestOf(teams.build([hostileEvent(kind, text)], config, context));
+      const request = requestOf(teams.build([hostileEvent(eventType, text)], config, context));
       expect(Buffer.byteLength(request.body ?? '')).toBeLessThan(20_000);
       const card = JSON.parse(request.body ?? '').attachments[0].content;
       expect(card.msteams).toEqual({ width: 'Full' });

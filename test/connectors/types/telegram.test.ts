@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { telegram } from '../../../src/connectors/types/telegram.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -57,9 +57,9 @@ describe('a Telegram request', () => {
     });
   });
 
-  test.each(EVENT_KINDS)('sends %s', (kind) => {
-    expect(telegram.carries(kind, new Set())).toBe(true);
-    expect(builtJson(telegram, config, sampleEvent(kind)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
+  test.each(EVENT_TYPES)('sends %s', (eventType) => {
+    expect(telegram.supportsEvent(eventType, new Set())).toBe(true);
+    expect(builtJson(telegram, config, sampleEvent(eventType)).text).toMatch(/^<b>[A-Z][a-z ]+<\/b>\n<code>/);
   });
 
   test.each([
@@ -78,9 +78,9 @@ describe('a Telegram request', () => {
     expect(builtJson(telegram, config, testEvent()).text).toMatch(/^<b>\[Test\] Payment settled<\/b>/);
   });
 
-  test.each(EVENT_KINDS)('shows any text in %s without mentions, links, or markup', (kind) => {
+  test.each(EVENT_TYPES)('shows any text in %s without mentions, links, or markup', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
-      const body = builtJson(telegram, config, hostileEvent(kind, text), sampleContext({ projectName: text }));
+      const body = builtJson(telegram, config, hostileEvent(eventType, text), sampleContext({ projectName: text }));
       const outsideOfCode = body.text.replaceAll(/<code>[^<>]*<\/code>|<\/?b>/g, '');
       expect(outsideOfCode).not.toMatch(/[@#/]\w|https?:|[<>&]/);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { gsmLength } from '../../../src/connectors/types/gsm-text.ts';
 import { twilio } from '../../../src/connectors/types/twilio.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { hostileEvent } from '../support/hostile.ts';
 import {
   accepts,
@@ -78,19 +78,19 @@ describe('a Twilio request', () => {
     expect(linkTo(`https://c.example/${'x'.repeat(150)}`)).toBe(`Payment settled: 0.01 USDC\n${settled.id}`);
   });
 
-  test.each(EVENT_KINDS)('sends %s in a single segment', (kind) => {
-    expect(twilio.carries(kind, new Set())).toBe(true);
-    expect(gsmLength(formOf(sampleEvent(kind)).Body!)).toBeLessThanOrEqual(160);
-    expect(formOf(sampleEvent(kind)).Body).toMatch(/\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
+  test.each(EVENT_TYPES)('sends %s in a single segment', (eventType) => {
+    expect(twilio.supportsEvent(eventType, new Set())).toBe(true);
+    expect(gsmLength(formOf(sampleEvent(eventType)).Body!)).toBeLessThanOrEqual(160);
+    expect(formOf(sampleEvent(eventType)).Body).toMatch(/\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
   });
 
   test('marks a test event', () => {
     expect(formOf(testEvent()).Body).toMatch(/^\[Test\] Payment settled/);
   });
 
-  test.each(EVENT_KINDS)('fits %s into one 7-bit SMS segment, no matter what text it contains', (kind) => {
+  test.each(EVENT_TYPES)('fits %s into one 7-bit SMS segment, no matter what text it contains', (eventType) => {
     for (const text of HOSTILE_TEXTS) {
-      const { Body } = formOf(hostileEvent(kind, text), config, sampleContext({ projectName: text }));
+      const { Body } = formOf(hostileEvent(eventType, text), config, sampleContext({ projectName: text }));
       expect(gsmLength(Body!)).toBeLessThanOrEqual(160);
       expect(Body).toMatch(/^[\x20-\x5f\x61-\x7e]+\nevt_01jc9x2v5qe3w8k4m6n7p9r0st$/);
     }

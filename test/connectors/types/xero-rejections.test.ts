@@ -15,8 +15,8 @@ const refused = (...messages: string[]) =>
     Message: 'A validation exception occurred',
     Elements: [{ ValidationErrors: messages.map((Message) => ({ Message })) }],
   });
-const vendor = (answers: Record<string, ConnectorResponse>) => (request: ConnectorRequest) =>
-  answers[request.step ?? ''] ?? vendorResponse(500);
+const vendor = (responses: Record<string, ConnectorResponse>) => (request: ConnectorRequest) =>
+  responses[request.step ?? ''] ?? vendorResponse(500);
 
 const BANK = { bankAccountCode: '090', revenueAccountCode: '200' };
 const KNOWN = { [`bank:${config.tenantId}:090`]: 'USD' };

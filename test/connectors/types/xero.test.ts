@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
 import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { drive } from '../support/drive.ts';
 import {
   accepts,
@@ -90,8 +90,8 @@ describe('a Xero request', () => {
     expect(bodies[1]).toEqual(bodies[0]);
   });
 
-  test.each(EVENT_KINDS)('books nothing for a test event of %s', (kind) => {
-    expect(xero.build([testEvent(kind)], config, sampleContext())).toHaveProperty('skip');
+  test.each(EVENT_TYPES)('books nothing for a test event of %s', (eventType) => {
+    expect(xero.build([testEvent(eventType)], config, sampleContext())).toHaveProperty('skip');
   });
 
   test.each(HOSTILE_TEXTS)('keeps hostile text inside the description: %j', (text) => {

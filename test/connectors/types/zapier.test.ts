@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { zapier } from '../../../src/connectors/types/zapier.ts';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {
   accepts,
   builtJson,
@@ -17,8 +17,8 @@ import {
 const config = { webhookUrl: 'https://hooks.zapier.com/hooks/catch/1234567/abc123/' };
 
 describe('a Zapier request', () => {
-  test.each(EVENT_KINDS)('posts %s in the common envelope', (kind) => {
-    const request = requestOf(zapier.build([sampleEvent(kind)], config, sampleContext()));
+  test.each(EVENT_TYPES)('posts %s in the common envelope', (eventType) => {
+    const request = requestOf(zapier.build([sampleEvent(eventType)], config, sampleContext()));
     expect(request).toMatchObject({
       method: 'POST',
       url: config.webhookUrl,
@@ -26,11 +26,11 @@ describe('a Zapier request', () => {
     });
     expect(JSON.parse(request.body ?? '')).toEqual({
       id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
-      type: kind,
+      type: eventType,
       timestamp: '2026-01-02T03:04:05.678Z',
       projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
       test: false,
-      data: SAMPLE_PAYLOADS[kind],
+      data: SAMPLE_PAYLOADS[eventType],
     });
   });
 
@@ -39,7 +39,7 @@ describe('a Zapier request', () => {
   });
 
   test('sends every event type', () => {
-    expect(EVENT_KINDS.every((kind) => zapier.carries(kind, new Set([kind])))).toBe(true);
+    expect(EVENT_TYPES.every((eventType) => zapier.supportsEvent(eventType, new Set([eventType])))).toBe(true);
   });
 
   test('uses a separate type for test events, so no Zap mistakes them for payments', () => {

@@ -46,7 +46,7 @@ describe('processes that share a data directory', () => {
     const user = data.startUser({ detached: true });
     await user.nextMessage<Ready>();
     process.kill(-user.pid, 'SIGINT');
-    expect(await user.nextMessage()).toEqual({ answer: 1 });
+    expect(await user.nextMessage()).toEqual({ response: 1 });
     expect(await user.ended()).toBe(0);
   });
 });

@@ -13,7 +13,7 @@ await client.connect();
 const keepAlive = setInterval(() => {}, 60_000);
 
 async function finish(): Promise<void> {
-  const { rows } = await client.query('SELECT 1 AS "answer" FROM pg_sleep(0.3)');
+  const { rows } = await client.query('SELECT 1 AS "response" FROM pg_sleep(0.3)');
   await client.end();
   await postgres.stop();
   clearInterval(keepAlive);

@@ -13,7 +13,7 @@ export function batchType(maxEvents: number, limit: Partial<VendorLimit>): { con
     description: 'For tests.',
     documentationUrl: 'https://example.com',
     config,
-    carries: () => true,
+    supportsEvent: () => true,
     batch: { maxEvents, windowSeconds: 0.01 },
     vendorLimit: { count: 1, perSeconds: 1, documentationUrl: 'https://example.com/limits', ...limit },
     build: (events, { url }) => ({

@@ -43,7 +43,7 @@ const typeOf = (type: ConnectorType) =>
   defineConnector<z.infer<typeof config>>({
     ...{ type, title: 'Vendor', category: 'Communication', description: 'For tests.', config },
     documentationUrl: 'https://example.com',
-    carries: () => true,
+    supportsEvent: () => true,
     build: (_events, { url }) => ({ method: 'POST', url, headers: {} }),
     classify: ({ statusCode }) =>
       statusCode === 200 ? { kind: 'delivered' } : { kind: 'retry', reason: `Status ${statusCode}` },

@@ -43,10 +43,10 @@ async function addKey(webhookId: string, orderingKey: string, count: number) {
 
 const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => eventId);
 const claim = () =>
-  claimDue(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 });
+  claimDue(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 });
 
 /** Holds all requests until the returned function is called with the response to all of them. */
-function holdAnswers() {
+function delayResponses() {
   const { promise, resolve } = Promise.withResolvers<{ statusCode?: number }>();
   receiver.handle(() => promise);
   return resolve;
@@ -54,13 +54,13 @@ function holdAnswers() {
 
 describe('a claim', () => {
   test.each([undefined, ''])(
-    'takes only the first delivery of each key and sets the rest aside (after %j)',
+    'takes only the first delivery of each key and defers the rest (after %j)',
     async (after) => {
       const webhookId = await addOrdered();
       const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
       const [other] = await addKey(webhookId, 'pay_2', 1);
       const free = await stage.addDelivery(webhookId);
-      const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+      const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
       const { deliveries } = await claimDue(stage.pool, { ...request, ...(after !== undefined && { after }) });
       expect(deliveries.map(({ id }) => id).sort()).toEqual([first!.id, other!.id, free].sort());
       for (const { id } of [second!, third!]) {
@@ -71,7 +71,7 @@ describe('a claim', () => {
     },
   );
 
-  test('reports more deliveries when the ones it set aside took slots from others', async () => {
+  test('reports more deliveries when the ones it deferred took slots from others', async () => {
     const webhookId = await addOrdered();
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
     const [other] = await addKey(webhookId, 'pay_2', 1);
@@ -79,8 +79,8 @@ describe('a claim', () => {
       `UPDATE "Delivery" SET "nextAttemptAt" = now() + CASE "id" WHEN $1 THEN interval '1 hour' WHEN $2 THEN '-1 hour' ELSE '0' END`,
       [first!.id, second!.id],
     );
-    const room = new Map([[webhookId, 1]]);
-    const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room, defaultRoom: 100, after: '' };
+    const capacity = new Map([[webhookId, 1]]);
+    const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity, defaultCapacity: 100, after: '' };
     expect(await claimDue(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
     const next = await claimDue(stage.pool, request);
     expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });
@@ -124,7 +124,7 @@ describe('deliveries with the same ordering key', () => {
   test('wait while the first one is retried, and follow as soon as it succeeds', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 3);
-    receiver.answerNext({ statusCode: 500 }, { statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 }, { statusCode: 500 });
     stage.startWorker({ pollMilliseconds: 3_600_000, retryScheduleSeconds: [0.2, 0.2, 3600] });
     await until(() => receiver.requests.length === 5);
     const [first, ...others] = eventIds(added);
@@ -147,7 +147,7 @@ describe('deliveries with the same ordering key', () => {
   test('continue when the first one fails', async () => {
     const webhookId = await addOrdered({ orderingEscapeAfterAttempts: 100 });
     const [first, second] = await addKey(webhookId, 'pay_1', 2);
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     stage.startWorker({ retryScheduleSeconds: [] });
     await stage.deliveryIs(second!.id, 'SUCCEEDED');
     expect(await stage.delivery(first!.id)).toMatchObject({ status: 'FAILED', reason: 'exhausted' });
@@ -208,7 +208,7 @@ describe('deliveries with the same ordering key', () => {
   test('are all skipped when the webhook is disabled', async () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 4);
-    const release = holdAnswers();
+    const release = delayResponses();
     stage.startWorker();
     await receiver.waitFor(1);
     await until(async () => (await stage.delivery(added[3]!.id)).reason === 'ordering');
@@ -222,7 +222,7 @@ describe('deliveries with the same ordering key', () => {
     const webhookId = await addOrdered();
     const added = await addKey(webhookId, 'pay_1', 4);
     const other = await addKey(webhookId, 'pay_2', 3);
-    const answer = holdAnswers();
+    const answer = delayResponses();
     stage.startWorker();
     await receiver.waitFor(2);
     await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = now() WHERE "id" = $1`, [webhookId]);
@@ -249,7 +249,7 @@ describe('deliveries with the same ordering key', () => {
   test('do not stop the worker when the webhook is deleted', async () => {
     const webhookId = await addOrdered();
     await addKey(webhookId, 'pay_1', 3);
-    const release = holdAnswers();
+    const release = delayResponses();
     stage.startWorker();
     await receiver.waitFor(1);
     await stage.pool.query(`DELETE FROM "Webhook" WHERE "id" = $1`, [webhookId]);

@@ -17,7 +17,7 @@ const at = (perSecond: number, pace: Partial<Pace> = {}): Pace => ({
   ...{ perSecond, burst: 1, deliveriesPerRequest: 1, turnSeconds: null, maxPerSecond: null },
   ...pace,
 });
-const roomOf = (pacing: ReturnType<typeof open>, id: string) => pacing.slots().get(id)?.requests;
+const capacityOf = (pacing: ReturnType<typeof open>, id: string) => pacing.slots().get(id)?.requests;
 
 /** Simulates that this many seconds have passed. A pacing that was opened earlier doesn't notice. */
 const pass = (seconds: number) =>
@@ -51,7 +51,7 @@ describe('slots', () => {
     const pacing = open();
     expect(await pacing.reserve('wh_1', at(0.01), 3)).toEqual([]);
     expect(pacing.reopensInSeconds(['wh_1', 'wh_2'])).toBeGreaterThan(0);
-    expect(roomOf(pacing, 'wh_1')).toBe(0);
+    expect(capacityOf(pacing, 'wh_1')).toBe(0);
   });
 
   test('have the right interval at a fractional rate', async () => {
@@ -68,7 +68,7 @@ describe('slots', () => {
     const other = open();
     expect(await other.reserve('wh_1', at(0.01), 2)).toEqual([]);
     expect(other.reopensInSeconds(['wh_1'])).toEqual(about(100));
-    expect(roomOf(other, 'wh_1')).toBe(0);
+    expect(capacityOf(other, 'wh_1')).toBe(0);
   });
 
   test('follow a new rate, starting from the last slot', async () => {
@@ -90,10 +90,10 @@ describe("a process's cached information about slots", () => {
     const pacing = open();
     await pacing.reserve(id, at(0.01, { maxPerSecond: 0.01 }), 1);
     await pacing.refresh();
-    expect(roomOf(pacing, id)).toBe(0);
+    expect(capacityOf(pacing, id)).toBe(0);
     await stage.pool.query(`UPDATE "Webhook" SET "maxPerSecond" = 5 WHERE "id" = $1`, [id]);
     await pacing.refresh();
-    expect(roomOf(pacing, id)).toBeUndefined();
+    expect(capacityOf(pacing, id)).toBeUndefined();
   });
 
   test('is refreshed when another process gives back a slot', async () => {
@@ -101,9 +101,9 @@ describe("a process's cached information about slots", () => {
     await one.reserve('con_1', at(0.01), 1);
     await two.reserve('con_1', at(0.01), 1);
     await one.giveBack('con_1', at(0.01));
-    expect(roomOf(two, 'con_1')).toBe(0);
+    expect(capacityOf(two, 'con_1')).toBe(0);
     await two.refresh();
-    expect(roomOf(two, 'con_1')).toBe(1);
+    expect(capacityOf(two, 'con_1')).toBe(1);
   });
 });
 
@@ -113,7 +113,7 @@ describe('a burst', () => {
   test('gets slots right away, and later requests get slots at the usual pace', async () => {
     const pacing = open();
     expect(await pacing.reserve('con_1', pace, 5)).toEqual([0, 0, 0]);
-    expect(roomOf(pacing, 'con_1')).toBe(0);
+    expect(capacityOf(pacing, 'con_1')).toBe(0);
     const other = open();
     expect(await other.reserve('con_1', pace, 1)).toEqual([]);
     expect(other.reopensInSeconds(['con_1'])).toEqual(about(199.75));
@@ -161,7 +161,7 @@ test('a slot that was given back can be taken again by any process', async () =>
   const [one, two] = [open(), open()];
   await one.reserve('con_1', at(0.01), 1);
   await one.giveBack('con_1', at(0.01));
-  expect(roomOf(one, 'con_1')).toBe(1);
+  expect(capacityOf(one, 'con_1')).toBe(1);
   expect(await two.reserve('con_1', at(0.01), 1)).toEqual([0]);
 });
 
@@ -173,12 +173,12 @@ describe('a turn', () => {
     expect(await one.reserve('con_1', pace, 5)).toHaveLength(1);
     for (const pacing of [one, two]) {
       expect(await pacing.reserve('con_1', pace, 1)).toEqual([]);
-      expect(roomOf(pacing, 'con_1')).toBe(0);
+      expect(capacityOf(pacing, 'con_1')).toBe(0);
       expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(100));
     }
     await one.endTurn('con_1');
     await two.refresh();
-    expect([one, two].map((pacing) => roomOf(pacing, 'con_1'))).toEqual([1, 1]);
+    expect([one, two].map((pacing) => capacityOf(pacing, 'con_1'))).toEqual([1, 1]);
     expect(await two.reserve('con_1', pace, 1)).toHaveLength(1);
   });
 

@@ -23,7 +23,7 @@ async function receive(handler?: ReceiverHandler) {
 }
 
 /** A receiver that holds its responses until they are released. */
-async function receiveAndHold() {
+async function receiveAndDelay() {
   const held: (() => void)[] = [];
   let isOpen = false;
   let underWay = 0;
@@ -72,7 +72,7 @@ const STUCK = { timeoutMilliseconds: 60_000, drainMilliseconds: 0, pollMilliseco
 
 describe("an account's share", () => {
   test('is three-quarters of the slots while no other account is busy, and the rest is left for others', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const receiver = await receive();
     await addAccount(slow.url, 30, 10);
     start({ maxInFlight: 64, ...STUCK });
@@ -86,7 +86,7 @@ describe("an account's share", () => {
   });
 
   test('leaves room for the next account, no matter how many other accounts have requests that hang', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
     // Each account takes three quarters of the slots that are left: 48 of 64, 12 of 16, 3 of 4.
@@ -100,7 +100,7 @@ describe("an account's share", () => {
   });
 
   test('leaves slots free when many requests end at the same time and several accounts have more to send', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const receiver = await receive();
     start({ maxInFlight: 64, ...STUCK });
     for (const total of [48, 60]) {
@@ -116,7 +116,7 @@ describe("an account's share", () => {
   });
 
   test('shrinks as soon as another account has deliveries to send', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     start({ maxInFlight: 64, ...STUCK });
     await addAccount(slow.url, 10, 20);
     await slow.waitFor(48);
@@ -131,7 +131,7 @@ describe("an account's share", () => {
   });
 
   test('also limits manual deliveries to destinations with open circuits', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const projectId = await stage.addProject();
     const circuitOpenUntil = new Date(Date.now() + 600_000);
     for (let index = 0; index < 20; index++) {
@@ -149,7 +149,7 @@ describe("an account's share", () => {
 
 describe("an origin's share", () => {
   test('is three-quarters for one account, shrinks as others send, and never delays other origins', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const receiver = await receive();
     start({ maxInFlight: 200, maxPerOrigin: 16, ...STUCK });
     // Each account takes three quarters of what the others leave.
@@ -166,7 +166,7 @@ describe("an origin's share", () => {
   });
 
   test('goes first to other accounts while one account has many slow webhooks at the origin', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     start({ maxInFlight: 200, maxPerOrigin: 16, ...STUCK });
     await addAccount(slow.url, 20, 20);
     await slow.waitFor(12);
@@ -182,7 +182,7 @@ describe("an origin's share", () => {
   });
 
   test('does not delay the same account anywhere else', async () => {
-    const slow = await receiveAndHold();
+    const slow = await receiveAndDelay();
     const receiver = await receive();
     const projectId = await stage.addProject();
     const [stuck, free] = [

@@ -35,7 +35,7 @@ function typeWithLimit(limit: Partial<VendorLimit>, skips?: string): ConnectorDe
     description: 'For tests.',
     documentationUrl: 'https://example.com',
     config,
-    carries: () => true,
+    supportsEvent: () => true,
     vendorLimit: { count: 1, perSeconds: 1, documentationUrl: 'https://example.com/limits', ...limit },
     build: ([event], { url }) =>
       event.type === skips ? { skip: 'Not needed.' } : { method: 'POST', url, headers: {} },

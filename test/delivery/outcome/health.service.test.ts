@@ -95,7 +95,7 @@ describe('a webhook', () => {
   });
 
   test('stays active if it fails once after quiet days, even if an older delivery failed and none succeeded', async () => {
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     await setFailingSince(webhook.id, '6 days');
     await addGivenUp(webhook.id, '3 days');
@@ -127,7 +127,7 @@ describe('a webhook', () => {
   });
 
   test('counts as failing from its first failure until its next success', async () => {
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     worker = stage.startWorker({ retryScheduleSeconds: [1] });

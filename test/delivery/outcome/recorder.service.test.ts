@@ -39,8 +39,8 @@ async function addNeighbour() {
 test('while a project is being deleted, results of other projects are still written, and its own are written afterward', async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
-  const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
-  receiver.handle(() => answer);
+  const { promise: response, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
+  receiver.handle(() => response);
   worker = stage.startWorker({}, { pool: queue });
   const { projectId } = neighbour;
   const eventId = await stage.addEvent({ projectId });
@@ -64,8 +64,8 @@ test('while a project is being deleted, results of other projects are still writ
 test("other projects' deliveries are claimed while a project with leases to extend is being deleted", async () => {
   const neighbour = await addNeighbour();
   const { id } = await stage.addWebhook(receiver.url);
-  const { promise: answer, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
-  receiver.handle((_request, _response, index) => (index === 0 ? answer : {}));
+  const { promise: response, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
+  receiver.handle((_request, _response, index) => (index === 0 ? response : {}));
   worker = stage.startWorker({ leaseSeconds: 3 }, { pool: queue });
   const { projectId } = neighbour;
   const eventId = await stage.addEvent({ projectId });

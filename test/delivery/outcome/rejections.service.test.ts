@@ -16,7 +16,7 @@ const strict = defineConnector<z.infer<typeof config>>({
   description: 'For tests.',
   documentationUrl: 'https://example.com',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   build: ([{ id }], { url }) => ({ method: 'POST', url, headers: {}, body: id }),
   classify: ({ statusCode, body }) => (statusCode === 200 ? { kind: 'delivered' } : { kind: 'drop', reason: body }),
 }) as unknown as ConnectorDefinition;
@@ -49,7 +49,7 @@ const isPaused = async (id: string) => (await stage.connector(id)).pausedAt !== 
 /** Sends one delivery per reason, in order. Null means that the delivery succeeds. */
 async function send(connectorId: string, ...reasons: (string | null)[]): Promise<void> {
   for (const reason of reasons) {
-    receiver.answerNext(reason === null ? {} : { statusCode: 422, body: reason });
+    receiver.respondNext(reason === null ? {} : { statusCode: 422, body: reason });
     await stage.deliveryIs(await stage.addDelivery(connectorId), reason === null ? 'SUCCEEDED' : 'FAILED');
   }
 }

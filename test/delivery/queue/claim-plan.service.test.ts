@@ -49,11 +49,12 @@ async function load(name: string, webhooks: string[], count: number, state: stri
 }
 
 const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int, text[], text[], int[]';
-const request = (room: number) =>
-  `256, 30, ARRAY['${blackHole}'], ARRAY[${room}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048, '{}', '{}', '{}'`;
+const request = (capacity: number) =>
+  `256, 30, ARRAY['${blackHole}'], ARRAY[${capacity}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048, '{}', '{}', '{}'`;
 const EXECUTE = {
-  due: (room: number, passOver = '{}') => `EXECUTE claim_due(${request(room)}, '${passOver}', '{-Infinity,-Infinity}')`,
-  parked: (room: number) => `EXECUTE claim_parked(${request(room)}, '', 256)`,
+  due: (capacity: number, passOver = '{}') =>
+    `EXECUTE claim_due(${request(capacity)}, '${passOver}', '{-Infinity,-Infinity}')`,
+  parked: (capacity: number) => `EXECUTE claim_parked(${request(capacity)}, '', 256)`,
   park: (most: number) => `EXECUTE park('{${blackHole}}', ${most}, '{-Infinity,-Infinity}')`,
 };
 
@@ -127,13 +128,16 @@ describe('when all deliveries of a long backlog are parked', () => {
   });
 
   test.each([
-    ['no room', 0, undefined, 10],
+    ['no capacity', 0, undefined, 10],
     ['an open circuit', -4, undefined, 10],
     ['room for one', 1, 1, 30],
     ['room for twenty', 20, 20, 300],
-  ])('a claim of parked deliveries reads few rows when their destination has %s', async (_, room, fromHole, most) => {
-    const { read, taken } = await claim(client, EXECUTE.parked(room));
-    expect(taken).toEqual(new Map(fromHole ? [[blackHole, fromHole]] : []));
-    expect(read).toBeLessThan(most);
-  });
+  ])(
+    'a claim of parked deliveries reads few rows when their destination has %s',
+    async (_, capacity, fromHole, most) => {
+      const { read, taken } = await claim(client, EXECUTE.parked(capacity));
+      expect(taken).toEqual(new Map(fromHole ? [[blackHole, fromHole]] : []));
+      expect(read).toBeLessThan(most);
+    },
+  );
 });

@@ -21,7 +21,7 @@ const DESTINATIONS = [
 ] as const;
 
 async function claimedIds(): Promise<string[]> {
-  const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+  const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
   return (await claimDue(stage.pool, request)).deliveries.map(({ id }) => id).sort();
 }
 

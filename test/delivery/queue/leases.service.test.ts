@@ -16,7 +16,7 @@ test('a lease that could not be extended while the database was down is extended
   const { id: webhookId } = await stage.addWebhook('https://a.example');
   const id = await stage.addDelivery(webhookId);
   const { deliveries } = await claimDue(stage.pool, {
-    ...{ limit: 1, retryLimit: 1, leaseSeconds: 30, room: new Map(), defaultRoom: 1 },
+    ...{ limit: 1, retryLimit: 1, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 1 },
   });
   await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 minute'`);
   const expired = (await stage.delivery(id)).leasedUntil;
@@ -27,7 +27,7 @@ test('a lease that could not be extended while the database was down is extended
   const leases = createLeases({ db: { query } as Queryable, leaseSeconds: 0.3 });
   // The process has just started.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
-  leases.hold(deliveries);
+  leases.add(deliveries);
   clock.mockReturnValue(101);
   await expect(leases.prolong()).rejects.toThrow('away');
   isAway = false;

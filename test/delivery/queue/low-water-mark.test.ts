@@ -28,7 +28,7 @@ function start(milliseconds = 1) {
   };
 }
 
-test("the first claim starts at the beginning; later claims start at each lane's earliest due time or half a second ago, whichever is earlier", async () => {
+test("the first claim starts at the beginning; later claims start at each retry class's earliest due time or half a second ago, whichever is earlier", async () => {
   const { claim, starts } = start();
   await claim([900_000, null]);
   await claim([NOW - 10, NOW - 10]);
@@ -66,7 +66,7 @@ test('if a claim after a hint finds nothing, it is repeated from the beginning, 
   expect(fromBeginning).toEqual([true, false, true, false, false]);
 });
 
-test('the mark does not pass deliveries that are not parked yet, and does not move in a lane without claims', async () => {
+test('the mark does not pass deliveries that are not parked yet, and does not move in a retry class without claims', async () => {
   const { claim, mark } = start();
   await claim([900_000, 900_000]);
   await claim([null, null], { mayMove: false });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
-import type { OriginRoom } from '../../../src/delivery/flow/shares.ts';
+import type { OriginCapacity } from '../../../src/delivery/flow/shares.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
@@ -29,8 +29,8 @@ beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "C
 afterAll(() => stage.close());
 
 const REQUEST = {
-  ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, defaultRoom: 100 },
-  room: new Map<string, number>(),
+  ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, defaultCapacity: 100 },
+  capacity: new Map<string, number>(),
 };
 
 function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<ClaimResult> {
@@ -157,16 +157,16 @@ describe('claimDue', () => {
   });
 
   test.each(WAYS)(
-    'takes no more deliveries from $way than their destination has room for',
+    'takes no more deliveries from $way than their destination has capacity for',
     async ({ claimThere, isParked }) => {
       const [crowded, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
       for (const { id } of [crowded!, full!, other!]) await stage.addDeliveries(id, 5);
-      const room = new Map([
+      const capacity = new Map([
         [crowded!.id, 2],
         [full!.id, 0],
       ]);
       await bring(isParked);
-      const { deliveries } = await claimThere({ room, defaultRoom: 3 });
+      const { deliveries } = await claimThere({ capacity, defaultCapacity: 3 });
       const counts = Object.fromEntries(
         [...Map.groupBy(deliveries, ({ destination }) => destination)].map(([id, group]) => [id, group.length]),
       );
@@ -174,7 +174,7 @@ describe('claimDue', () => {
     },
   );
 
-  describe.each(WAYS)("takes deliveries from $way within their origin's room", ({ claimThere, isParked }) => {
+  describe.each(WAYS)("takes deliveries from $way within their origin's capacity", ({ claimThere, isParked }) => {
     let crowd: string;
     let single: string;
     beforeEach(async () => {
@@ -189,8 +189,8 @@ describe('claimDue', () => {
       await stage.addDeliveries(id, count, { projectId });
     }
 
-    async function countsWith(originRoom: OriginRoom) {
-      const { deliveries } = await claimThere({ limit: 200, defaultRoom: 20, originRoom });
+    async function countsWith(originCapacity: OriginCapacity) {
+      const { deliveries } = await claimThere({ limit: 200, defaultCapacity: 20, originCapacity });
       const count = (owner: string) => deliveries.filter(({ projectId }) => projectId === owner).length;
       return { crowd: count(crowd), single: count(single) };
     }
@@ -199,7 +199,7 @@ describe('claimDue', () => {
       expect(await countsWith({ known: new Map(), others: 10, shares: [] })).toEqual({ crowd: 5, single: 5 });
     });
 
-    test('gives each account at most its share, and the rest to accounts with room', async () => {
+    test('gives each account at most its share, and the rest to accounts with capacity', async () => {
       const { account } = (await claim({ limit: 1 })).deliveries[0] ?? (await unpark({ limit: 1 })).deliveries[0]!;
       const shares = [{ origin: 'https://a.example', account, slots: 2 }];
       const counts = await countsWith({ known: new Map([['https://a.example', 10]]), others: 0, shares });
@@ -209,24 +209,24 @@ describe('claimDue', () => {
 
   test('does not limit connectors as origins', async () => {
     await stage.addDeliveries(await stage.addConnector('slack', {}), 3);
-    const originRoom = { known: new Map(), others: 1, shares: [] };
-    expect((await claim({ originRoom })).deliveries).toMatchObject(Array(3).fill({ origin: null }));
+    const originCapacity = { known: new Map(), others: 1, shares: [] };
+    expect((await claim({ originCapacity })).deliveries).toMatchObject(Array(3).fill({ origin: null }));
   });
 
-  test('names the destinations without room whose deliveries are in the way', async () => {
+  test('names the destinations without capacity whose deliveries are in the way', async () => {
     const [broken, full, other] = await Promise.all([1, 2, 3].map(() => stage.addWebhook('https://a.example')));
     await stage.addDeliveries(broken!.id, 1);
     await stage.addDeliveries(other!.id, 20);
     await stage.addDeliveries(full!.id, 20);
-    const room = new Map([
+    const capacity = new Map([
       [broken!.id, -3],
       [full!.id, 0],
     ]);
-    const first = await claimDue(stage.pool, { ...REQUEST, room });
+    const first = await claimDue(stage.pool, { ...REQUEST, capacity });
     expect([first.deliveries.length, first.leftOut, first.hasMore]).toEqual([20, [broken!.id], true]);
-    const second = await claimDue(stage.pool, { ...REQUEST, room });
+    const second = await claimDue(stage.pool, { ...REQUEST, capacity });
     expect([second.deliveries.length, second.leftOut.toSorted()]).toEqual([0, [broken!.id, full!.id].sort()]);
-    const third = await claimDue(stage.pool, { ...REQUEST, room }, { passOver: second.leftOut });
+    const third = await claimDue(stage.pool, { ...REQUEST, capacity }, { passOver: second.leftOut });
     expect([third.deliveries.length, third.leftOut, third.hasMore]).toEqual([0, [], false]);
   });
 
@@ -245,7 +245,7 @@ describe('claimDue', () => {
     expect([all.deliveries.length, all.lowestDue]).toEqual([3, [early, early]]);
   });
 
-  test('parks due deliveries to destinations without room, and says which destinations may have more', async () => {
+  test('parks due deliveries to destinations without capacity, and says which destinations may have more', async () => {
     const [full, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const waiting = await stage.addDeliveries(full!.id, 4);
     const rest = await stage.addDeliveries(other!.id, 2);
@@ -253,19 +253,19 @@ describe('claimDue', () => {
     expect(await park(stage.pool, [full!.id], FROM_THE_BEGINNING)).toBe(false);
     expect(ids(await claim())).toEqual(rest.toSorted());
 
-    const none = await unpark({ room: new Map([[full!.id, 0]]) });
+    const none = await unpark({ capacity: new Map([[full!.id, 0]]) });
     expect([none.deliveries.length, none.waiting]).toEqual([0, [full!.id]]);
-    const some = await unpark({ room: new Map([[full!.id, 3]]) });
+    const some = await unpark({ capacity: new Map([[full!.id, 3]]) });
     expect([some.deliveries.length, some.waiting]).toEqual([3, [full!.id]]);
     const last = await unpark();
     expect([last.deliveries.length, last.waiting]).toEqual([1, []]);
     expect([...ids(some), ...ids(last)].sort()).toEqual(waiting.toSorted());
   });
 
-  test("says that destinations may have more if they were left out because of their origin's room", async () => {
+  test("says that destinations may have more if they were left out because of their origin's capacity", async () => {
     for (let index = 0; index < 5; index++) await stage.addDelivery((await stage.addWebhook('https://a.example')).id);
     await bring(true);
-    const first = await unpark({ originRoom: { known: new Map(), others: 2, shares: [] } });
+    const first = await unpark({ originCapacity: { known: new Map(), others: 2, shares: [] } });
     expect([first.deliveries.length, first.waiting.length]).toEqual([2, 3]);
     const second = await unpark();
     expect([second.deliveries.length, second.waiting.length]).toEqual([3, 0]);
@@ -279,9 +279,9 @@ describe('claimDue', () => {
       [...new Set(deliveries.map(({ destination }) => destination))].sort();
 
     await bring(true);
-    const one = await unpark({ limit: 3, defaultRoom: 2 });
+    const one = await unpark({ limit: 3, defaultCapacity: 2 });
     expect([destinationsOf(one), one.after, one.hasMore]).toEqual([[first, second], second, true]);
-    const two = await unpark({ limit: 3, defaultRoom: 2 }, one.after);
+    const two = await unpark({ limit: 3, defaultCapacity: 2 }, one.after);
     expect([destinationsOf(two), two.after, two.hasMore]).toEqual([[third], '', false]);
     const three = await unpark({ limit: 100 }, two.after);
     expect(destinationsOf(three)).toEqual([first, second, third]);
@@ -311,10 +311,10 @@ describe('claimDue', () => {
     const id = await stage.addDelivery(broken!.id);
     const rest = await stage.addDelivery(other!.id);
     await requeue(stage.pool, id);
-    const room = new Map([[broken!.id, -3]]);
-    expect(ids(await claim({ room }))).toEqual([rest]);
-    expect(ids(await unpark({ room }))).toEqual([id]);
-    expect(ids(await unpark({ room }))).toEqual([]);
+    const capacity = new Map([[broken!.id, -3]]);
+    expect(ids(await claim({ capacity }))).toEqual([rest]);
+    expect(ids(await unpark({ capacity }))).toEqual([id]);
+    expect(ids(await unpark({ capacity }))).toEqual([]);
     expect((await claim()).deliveries).toHaveLength(5);
   });
 
@@ -330,13 +330,13 @@ describe('claimDue', () => {
     expect(await claim({ limit: 2 })).toMatchObject({ hasMore: false });
   });
 
-  test('reports more deliveries when a destination had no room for everything due', async () => {
+  test('reports more deliveries when a destination had no capacity for everything due', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     await stage.addDeliveries(webhookId, 5);
-    expect(await claim({ defaultRoom: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
+    expect(await claim({ defaultCapacity: 3 })).toMatchObject({ deliveries: { length: 3 }, hasMore: true });
   });
 
-  test('uses the index to find other deliveries when a destination without room has a long backlog', async () => {
+  test('uses the index to find other deliveries when a destination without capacity has a long backlog', async () => {
     const [crowded, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
     const eventId = await stage.addEvent();
     await stage.pool.query(
@@ -357,16 +357,16 @@ describe('claimDue', () => {
       );
       return rows[0].n as number;
     };
-    const room = new Map([[crowded!.id, 0]]);
+    const capacity = new Map([[crowded!.id, 0]]);
     const parking = createParking(pool);
     parking.add([crowded!.id]);
     while (!parking.isDone()) await parking.park(FROM_THE_BEGINNING);
     const rowsReadByClaims = async () => {
       const id = await stage.addDelivery(other!.id);
       const before = await rowsRead();
-      const found = await claimDue(pool, { ...REQUEST, room }, { passOver: parking.destinations() });
+      const found = await claimDue(pool, { ...REQUEST, capacity }, { passOver: parking.destinations() });
       expect(ids(found)).toEqual([id]);
-      expect(await claimParked(pool, { ...REQUEST, room }, '')).toMatchObject({ deliveries: [], hasMore: false });
+      expect(await claimParked(pool, { ...REQUEST, capacity }, '')).toMatchObject({ deliveries: [], hasMore: false });
       return (await rowsRead()) - before;
     };
     // While autovacuum holds a snapshot, scans also read the entries of rows that were just parked.

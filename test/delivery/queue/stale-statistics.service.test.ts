@@ -60,7 +60,7 @@ async function loadAll(analyzeWhen: 'never' | 'before the backlog' | 'after the 
 type Destinations = { connector: string; paused: string; webhook: string };
 type Work = (db: Queryable, destinations: Destinations) => Promise<unknown>;
 
-const CLAIM = { limit: 100, retryLimit: 100, leaseSeconds: 30, room: new Map(), defaultRoom: 100 };
+const CLAIM = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
 /** What the queue does, which of the deliveries it concerns, and how that one changes. */
 const WORK: Readonly<Record<string, [Work, index: number, change: object]>> = {
   'releasing stranded deliveries': [(db) => releaseStranded(db), 0, { reason: null }],

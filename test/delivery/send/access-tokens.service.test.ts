@@ -19,7 +19,7 @@ import { createWithToken, type NotReady, type WithToken } from '../../../src/del
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress, type Egress } from '../../../src/egress/egress.ts';
 import { changesCredential, forgetToken } from '../../../src/features/connectors/forget-token.ts';
-import { buryConnectors } from '../../../src/features/deletions/bury.ts';
+import { softDeleteConnectors } from '../../../src/features/deletions/soft-delete.ts';
 import { startTokenServer, type TokenServer } from '../../connectors/support/token-server.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage } from '../support.ts';
@@ -49,7 +49,7 @@ const definition = defineConnector<z.infer<typeof config>>({
   documentationUrl: 'https://example.com',
   config,
   credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.', grant: GRANT }),
-  carries: () => true,
+  supportsEvent: () => true,
   build: () => ({ skip: 'never' }),
   classify: () => ({ kind: 'delivered' }),
 }) as unknown as ConnectorDefinition;
@@ -324,14 +324,14 @@ describe('a refresh token', () => {
     const db = await openDatabase({ url: stage.url, poolSize: 1, log: stage.log });
     await use(processes[0]);
     await expireIn(0);
-    const burying = start({
+    const deleting = start({
       async send(request) {
         const response = await stage.egress.send(request);
-        await behindWall(db).prisma.$transaction((tx) => buryConnectors(tx, marked({ id: connector.id })));
+        await behindWall(db).prisma.$transaction((tx) => softDeleteConnectors(tx, marked({ id: connector.id })));
         return response;
       },
     });
-    expect(await use(burying)).toMatchObject({ kind: 'wait' });
+    expect(await use(deleting)).toMatchObject({ kind: 'wait' });
     expect(await row()).toBeUndefined();
     await db.close();
   });
@@ -349,7 +349,7 @@ describe('a token endpoint that', () => {
   });
 
   test('fails is called again by the next attempt, which waits for as long as Retry-After says', async () => {
-    server.receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '17' } }, { statusCode: 500 });
+    server.receiver.respondNext({ statusCode: 503, headers: { 'retry-after': '17' } }, { statusCode: 500 });
     const reason = (status: number) => `Test couldn't issue an access token right now (HTTP ${status}).`;
     expect(await use(processes[0])).toEqual({ kind: 'retry', reason: reason(503), afterSeconds: 17 });
     expect(await use(processes[1])).toEqual({ kind: 'retry', reason: reason(500) });
@@ -390,7 +390,7 @@ describe('a connected account', () => {
   });
 
   test('doesn’t show the operator’s secret even if the vendor quotes it', async () => {
-    server.receiver.answerNext({
+    server.receiver.respondNext({
       statusCode: 400,
       body: JSON.stringify({ error: 'invalid_client', error_description: `Unknown: ${app.clientSecret}` }),
     });
@@ -413,7 +413,7 @@ describe('the time when a credential expires', () => {
     processes[0](connector, findConnector('quickbooks')!, CONFIG, async () => ({ isUnauthorized: false }));
   /** Intuit's response: each token extends the first number, but not the second. */
   const respond = (seconds?: unknown) =>
-    hosted.answerNext({
+    hosted.respondNext({
       body: JSON.stringify({
         ...{
           access_token: 'token',

@@ -41,7 +41,7 @@ const plain = defineConnector<Config>({
   description: 'For tests.',
   documentationUrl: 'https://example.com',
   config,
-  carries: (kind) => kind !== 'payment.verified',
+  supportsEvent: (kind) => kind !== 'payment.verified',
   build: (events, { url, apiKey }, { attemptNumber, previousAttemptAmbiguous, memory, projectName }) => ({
     method: 'POST',
     url,
@@ -75,7 +75,7 @@ const bodies = () => receiver.requests.map(({ body }) => JSON.parse(body.toStrin
 
 describe('a connector delivery', () => {
   test('is sent the way its type builds it, and is recorded', async () => {
-    receiver.answerNext({ body: `ok ${KEY}` });
+    receiver.respondNext({ body: `ok ${KEY}` });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
     const delivery = await stage.deliveryIs(id, 'SUCCEEDED');
@@ -96,7 +96,7 @@ describe('a connector delivery', () => {
   });
 
   test("follows its type's own retry schedule, without quick retries", async () => {
-    receiver.answerNext({ statusCode: 500 }, { statusCode: 500 }, { statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 }, { statusCode: 500 }, { statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());
     start(
       { ...plain, retryDelaysSeconds: [0.5, 0.5] },
@@ -123,7 +123,7 @@ describe('a connector delivery', () => {
   });
 
   test('is retried as its type specifies, with the attempt number', async () => {
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
     await stage.deliveryIs(id, 'SUCCEEDED');
@@ -132,7 +132,7 @@ describe('a connector delivery', () => {
   });
 
   test('is not retried earlier than the vendor allows', async () => {
-    receiver.answerNext({ statusCode: 429, headers: { 'retry-after': '900' } });
+    receiver.respondNext({ statusCode: 429, headers: { 'retry-after': '900' } });
     const id = await stage.addDelivery(await addConnector());
     start(plain);
     await until(async () => (await stage.delivery(id)).attemptCount === 1);
@@ -162,7 +162,7 @@ describe('a connector delivery', () => {
   });
 
   test('fails without retries if it is dropped, and affects no other delivery', async () => {
-    receiver.answerNext({ statusCode: 422 });
+    receiver.respondNext({ statusCode: 422 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
     start(plain);
@@ -174,9 +174,12 @@ describe('a connector delivery', () => {
   test('is skipped if the connector does not support the event type or skips the event', async () => {
     const connectorId = await addConnector();
     const values = { eventType: 'payment.verified' };
-    const notCarried = await stage.addDelivery(connectorId, values, { type: 'payment.verified' });
+    const unsupported = await stage.addDelivery(connectorId, values, { type: 'payment.verified' });
     start({ ...plain, build: () => ({ skip: 'Nothing to book.' }) });
-    expect(await stage.deliveryIs(notCarried, 'SKIPPED')).toMatchObject({ reason: 'not_carried', attemptCount: 0 });
+    expect(await stage.deliveryIs(unsupported, 'SKIPPED')).toMatchObject({
+      reason: 'unsupported_event',
+      attemptCount: 0,
+    });
     const skipped = await stage.addDelivery(connectorId);
     expect(await stage.deliveryIs(skipped, 'SKIPPED')).toMatchObject({ reason: 'Nothing to book.', attemptCount: 0 });
     expect(receiver.requests).toHaveLength(0);
@@ -196,7 +199,7 @@ describe('a connector delivery', () => {
   });
 
   test('disables the connector if its channel no longer exists', async () => {
-    receiver.answerNext({ statusCode: 404 });
+    receiver.respondNext({ statusCode: 404 });
     const connectorId = await addConnector();
     const id = await stage.addDelivery(connectorId);
     start(plain);
@@ -285,7 +288,7 @@ describe('a delivery with several calls', () => {
 
 describe('a connector with a rejected credential', () => {
   test('pauses, holds its deliveries, and sends them when it is resumed', async () => {
-    receiver.answerNext({ statusCode: 401, body: `bad ${KEY}` });
+    receiver.respondNext({ statusCode: 401, body: `bad ${KEY}` });
     const connectorId = await addConnector();
     const later = await stage.addDelivery(connectorId, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
     const id = await stage.addDelivery(connectorId);
@@ -373,7 +376,7 @@ describe('a connector type with batches', () => {
   });
 
   test('fails and retries a batch as a whole', async () => {
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     const connectorId = await addConnector();
     const createdAt = new Date(Date.now() - 60_000);
     const ids = await Promise.all([1, 2, 3].map(() => stage.addDelivery(connectorId, { createdAt })));

@@ -13,7 +13,7 @@ const batched = defineConnector({
   description: 'For tests.',
   documentationUrl: 'https://example.com',
   config: z.object({}),
-  carries: () => true,
+  supportsEvent: () => true,
   batch: { maxEvents: 3, windowSeconds: WINDOW_SECONDS },
   build: () => ({ skip: '' }),
   classify: () => ({ kind: 'delivered' }),

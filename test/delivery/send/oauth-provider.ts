@@ -2,7 +2,7 @@ import { type KeyObject, randomUUID } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { json } from '../../connectors/support/vendors/vendor.ts';
 import { pace } from '../../support/pace.ts';
-import { type Answer, type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
+import { type ReceivedRequest, startReceiver, type TestResponse } from '../../support/receiver.ts';
 import type { SimulatedConnector } from './token-process.ts';
 
 type Type = SimulatedConnector['type'];
@@ -89,7 +89,7 @@ export async function startOauthProvider(options: {
       () => false,
     );
 
-  async function issue(type: Type, { body, headers }: ReceivedRequest): Promise<Answer> {
+  async function issue(type: Type, { body, headers }: ReceivedRequest): Promise<TestResponse> {
     const grant = grants.get(type)!;
     const parameters = new URLSearchParams(body.toString());
     const refreshToken = parameters.get('refresh_token');
@@ -108,7 +108,7 @@ export async function startOauthProvider(options: {
     });
   }
 
-  async function respondToTokenRequest(type: Type, request: ReceivedRequest): Promise<Answer> {
+  async function respondToTokenRequest(type: Type, request: ReceivedRequest): Promise<TestResponse> {
     const grant = grants.get(type)!;
     grant.mostInFlight = Math.max(grant.mostInFlight, ++grant.inFlight);
     try {
@@ -121,7 +121,7 @@ export async function startOauthProvider(options: {
     }
   }
 
-  function takeEvent(type: Type, { headers, body }: ReceivedRequest): Answer {
+  function takeEvent(type: Type, { headers, body }: ReceivedRequest): TestResponse {
     const grant = grants.get(type)!;
     const token = headers.authorization?.replace('Bearer ', '') ?? '';
     if (!((grant.accessTokens.get(token) ?? 0) > now())) return { statusCode: 401 };

@@ -146,7 +146,7 @@ describe('a webhook with an OAuth client', () => {
   test.each(['invalid_client', 'invalid_grant'])(
     'is paused with the reason if the client is rejected with %s, and its deliveries are held and then sent',
     async (error) => {
-      server.receiver.answerNext({
+      server.receiver.respondNext({
         ...{ statusCode: 400, headers: { 'content-type': 'application/json' } },
         body: JSON.stringify({ error, error_description: 'No secret-0123456789 here' }),
       });
@@ -183,7 +183,7 @@ describe('a webhook with an OAuth client', () => {
 
   test('is retried if its token URL fails or can’t be reached, and the reason says so', async () => {
     const webhookId = await addWebhook({ authentication: oauth() });
-    server.receiver.answerNext({ statusCode: 503 });
+    server.receiver.respondNext({ statusCode: 503 });
     const id = await deliver(webhookId);
     expect(await stage.attempts(id)).toMatchObject([
       {

@@ -40,7 +40,7 @@ function verify(secret: string, { headers, body }: ReceivedRequest): unknown {
 
 describe('a webhook delivery', () => {
   test('is signed and recorded with its attempt', async () => {
-    receiver.answerNext({ statusCode: 202, body: 'thanks' });
+    receiver.respondNext({ statusCode: 202, body: 'thanks' });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     start();
@@ -61,7 +61,7 @@ describe('a webhook delivery', () => {
   });
 
   test('is retried until it succeeds, always with the same ID and bytes', async () => {
-    receiver.answerNext({ statusCode: 500, body: 'no' }, { statusCode: 404 });
+    receiver.respondNext({ statusCode: 500, body: 'no' }, { statusCode: 404 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     start();
@@ -191,7 +191,7 @@ describe('a paused webhook', () => {
     const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
     const id = await stage.addDelivery(webhook.id);
     const { deliveries } = await claimDue(stage.pool, {
-      ...{ limit: 10, retryLimit: 10, leaseSeconds: 30, room: new Map(), defaultRoom: 10 },
+      ...{ limit: 10, retryLimit: 10, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 10 },
     });
     await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = NULL WHERE "id" = $1`, [webhook.id]);
     await recordOutcomes(stage.pool, [judge(deliveries[0]!, { attempts: [], verdict: { kind: 'hold' } })]);
@@ -201,7 +201,7 @@ describe('a paused webhook', () => {
 
 describe('quick retries', () => {
   test('recover from a short failure within one claim', async () => {
-    receiver.answerNext({ statusCode: 503 }, { statusCode: 500 });
+    receiver.respondNext({ statusCode: 503 }, { statusCode: 500 });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     start({ quickRetries: QUICK });
@@ -230,7 +230,7 @@ describe('quick retries', () => {
   });
 
   test('respect a short Retry-After', async () => {
-    receiver.answerNext({ statusCode: 429, headers: { 'retry-after': '1' } });
+    receiver.respondNext({ statusCode: 429, headers: { 'retry-after': '1' } });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     start({ quickRetries: QUICK });
@@ -251,7 +251,7 @@ describe('quick retries', () => {
 
 describe('Retry-After', () => {
   test('is never shortened by the schedule', async () => {
-    receiver.answerNext({ statusCode: 503, headers: { 'retry-after': '3600' } });
+    receiver.respondNext({ statusCode: 503, headers: { 'retry-after': '3600' } });
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     start();
@@ -268,12 +268,12 @@ describe('Retry-After', () => {
 describe('an attempt', () => {
   test('is recorded with a response that is limited in size, storable, and free of our secrets', async () => {
     const webhook = await stage.addWebhook(receiver.url);
-    const answer = Buffer.concat([
+    const response = Buffer.concat([
       Buffer.from(`a\0b ${webhook.secret} `),
       Buffer.from([0xff]),
       Buffer.alloc(90_000, 'x'),
     ]);
-    receiver.answerNext({ body: answer });
+    receiver.respondNext({ body: response });
     const id = await stage.addDelivery(webhook.id);
     start();
     await stage.deliveryIs(id, 'SUCCEEDED');
@@ -284,7 +284,7 @@ describe('an attempt', () => {
   });
 
   test('is logged as one line, without secrets', async () => {
-    receiver.answerNext({ statusCode: 500 });
+    receiver.respondNext({ statusCode: 500 });
     const webhook = await stage.addWebhook(`${receiver.url}/?token=hidden`);
     const id = await stage.addDelivery(webhook.id);
     start();

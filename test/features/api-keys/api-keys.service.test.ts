@@ -131,8 +131,8 @@ describe("an API key's scopes", () => {
     [{ expiresAt: '2001-01-01T00:00:00Z' }, '/expiresAt'],
     [{ expiresAt: 'tomorrow' }, '/expiresAt'],
   ])('must be valid, and so must its expiry: %j', async (fields, pointer) => {
-    const answer = await rest.send(alice, 'POST', `${base}/keys`, { body: { ...GOOD.key, ...fields } });
-    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
+    const response = await rest.send(alice, 'POST', `${base}/keys`, { body: { ...GOOD.key, ...fields } });
+    expect(response).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
   });
 
   test('take effect with the next request when they change, in all processes', async () => {
@@ -338,8 +338,8 @@ describe('in its project, an API key', () => {
       ['DELETE', `${base}/keys/${key.id}`],
     ];
     for (const [method, path, body] of forbidden) {
-      const answer = await rest.send(as(key), method, path, { body });
-      expect(answer, `${method} ${path}`).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+      const response = await rest.send(as(key), method, path, { body });
+      expect(response, `${method} ${path}`).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
     }
     const { body } = await rest.send<Page>(alice, 'GET', `${base}/keys`);
     expect(body.data).toHaveLength(2);
@@ -391,9 +391,9 @@ describe('in its project, an API key', () => {
 
   test('is required: without a credential, every route returns 401', async () => {
     for (const { method, path } of ROUTES) {
-      const answer = await rest.send(undefined, method, path.replaceAll(/:\w+/g, 'x'));
-      expect(answer, `${method} ${path}`).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm="/);
+      const response = await rest.send(undefined, method, path.replaceAll(/:\w+/g, 'x'));
+      expect(response, `${method} ${path}`).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer realm="/);
     }
   });
 });

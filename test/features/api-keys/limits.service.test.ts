@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_API_KEYS_PER_PROJECT as MAX } from '../../../src/features/api-keys/room.ts';
+import { MAX_API_KEYS_PER_PROJECT as MAX } from '../../../src/features/api-keys/quota.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { insertApiKeys } from '../../support/fill.ts';
 import { createProject, type Resource } from '../../support/resources.ts';

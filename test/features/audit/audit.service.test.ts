@@ -115,7 +115,7 @@ test('every mutation is logged, or is known to change no resource', () => {
     ['create', 'update', 'delete'].map((verb) => `${verb}${name}`),
   );
   const members = ['updateMember', 'removeMember', 'transferProject', 'inviteMember', 'revokeInvitation'];
-  const answers = ['acceptInvitation', 'declineInvitation', 'withdrawTransfer', 'acceptTransfer', 'declineTransfer'];
+  const responses = ['acceptInvitation', 'declineInvitation', 'withdrawTransfer', 'acceptTransfer', 'declineTransfer'];
   const others = [
     'createReplay',
     'cancelReplay',
@@ -136,7 +136,7 @@ test('every mutation is logged, or is known to change no resource', () => {
       'rotateWebhookSecret',
       ...others,
       ...members,
-      ...answers,
+      ...responses,
       ...ofOperators,
     ].sort(),
   );

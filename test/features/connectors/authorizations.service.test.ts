@@ -70,8 +70,8 @@ async function connect(input: object): Promise<Shown> {
   return data!.finishConnectorAuthorization.connector;
 }
 
-const fieldErrors = (answer: { errors?: { extensions: Record<string, unknown> }[] }) =>
-  answer.errors?.[0]?.extensions.errors;
+const fieldErrors = (response: { errors?: { extensions: Record<string, unknown> }[] }) =>
+  response.errors?.[0]?.extensions.errors;
 const rowCount = () => stage.db.prisma.connectorAuthorization.count();
 
 describe.each(TYPES)('a connector of type %s', (type) => {
@@ -156,16 +156,16 @@ describe('an authorization', () => {
 
   test('is finished only once, even if the vendor’s response arrives in two tabs at the same time', async () => {
     const returned = consent.agree(await start(inputOf('xero')));
-    const answers = await Promise.all([finish(returned), finish(returned)]);
-    expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+    const responses = await Promise.all([finish(returned), finish(returned)]);
+    expect(responses.filter(({ errors }) => errors === undefined)).toHaveLength(1);
   });
 
   test('can’t be started or finished by an API key', async () => {
     const key = await stage.user.rest<{ key: string }>('POST', `${stage.base}/keys`, { name: 'CI' });
     const program = stage.app.caller(key.body.key);
     const returned = consent.agree(await start(inputOf('xero')));
-    const answers = [await program.graphql(START, { input: inputOf('xero') }), await finish(returned, program)];
-    for (const { errors } of answers) expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+    const responses = [await program.graphql(START, { input: inputOf('xero') }), await finish(returned, program)];
+    for (const { errors } of responses) expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN');
     await finish(returned);
   });
 
@@ -184,8 +184,8 @@ describe('an authorization', () => {
   });
 
   test('reports mistakes in the config before the user leaves', async () => {
-    const answer = await stage.user.graphql(START, { input: inputOf('salesforce', { config: {} }) });
-    expect(fieldErrors(answer)).toEqual([{ pointer: '/config/instanceUrl', message: expect.any(String) }]);
+    const response = await stage.user.graphql(START, { input: inputOf('salesforce', { config: {} }) });
+    expect(fieldErrors(response)).toEqual([{ pointer: '/config/instanceUrl', message: expect.any(String) }]);
     expect(await rowCount()).toBe(0);
   });
 
@@ -193,10 +193,10 @@ describe('an authorization', () => {
     ['an error', { statusCode: 400, body: '{"error":"invalid_client"}' }, "couldn't complete the connection"],
     ['an outage', { statusCode: 503 }, "couldn't complete the connection"],
     ['no refresh token', { body: '{"access_token":"a","expires_in":3600}' }, 'only temporary access'],
-  ])('changes nothing if the vendor responds with %s', async (_what, answer, message) => {
+  ])('changes nothing if the vendor responds with %s', async (_what, response, message) => {
     const count = await stage.db.prisma.connector.count();
     const returned = consent.agree(await start(inputOf('google-sheets')));
-    consent.answerNext(answer);
+    consent.respondNext(response);
     const result = await finish(returned);
     expect(fieldErrors(result)).toEqual([{ pointer: '/code', message: expect.stringContaining(message) }]);
     expect(await stage.db.prisma.connector.count()).toBe(count);
@@ -224,6 +224,6 @@ test('types that the operator has no app for can’t be connected', async () => 
       QUICKBOOKS: 'QuickBooks',
     },
   });
-  const answer = await stage.user.graphql(START, { input: { ...inputOf('xero'), type: 'SLACK' } });
-  expect(fieldErrors(answer)).toEqual([{ pointer: '/type', message: expect.stringContaining('can') }]);
+  const response = await stage.user.graphql(START, { input: { ...inputOf('xero'), type: 'SLACK' } });
+  expect(fieldErrors(response)).toEqual([{ pointer: '/type', message: expect.stringContaining('can') }]);
 });

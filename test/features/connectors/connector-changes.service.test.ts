@@ -163,9 +163,9 @@ describe('a connector', () => {
   });
 
   test('is rejected if its type supports none of its event types', async () => {
-    const carriesNothingOf = (type: ConnectorType, kind: string) =>
-      !getConnector(type).carries(kind as 'payment.settled', new Set([kind as 'payment.settled']));
-    expect(carriesNothingOf('xero', 'endpoint.created')).toBe(true);
+    const supportsNothingOf = (type: ConnectorType, kind: string) =>
+      !getConnector(type).supportsEvent(kind as 'payment.settled', new Set([kind as 'payment.settled']));
+    expect(supportsNothingOf('xero', 'endpoint.created')).toBe(true);
     const refused = await post({ ...bodyOf('xero'), eventTypes: ['endpoint.created'] });
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/eventTypes' }] } });
 
@@ -217,5 +217,5 @@ test('a connector that is disabled or does not support the event type gets a ski
   const { body } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/deliveries`);
   const byConnector = Object.fromEntries(body.data.map((delivery) => [delivery.connectorId, delivery]));
   expect(byConnector[off]).toMatchObject({ status: 'SKIPPED', reason: 'disabled', completedAt: expect.any(String) });
-  expect(byConnector[other]).toMatchObject({ status: 'SKIPPED', reason: 'not_carried', nextAttemptAt: null });
+  expect(byConnector[other]).toMatchObject({ status: 'SKIPPED', reason: 'unsupported_event', nextAttemptAt: null });
 });

@@ -77,9 +77,9 @@ describe.each(CONNECTOR_TYPES)('%s', (type) => {
         { ...config, [name]: {} },
         { ...config, [name]: '' },
       ]) {
-        const answer = await post(bodyOf(type, broken));
-        expect(answer.status, `${name} ${answer.text}`).toBe(422);
-        const pointers = (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
+        const response = await post(bodyOf(type, broken));
+        expect(response.status, `${name} ${response.text}`).toBe(422);
+        const pointers = (response.body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
         expect(pointers.some((pointer) => pointer.startsWith(`/config/${name}`))).toBe(true);
       }
     }
@@ -104,8 +104,8 @@ describe('the connector limit', () => {
   test('allows no connectors on the STARTER tier', async () => {
     const starter = await app.user('starter', 'STARTER');
     const project = await createProject(starter);
-    const answer = await post(slack, starter, project.base);
-    expect(answer).toMatchObject({
+    const response = await post(slack, starter, project.base);
+    expect(response).toMatchObject({
       status: 403,
       body: {
         code: 'CONNECTOR_LIMIT_REACHED',
@@ -125,9 +125,9 @@ describe('the connector limit', () => {
     const key = app.caller((await createKey(pro, two.base)).key);
     const made = [];
     for (let index = 0; index < 5; index++) {
-      const answer = index % 2 ? await post(slack, key, two.base) : await post(slack, pro, one.base);
-      expect(answer.status).toBe(201);
-      made.push(answer.headers.get('location')!);
+      const response = index % 2 ? await post(slack, key, two.base) : await post(slack, pro, one.base);
+      expect(response.status).toBe(201);
+      made.push(response.headers.get('location')!);
     }
     for (const [caller, at] of [
       [pro, one.base],
@@ -151,14 +151,14 @@ describe('the connector limit', () => {
       const pro = await app.user('greedy', 'PRO');
       const projects = await Promise.all([createProject(pro), createProject(pro)]);
       const callers = [pro, app.caller((await createKey(pro, projects[1]!.base)).key)];
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) => {
           const project = index % 2;
           const node = nodes[Math.floor(index / 2) % 2]!;
           return node.send(callers[project], 'POST', `${projects[project]!.base}/connectors`, { body: slack });
         }),
       );
-      const statuses = answers.map(({ status }) => status).toSorted();
+      const statuses = responses.map(({ status }) => status).toSorted();
       expect(statuses).toEqual([...Array(5).fill(201), ...Array(15).fill(403)]);
     } finally {
       await other.stop();

@@ -42,7 +42,7 @@ const probing = defineConnector<Config>({
   description: 'For tests.',
   documentationUrl: 'https://example.com',
   config,
-  carries: () => true,
+  supportsEvent: () => true,
   // One request at a time, so the order of the requests is known.
   vendorLimit: { count: 50, perSeconds: 1, documentationUrl: 'https://example.com' },
   build: ([{ id }], { url }) => ({ method: 'POST', url, headers: {}, body: id }),

@@ -2,8 +2,8 @@ import pg from 'pg';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { openBus } from '../../../src/bus/bus.ts';
-import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
 import { countDeletions, createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { newId } from '../../../src/ids.ts';
 import { createTestDatabase } from '../../support/database.ts';
 

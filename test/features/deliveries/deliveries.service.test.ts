@@ -71,8 +71,8 @@ describe('resending a delivery', () => {
   test('sends the same bytes with the same ID, and keeps counting attempts', async () => {
     const { id } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
-    const answer = await resend(id);
-    expect(answer).toMatchObject({ status: 200, body: { id, attemptCount: 1 } });
+    const response = await resend(id);
+    expect(response).toMatchObject({ status: 200, body: { id, attemptCount: 1 } });
     const [first, second] = await receiver.waitFor(2);
     expect(second!.body.equals(first!.body)).toBe(true);
     expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
@@ -88,7 +88,7 @@ describe('resending a delivery', () => {
   });
 
   test('makes a failed delivery pending again', async () => {
-    receiver.answerNext({ statusCode: 410 });
+    receiver.respondNext({ statusCode: 410 });
     const { id, webhookId } = await deliver();
     await expect.poll(() => read(id)).toMatchObject({ status: 'FAILED' });
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: true } });

@@ -5,7 +5,7 @@ import type { Viewer } from '../../../src/auth/viewer.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import type { VisibleProjectId } from '../../../src/database/tenant-filter.ts';
-import { buryProject } from '../../../src/features/deletions/bury.ts';
+import { softDeleteProject } from '../../../src/features/deletions/soft-delete.ts';
 import { createEndpointService } from '../../../src/features/endpoints/service.ts';
 import { createEventService, type EventService } from '../../../src/features/events/service.ts';
 import { newId } from '../../../src/ids.ts';
@@ -128,7 +128,7 @@ describe('creating an endpoint', () => {
   test.each([
     {
       what: 'deleted',
-      meanwhile: () => behindWall(db).prisma.$transaction((tx) => buryProject(tx, projectId as VisibleProjectId)),
+      meanwhile: () => behindWall(db).prisma.$transaction((tx) => softDeleteProject(tx, projectId as VisibleProjectId)),
     },
     { what: 'erased', meanwhile: () => db.prisma.project.delete({ where: { id: projectId } }) },
   ])('writes nothing if the project is $what after it was read', async ({ meanwhile }) => {
@@ -141,7 +141,7 @@ describe('creating an endpoint', () => {
     const committing = Promise.withResolvers<void>();
     const deletion = behindWall(db).prisma.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR UPDATE`;
-      await buryProject(tx, projectId as VisibleProjectId);
+      await softDeleteProject(tx, projectId as VisibleProjectId);
       locked.resolve();
       await committing.promise;
     });

@@ -94,8 +94,8 @@ describe('what buyers are shown about an endpoint', () => {
   ])('is rejected as %j, and the error names %s', async (fields, pointer) => {
     const body = { ...GOOD.endpoint, path: '/refused', ...fields };
     const { id } = await createEndpoint(alice, base);
-    for (const answer of [await alice.rest('POST', `${base}/endpoints`, body), await patch(id, fields)]) {
-      expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
+    for (const response of [await alice.rest('POST', `${base}/endpoints`, body), await patch(id, fields)]) {
+      expect(response).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
     }
   });
 
@@ -129,12 +129,12 @@ describe('what buyers are shown about a project', () => {
     const removed = { description: null, iconUrl: null, contact: null };
     expect((await alice.rest('PATCH', project.base, removed)).body).toMatchObject(removed);
     const { key } = await createKey(alice, project.base);
-    const answer = await fetch(app.url + project.base, {
+    const response = await fetch(app.url + project.base, {
       method: 'PATCH',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ description: 'By a program' }),
     });
-    expect(await answer.json()).toMatchObject({ description: 'By a program' });
+    expect(await response.json()).toMatchObject({ description: 'By a program' });
   });
 
   test('is in the audit log', async () => {
@@ -165,7 +165,7 @@ describe('what buyers are shown about a project', () => {
     ...BAD_CONTACTS.map((contact): [object, string] => [{ contact }, '/contact']),
     ...BAD_ICONS.map((iconUrl): [object, string] => [{ iconUrl }, '/iconUrl']),
   ])('is rejected as %j', async (fields, pointer) => {
-    const answer = await alice.rest('PATCH', base, fields);
-    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
+    const response = await alice.rest('PATCH', base, fields);
+    expect(response).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
   });
 });

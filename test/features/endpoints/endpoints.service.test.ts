@@ -79,8 +79,8 @@ describe("an endpoint's path", () => {
     ['/same', '/same'],
   ])('%s conflicts with %s', async (first, second) => {
     await createEndpoint(alice, base, { path: first });
-    const answer = await rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, path: second } });
-    expect(answer).toMatchObject({
+    const response = await rest.send(alice, 'POST', `${base}/endpoints`, { body: { ...GOOD.endpoint, path: second } });
+    expect(response).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT', errors: [{ pointer: '/path' }, { pointer: '/methods' }] },
     });
@@ -90,8 +90,8 @@ describe("an endpoint's path", () => {
   test('cannot be changed to one that is taken, and nothing else in the same request is changed', async () => {
     await createEndpoint(alice, base, { path: '/taken' });
     const { id } = await createEndpoint(alice, base, { path: '/free', priceUsd: '1' });
-    const answer = await patch(id, { path: '/taken', priceUsd: '2', description: 'x' });
-    expect(answer).toMatchObject({ status: 409, body: { errors: [{ pointer: '/path' }, { pointer: '/methods' }] } });
+    const response = await patch(id, { path: '/taken', priceUsd: '2', description: 'x' });
+    expect(response).toMatchObject({ status: 409, body: { errors: [{ pointer: '/path' }, { pointer: '/methods' }] } });
     const { body } = await rest.send(alice, 'GET', `${base}/endpoints/${id}`);
     expect(body).toMatchObject({ path: '/free', priceUsd: '1', description: null });
     expect(await events('endpoint.pricing_changed')).toEqual([]);
@@ -199,8 +199,8 @@ describe('endpoint.pricing_changed', () => {
   test('reports the price that each of twenty concurrent changes replaced', async () => {
     const { id } = await createEndpoint(alice, base, { priceUsd: '100' });
     const prices = Array.from({ length: 20 }, (_, index) => String(index + 1));
-    const answers = await Promise.all(prices.map((priceUsd) => patch(id, { priceUsd })));
-    expect(answers.map(({ status, body }) => [status, body.priceUsd])).toEqual(prices.map((price) => [200, price]));
+    const responses = await Promise.all(prices.map((priceUsd) => patch(id, { priceUsd })));
+    expect(responses.map(({ status, body }) => [status, body.priceUsd])).toEqual(prices.map((price) => [200, price]));
 
     const changes = (await events('endpoint.pricing_changed')).map(({ data }) => data);
     expect(changes.map(({ priceUsd }) => priceUsd).toSorted()).toEqual(prices.toSorted());

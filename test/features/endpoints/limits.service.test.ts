@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_ENDPOINTS_PER_PROJECT as MAX } from '../../../src/features/endpoints/room.ts';
+import { MAX_ENDPOINTS_PER_PROJECT as MAX } from '../../../src/features/endpoints/quota.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { insertEndpoints } from '../../support/fill.ts';
 import {
@@ -61,10 +61,10 @@ describe('the limit of 1,000 endpoints per project', () => {
   test('applies even if a user and an API key create several endpoints at the same time', async () => {
     const { base, id } = await projectWith(MAX - 5);
     const key = app.caller((await createKey(alice, base, EVERY_SCOPE)).key);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, index) => post(index % 2 ? alice : key, base, `/at-once/${index}`)),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(201), ...Array(7).fill(403)]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array(5).fill(201), ...Array(7).fill(403)]);
     expect(await countIn(id)).toBe(MAX);
   });
 

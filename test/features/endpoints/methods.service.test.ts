@@ -136,16 +136,16 @@ describe('two endpoints with the same path', () => {
 
   test('are created by exactly one of twenty concurrent requests that all share a method', async () => {
     const others = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => add({ path: '/wanted', methods: [others[index % 5]!, 'PATCH'] })),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(19).fill(409)]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array(19).fill(409)]);
     expect(await count()).toBe(1);
   });
 
   test('are all created by concurrent requests that share no method', async () => {
     const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-    const answers = await Promise.all(methods.map((method) => add({ path: '/split', methods: [method] })));
-    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201));
+    const responses = await Promise.all(methods.map((method) => add({ path: '/split', methods: [method] })));
+    expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(201));
   });
 });

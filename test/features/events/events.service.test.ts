@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  EVENT_KIND_DESCRIPTIONS,
-  EVENT_KINDS,
-  EVENT_PAYLOADS,
-  EVENT_TYPE_FILTERS,
-  expandEventTypes,
-} from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import {
+  EVENT_PAYLOADS,
+  EVENT_TYPE_DESCRIPTIONS,
+  EVENT_TYPE_FILTERS,
+  EVENT_TYPES,
+  expandEventTypes,
+} from '../../../src/events/types.ts';
 import { eventTypesInput } from '../../../src/features/destinations/input.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
@@ -19,18 +19,18 @@ const DOCUMENTED = [
 ];
 
 test('the event types are the documented ones, and filters also accept `*`', () => {
-  expect(EVENT_KINDS).toEqual(DOCUMENTED);
+  expect(EVENT_TYPES).toEqual(DOCUMENTED);
   expect(EVENT_TYPE_FILTERS).toEqual([...DOCUMENTED, '*']);
-  for (const filter of EVENT_TYPE_FILTERS) expect(EVENT_KIND_DESCRIPTIONS[filter]).toMatch(/^[A-Z].*\.$/);
+  for (const filter of EVENT_TYPE_FILTERS) expect(EVENT_TYPE_DESCRIPTIONS[filter]).toMatch(/^[A-Z].*\.$/);
 });
 
-test.each(EVENT_KINDS)('the sample for %s is a valid payload without unknown fields', (kind) => {
-  expect(EVENT_PAYLOADS[kind].strict().safeParse(SAMPLE_PAYLOADS[kind]).error).toBeUndefined();
+test.each(EVENT_TYPES)('the sample for %s is a valid payload without unknown fields', (eventType) => {
+  expect(EVENT_PAYLOADS[eventType].strict().safeParse(SAMPLE_PAYLOADS[eventType]).error).toBeUndefined();
 });
 
 test('`*` means all event types, even if there are other entries', () => {
-  expect(expandEventTypes(['*'])).toEqual(new Set(EVENT_KINDS));
-  expect(expandEventTypes(['payment.failed', '*'])).toEqual(new Set(EVENT_KINDS));
+  expect(expandEventTypes(['*'])).toEqual(new Set(EVENT_TYPES));
+  expect(expandEventTypes(['payment.failed', '*'])).toEqual(new Set(EVENT_TYPES));
   expect(expandEventTypes(['payment.failed'])).toEqual(new Set(['payment.failed']));
 });
 
@@ -74,8 +74,8 @@ describe("a project's events", () => {
     for (const event of await list()) {
       const { body } = await rest.send(alice, 'GET', `${base}/events/${event.id}`);
       expect(body).toEqual(event);
-      const kind = EVENT_KINDS.find((candidate) => candidate === event.type)!;
-      expect(EVENT_PAYLOADS[kind].strict().safeParse(event.data).success).toBe(true);
+      const eventType = EVENT_TYPES.find((candidate) => candidate === event.type)!;
+      expect(EVENT_PAYLOADS[eventType].strict().safeParse(event.data).success).toBe(true);
     }
   });
 

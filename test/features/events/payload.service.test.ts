@@ -1,8 +1,8 @@
 import type { GraphQLObjectType } from 'graphql';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EVENT_KINDS, type EventKind, schemaName } from '../../../src/events/kinds.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
+import { EVENT_TYPES, type EventType, schemaName } from '../../../src/events/types.ts';
 import type { PayloadVersions } from '../../../src/events/versions.ts';
 import { schema } from '../../../src/graphql/schema.ts';
 import { newId } from '../../../src/ids.ts';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await app?.stop();
 });
 
-async function record(type: EventKind, data: object, version = 2): Promise<string> {
+async function record(type: EventType, data: object, version = 2): Promise<string> {
   const id = newId('Event');
   await sql.query('INSERT INTO "Event" ("id", "projectId", "type", "data", "version") VALUES ($1, $2, $3, $4, $5)', [
     ...[id, projectId, type, JSON.stringify(data), version],
@@ -44,7 +44,7 @@ const fieldsOf = (name: string): string =>
   Object.keys((schema.getType(name) as GraphQLObjectType).getFields())
     .map((field) => (field === 'topEndpoints' ? `${field} { ${fieldsOf('RevenueDailySummaryEndpoint')} }` : field))
     .join(' ');
-const FRAGMENTS = EVENT_KINDS.map((kind) => `${schemaName(kind)}Data`)
+const FRAGMENTS = EVENT_TYPES.map((eventType) => `${schemaName(eventType)}Data`)
   .map((name) => `... on ${name} { ${fieldsOf(name)} }`)
   .join(' ');
 
@@ -58,12 +58,12 @@ const eventOf = async (id: string) => {
   return data!.project.event;
 };
 
-test.each(EVENT_KINDS)('the payload of %s has the same values as its data', async (kind) => {
-  const sample = SAMPLE_PAYLOADS[kind] as Record<string, unknown>;
-  const { data, payload } = await eventOf(await record(kind, sample));
+test.each(EVENT_TYPES)('the payload of %s has the same values as its data', async (eventType) => {
+  const sample = SAMPLE_PAYLOADS[eventType] as Record<string, unknown>;
+  const { data, payload } = await eventOf(await record(eventType, sample));
   const stage = typeof sample.stage === 'string' ? { stage: sample.stage.toUpperCase() } : {};
-  const unset = kind === 'payment.failed' ? { upstreamStatusCode: null } : {};
-  expect(payload).toEqual({ __typename: `${schemaName(kind)}Data`, ...unset, ...sample, ...stage });
+  const unset = eventType === 'payment.failed' ? { upstreamStatusCode: null } : {};
+  expect(payload).toEqual({ __typename: `${schemaName(eventType)}Data`, ...unset, ...sample, ...stage });
   expect(data).toEqual(sample);
 });
 

@@ -59,7 +59,7 @@ test('exactly the subscribed destinations get a delivery, which says whether and
     ],
     [
       await addConnector({ type: 'xero', eventTypes: ['*'] }),
-      { status: 'SKIPPED', reason: 'not_carried', isDue: false, isOver: true },
+      { status: 'SKIPPED', reason: 'unsupported_event', isDue: false, isOver: true },
     ],
   ]);
   await addWebhook({ eventTypes: ['payment.failed'] });

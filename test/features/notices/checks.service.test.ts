@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listConnectors } from '../../../src/connectors/types/registry.ts';
 import { keepPartitions } from '../../../src/database/partitions.ts';
-import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { sweepNotices } from '../../../src/features/notices/sweep.ts';
 import { firstIdAt, type IdType, newId } from '../../../src/ids.ts';
 import type { Row } from '../../delivery/support.ts';

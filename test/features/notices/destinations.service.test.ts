@@ -222,7 +222,7 @@ const PAUSING = defineConnector<{ url: string }>({
   description: 'For tests.',
   documentationUrl: 'https://example.com',
   config: z.strictObject({ url: textField({ title: 'URL', description: 'Where it goes.' }) }),
-  carries: () => true,
+  supportsEvent: () => true,
   build: (_events, { url }) => ({ method: 'POST', url, headers: {} }),
   classify: () => ({ kind: 'pause', reason: 'The key was revoked' }),
 }) as unknown as ConnectorDefinition;

@@ -169,7 +169,7 @@ describe('messages to contacts', () => {
     const runner = stage.runner({ mail: { from: FROM, via: { resendApiKey: 're_123' } }, egress });
     await stage.setContacts(projectId, { emails: ['resend@example.com'] });
     await disableOne();
-    contact.answerNext({ statusCode: 500 });
+    contact.respondNext({ statusCode: 500 });
     await runner.run();
     await stage.letPass('30 seconds');
     await runner.run();
@@ -220,7 +220,7 @@ describe('messages to contacts', () => {
   test('are not sent to a contact that was removed in the meantime', async () => {
     await stage.setContacts(projectId, { webhookUrl: contact.url });
     await disableOne();
-    contact.answerNext({ statusCode: 500 });
+    contact.respondNext({ statusCode: 500 });
     await stage.run();
     await stage.setContacts(projectId, {});
     await stage.letPass('1 hour');

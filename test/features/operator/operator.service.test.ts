@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type OperatorUser, operatorsEnv, userIdOf } from '../../support/operator.ts';

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openLane } from '../../../src/database/lane.ts';
+import { openWriteBatcher } from '../../../src/database/write-batcher.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import { hex, newPayment, openTestLedger, type TestLedger } from './support.ts';
 
@@ -18,9 +18,9 @@ function openCounted(count: number) {
   const warnings: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void warnings.push(line) });
   const { db, events, bus } = books;
-  const lanes = Array.from({ length: count }, () => openLane({ url: db.directUrl, pool: db.pool, log }));
-  const ledgers = lanes.map((lane) => createLedger({ db, lane, events, bus }));
-  return { ledgers, warnings, close: () => Promise.all(lanes.map((lane) => lane.close())) };
+  const batchers = Array.from({ length: count }, () => openWriteBatcher({ url: db.directUrl, pool: db.pool, log }));
+  const ledgers = batchers.map((batcher) => createLedger({ db, batcher, events, bus }));
+  return { ledgers, warnings, close: () => Promise.all(batchers.map((batcher) => batcher.close())) };
 }
 
 test.each([1, 2])(

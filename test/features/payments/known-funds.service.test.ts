@@ -31,15 +31,15 @@ describe('a payment while its payer has others in flight', () => {
   test('is verified immediately if the known funds cover all of them, and held otherwise', async () => {
     payer = hex(20);
     const first = await claim();
-    expect(isVerified(await one.ledger.hold(leaseOf(first)))).toBe(true);
+    expect(isVerified(await one.ledger.reserveFunds(leaseOf(first)))).toBe(true);
     const [second, third, fourth] = [await claim(), await claim(), await claim()];
     const funds = fundsFor(3n, first);
-    expect(isVerified(await one.ledger.hold(leaseOf(second!), funds))).toBe(true);
-    expect(isVerified(await two.ledger.hold(leaseOf(third!), funds))).toBe(true);
-    const held = await one.ledger.hold(leaseOf(fourth!), funds);
-    expect(isVerified(held)).toBe(false);
-    expect(held).toMatchObject({ kind: 'held', totalAtomic: 3n * AMOUNT });
-    expect(held).toHaveProperty('others.length', 3);
+    expect(isVerified(await one.ledger.reserveFunds(leaseOf(second!), funds))).toBe(true);
+    expect(isVerified(await two.ledger.reserveFunds(leaseOf(third!), funds))).toBe(true);
+    const reserved = await one.ledger.reserveFunds(leaseOf(fourth!), funds);
+    expect(isVerified(reserved)).toBe(false);
+    expect(reserved).toMatchObject({ kind: 'reserved', totalAtomic: 3n * AMOUNT });
+    expect(reserved).toHaveProperty('others.length', 3);
   });
 
   test('counts payments settled since the funds were read, but reports only payments settled since its claim', async () => {
@@ -47,12 +47,16 @@ describe('a payment while its payer has others in flight', () => {
     const looked = await claim();
     await settled(one.ledger, newPayment(projectId, { payer }));
     const open = await claim();
-    await one.ledger.hold(leaseOf(open));
+    await one.ledger.reserveFunds(leaseOf(open));
     const next = await claim();
-    const held = await one.ledger.hold(leaseOf(next), fundsFor(2n, looked));
-    expect(held).toEqual({ kind: 'held', totalAtomic: AMOUNT, others: [{ nonce: open.nonce, amountAtomic: AMOUNT }] });
+    const reserved = await one.ledger.reserveFunds(leaseOf(next), fundsFor(2n, looked));
+    expect(reserved).toEqual({
+      kind: 'reserved',
+      totalAtomic: AMOUNT,
+      others: [{ nonce: open.nonce, amountAtomic: AMOUNT }],
+    });
     const last = await claim();
-    expect(isVerified(await one.ledger.hold(leaseOf(last), fundsFor(4n, looked)))).toBe(true);
+    expect(isVerified(await one.ledger.reserveFunds(leaseOf(last), fundsFor(4n, looked)))).toBe(true);
   });
 
   test('never uses the same money twice, no matter how many arrive at the same time through two processes', async () => {
@@ -60,7 +64,7 @@ describe('a payment while its payer has others in flight', () => {
     const payments = await Promise.all(Array.from({ length: 40 }, claim));
     const funds = fundsFor(7n, payments[0]!);
     const results = await Promise.all(
-      payments.map((payment, index) => (index % 2 ? one : two).ledger.hold(leaseOf(payment), funds)),
+      payments.map((payment, index) => (index % 2 ? one : two).ledger.reserveFunds(leaseOf(payment), funds)),
     );
     const count = results.filter(isVerified).length;
     expect(count).toBeGreaterThanOrEqual(1);
@@ -75,5 +79,5 @@ test('a payment is verified if its payer has no others in flight, even if the kn
   // A payment settled in the same millisecond as the claim counts as in flight.
   await one.db.pool.query(`UPDATE "Payment" SET "updatedAt" = "updatedAt" - interval '1 s' WHERE "id" = $1`, [id]);
   const funds = { ...fundsFor(1n, looked), since: new Date(looked.updatedAt.getTime() - 10_000) };
-  expect(isVerified(await one.ledger.hold(leaseOf(await claim()), funds))).toBe(true);
+  expect(isVerified(await one.ledger.reserveFunds(leaseOf(await claim()), funds))).toBe(true);
 });

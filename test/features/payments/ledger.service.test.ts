@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Lane } from '../../../src/database/lane.ts';
-import { EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
+import type { WriteBatcher } from '../../../src/database/write-batcher.ts';
+import { EVENT_PAYLOADS, type EventType } from '../../../src/events/types.ts';
 import { LeaseLost, leaseOf } from '../../../src/features/payments/lease.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import {
@@ -146,8 +146,8 @@ describe('a claim with a lost result', () => {
   /** Returns a ledger that makes its first claim and runs `meanwhile`, but never gets the result of the claim. */
   function forgetful(meanwhile: () => Promise<unknown>) {
     let isLost = true;
-    const step: Lane['step'] = (original) =>
-      one.lane.step({
+    const step: WriteBatcher['step'] = (original) =>
+      one.batcher.step({
         ...original,
         async run(client, items) {
           const results = await original.run(client, items);
@@ -157,7 +157,7 @@ describe('a claim with a lost result', () => {
           return items.map(() => undefined as never);
         },
       });
-    return createLedger({ ...one, lane: { ...one.lane, step } });
+    return createLedger({ ...one, batcher: { ...one.batcher, step } });
   }
 
   test('still belongs to the request that made it', async () => {
@@ -214,7 +214,7 @@ describe('a payment', () => {
       'customer.first_payment',
       'customer.milestone',
     ]);
-    for (const { type, data } of events) EVENT_PAYLOADS[type as EventKind].parse(data);
+    for (const { type, data } of events) EVENT_PAYLOADS[type as EventType].parse(data);
     expect(events[1]!.data).toMatchObject({
       paymentId: payment.id,
       amountUsd: '1.5',

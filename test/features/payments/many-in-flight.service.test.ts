@@ -78,7 +78,7 @@ test('verifying a batch of payments from a wallet reads its payments in flight o
   const [first, ...batch] = await claims(hex(20), 64);
   await addInFlight(first!, 180);
   const { rows, bytes, results } = await explained(batch);
-  expect(results.every((result) => (result as VerifyResult).kind === 'held')).toBe(true);
+  expect(results.every((result) => (result as VerifyResult).kind === 'reserved')).toBe(true);
   expect(rows).toBeLessThan(20_000);
   expect(bytes).toBeLessThan(200_000);
 });
@@ -89,14 +89,15 @@ test('a wallet has at most 256 payments in flight through two processes, even if
   const [first, ...others] = payments;
   await addInFlight(first!, MAX_IN_FLIGHT - 10);
   const funds = { balanceAtomic: 1_000n * AMOUNT, since: first!.updatedAt };
-  const hold = (payment: Payment, index: number) => (index % 2 ? one : two).ledger.hold(leaseOf(payment), funds);
-  const results = await Promise.all(others.map(hold));
+  const reserve = (payment: Payment, index: number) =>
+    (index % 2 ? one : two).ledger.reserveFunds(leaseOf(payment), funds);
+  const results = await Promise.all(others.map(reserve));
   expect(results.filter(({ kind }) => kind === 'verified')).toHaveLength(10);
   expect(results.filter(({ kind }) => kind === 'full')).toHaveLength(29);
   const verified = results.find((result) => result.kind === 'verified')!;
   const failure = { stage: 'UPSTREAM', reason: 'status_500', message: 'It failed.' } as const;
   await one.ledger.failed(leaseOf(verified.payment), failure);
-  expect((await hold(first!, 0)).kind).toBe('verified');
+  expect((await reserve(first!, 0)).kind).toBe('verified');
 });
 
 test('a payment that is held counts the payments of its batch and those settled since its claim', async () => {
@@ -107,7 +108,7 @@ test('a payment that is held counts the payments of its batch and those settled 
   const batch = [first!, second!, third!];
   const { results } = await explained([...batch, other!]);
   const others = results.map((result) => (result as { others: { nonce: string }[] }).others.map(({ nonce }) => nonce));
-  expect(results).toMatchObject([1n, 2n, 2n, 3n].map((count) => ({ kind: 'held', totalAtomic: count * AMOUNT })));
+  expect(results).toMatchObject([1n, 2n, 2n, 3n].map((count) => ({ kind: 'reserved', totalAtomic: count * AMOUNT })));
   const [a, b, c] = batch.map(({ nonce }) => nonce);
   expect(others.map((nonces) => nonces.toSorted())).toEqual(
     [[done.nonce], [done.nonce, a], [a, b], [a, b, c]].map((nonces) => nonces.toSorted()),

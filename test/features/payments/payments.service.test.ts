@@ -280,13 +280,13 @@ describe('another account', () => {
       `${own.base}/customers/${payment.customerId}/payments`,
     ];
     const missing = paths(`/api/projects/${newId('Project')}`, newId('Payment'), newId('Customer'));
-    const answers = [];
+    const responses = [];
     for (const caller of [mallory, ownKey]) {
       for (const path of [...foreign, ...missing]) {
         const { status, body } = await rest.send(caller, 'GET', path);
         expect(status, path).toBe(404);
         const { requestId, instance, ...same } = body;
-        answers.push(same);
+        responses.push(same);
       }
       expect((await rest.send(caller, 'GET', own.base)).status).toBe(200);
       expect((await rest.send<Page>(caller, 'GET', `${own.base}/payments`)).body.data).toEqual([]);
@@ -298,7 +298,7 @@ describe('another account', () => {
       for (const filter of filters)
         expect((await rest.send<Page>(caller, 'GET', `${own.base}/payments?${filter}`)).body.data).toEqual([]);
     }
-    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(new Set(responses.map((response) => JSON.stringify(response))).size).toBe(1);
   });
 
   test('gets null for nodes of payments and customers', async () => {

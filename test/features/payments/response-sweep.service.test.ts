@@ -42,7 +42,7 @@ test("a project's excess responses are deleted, large ones first, then the oldes
     { bytes: 100 * KILOBYTE },
   ];
   const ids: string[] = [];
-  for (const answer of made) ids.push(await keptResponse(project.id, answer));
+  for (const response of made) ids.push(await keptResponse(project.id, response));
   const others = [await keptResponse(other.id, { bytes: 400 * KILOBYTE })];
 
   await sweepKeptResponses(books.db.pool, { maxProjectBytes: 800 * KILOBYTE });
@@ -112,7 +112,7 @@ test('more responses than one statement can delete in time are deleted in batche
     };
     await kept(-1);
     await kept(3600);
-    const left = () => slow.db.prisma.paymentAnswer.count();
+    const left = () => slow.db.prisma.paymentResponse.count();
     expect(await left()).toBe(400);
     const none = { maxProjectBytes: 0, maxAccountBytes: 0 };
     await sweepKeptResponses(pool, none);

@@ -26,7 +26,7 @@ test('a lone payment takes six round trips to the database, including its events
   };
   expect({
     claim: await roundTripsOf(claim),
-    verify: await roundTripsOf(() => ledger.hold(lease)),
+    verify: await roundTripsOf(() => ledger.reserveFunds(lease)),
     serve: await roundTripsOf(() => ledger.served(lease, answer())),
     settle: await roundTripsOf(() => ledger.settled(lease, { transactionHash: hex(32), settledAt: new Date() })),
   }).toEqual({ claim: 1, verify: 2, serve: 1, settle: 2 });
@@ -39,6 +39,6 @@ test("recording a payment's failure takes two round trips, whether or not the se
   const refused = leaseOf(await claimed(ledger, newPayment(projectId)));
   expect(await roundTripsOf(() => ledger.failed(refused, { stage: 'VERIFY', ...reason }))).toBe(2);
   const lease = leaseOf(await claimed(ledger, newPayment(projectId)));
-  await ledger.hold(lease);
+  await ledger.reserveFunds(lease);
   expect(await roundTripsOf(() => ledger.failed(lease, { stage: 'UPSTREAM', ...reason }))).toBe(2);
 });

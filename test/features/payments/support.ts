@@ -3,8 +3,8 @@ import pg from 'pg';
 import pino from 'pino';
 import { openBus } from '../../../src/bus/bus.ts';
 import { type Database, openDatabase } from '../../../src/database/client.ts';
-import { openLane } from '../../../src/database/lane.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
+import { openWriteBatcher } from '../../../src/database/write-batcher.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { leaseOf, type PaymentLease, type Reconciled } from '../../../src/features/payments/lease.ts';
 import { createLedger, type Ledger } from '../../../src/features/payments/ledger.ts';
@@ -35,13 +35,13 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
   const db = await openDatabase({ url, poolSize: 10, log });
   const bus = await openBus({ url, pool: db.pool, log });
   const events = createEventService({ db: behindWall(db), bus });
-  const lane = openLane({ url: db.directUrl, pool: db.pool, log });
-  const ledger = createLedger({ db, lane, events, bus, ...(options.now && { now: options.now }) });
+  const batcher = openWriteBatcher({ url: db.directUrl, pool: db.pool, log });
+  const ledger = createLedger({ db, batcher, events, bus, ...(options.now && { now: options.now }) });
   return {
     url,
     db,
     bus,
-    lane,
+    batcher,
     events,
     ledger,
     project: (data: { userId?: string; milestonesAtomic?: number[] } = {}) => createProject(db, data),
@@ -50,7 +50,7 @@ export async function openTestLedger(options: { url?: string; now?: () => Date }
       return db.prisma.event.findMany({ where, orderBy: { id: 'asc' } });
     },
     async close() {
-      await lane.close();
+      await batcher.close();
       await bus.close();
       await db.close();
       await database?.drop();

@@ -173,8 +173,8 @@ describe('copying a project', () => {
     ['without a name', { name: ' ' }, '/name'],
   ])('is rejected %s, and leaves nothing behind', async (_reason, fields, pointer) => {
     const before = await alice.rest<List>('GET', '/api/projects?limit=100');
-    const answer = await rest.send(alice, 'POST', `${source.base}/copy`, { body: { ...LIVE_COPY, ...fields } });
-    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
+    const response = await rest.send(alice, 'POST', `${source.base}/copy`, { body: { ...LIVE_COPY, ...fields } });
+    expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
     expect((await alice.rest<List>('GET', '/api/projects?limit=100')).body).toEqual(before.body);
   });
 
@@ -191,9 +191,9 @@ describe('copying a project', () => {
     const { base } = await createProject(dave, { mode: 'TEST' });
     for (let count = 0; count < 11; count++) await createWebhook(dave, base);
     const downgraded = await app.user('dave', 'STARTER');
-    const answer = await rest.send(downgraded, 'POST', `${base}/copy`, { body: LIVE_COPY });
-    expect(answer).toMatchObject({ status: 403, body: { code: 'WEBHOOK_LIMIT_REACHED' } });
-    expect(answer.body).toMatchObject({ detail: expect.stringContaining('the copy would have more') });
+    const response = await rest.send(downgraded, 'POST', `${base}/copy`, { body: LIVE_COPY });
+    expect(response).toMatchObject({ status: 403, body: { code: 'WEBHOOK_LIMIT_REACHED' } });
+    expect(response.body).toMatchObject({ detail: expect.stringContaining('the copy would have more') });
     expect((await dave.rest<List>('GET', '/api/projects')).body.data).toHaveLength(1);
   });
 
@@ -201,9 +201,9 @@ describe('copying a project', () => {
     const carol = await app.user('carol', 'PRO');
     const { base } = await createProject(carol, { mode: 'TEST' });
     for (let count = 0; count < 3; count++) await createConnector(carol, base);
-    const answer = await rest.send(carol, 'POST', `${base}/copy`, { body: LIVE_COPY });
-    expect(answer).toMatchObject({ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } });
-    expect(answer.body).toMatchObject({ detail: expect.stringContaining('room for only 2 more') });
+    const response = await rest.send(carol, 'POST', `${base}/copy`, { body: LIVE_COPY });
+    expect(response).toMatchObject({ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } });
+    expect(response.body).toMatchObject({ detail: expect.stringContaining('room for only 2 more') });
     expect((await carol.rest<List>('GET', '/api/projects')).body.data).toHaveLength(1);
   });
 });

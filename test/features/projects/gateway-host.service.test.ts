@@ -81,13 +81,13 @@ describe('a custom domain', () => {
 
   test('can belong to only one project, even if several claim it at the same time with different capitalization', async () => {
     const bob = await app.user('bob');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['one.example', 'ONE.example', 'one.Example'].map((gatewayHost, index) =>
         create(index ? bob : alice, { gatewayHost }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
-    const conflict = answers.find(({ status }) => status === 409)!;
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    const conflict = responses.find(({ status }) => status === 409)!;
     expect(conflict.body).toMatchObject({ code: 'CONFLICT', errors: [{ pointer: '/gatewayHost' }] });
     const other = await createProject(bob);
     expect((await rest.send(bob, 'PATCH', other.base, { body: { gatewayHost: 'one.example' } })).status).toBe(409);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_PROJECTS_PER_ACCOUNT as MAX } from '../../../src/features/projects/room.ts';
+import { MAX_PROJECTS_PER_ACCOUNT as MAX } from '../../../src/features/projects/quota.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { insertProjects } from '../../support/fill.ts';
 import { join, person } from '../../support/members.ts';
@@ -98,12 +98,12 @@ describe('the limit of 200 projects per account', () => {
   test('applies even if an account creates, copies, and accepts several projects at the same time', async () => {
     const { user, base, id } = await ownerOf(MAX - 3);
     const accepts = [await offerTo(user), await offerTo(user), await offerTo(user)];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       accepts.flatMap((accept) => [post(user), copy(user, base), user.rest<Resource>('POST', accept)]),
     );
-    const isDone = answers.map(({ status }) => status === 200 || status === 201);
+    const isDone = responses.map(({ status }) => status === 200 || status === 201);
     expect(isDone.filter(Boolean)).toHaveLength(3);
-    expect(answers.filter((_answer, index) => !isDone[index])).toMatchObject(Array(6).fill(LIMIT_REACHED));
+    expect(responses.filter((_answer, index) => !isDone[index])).toMatchObject(Array(6).fill(LIMIT_REACHED));
     expect(await countOf(id)).toBe(MAX);
   });
 

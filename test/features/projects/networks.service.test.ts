@@ -36,9 +36,9 @@ afterAll(async () => {
 /** Returns the networks in a 402 response from a project's endpoint. */
 async function offeredBy({ app, alice }: Server, project: { id: string; base: string }): Promise<string[]> {
   const { path } = await createEndpoint(alice, project.base);
-  const answer = await fetch(`${app.url}/gateway/${project.id}${path}`);
-  expect(answer.status).toBe(402);
-  return decodeHeader<Terms>(answer.headers.get('payment-required')).accepts.map(({ network }) => network);
+  const response = await fetch(`${app.url}/gateway/${project.id}${path}`);
+  expect(response.status).toBe(402);
+  return decodeHeader<Terms>(response.headers.get('payment-required')).accepts.map(({ network }) => network);
 }
 
 describe("a project's mode", () => {
@@ -56,14 +56,17 @@ describe("a project's mode", () => {
 
   test('can only be one for which the server serves a network', async () => {
     const body = { ...GOOD.project, mode: 'LIVE' };
-    const answer = await testOnly.rest.send(testOnly.alice, 'POST', '/api/projects', { body });
-    expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/mode' }] } });
+    const response = await testOnly.rest.send(testOnly.alice, 'POST', '/api/projects', { body });
+    expect(response).toMatchObject({
+      status: 422,
+      body: { code: 'VALIDATION_FAILED', errors: [{ pointer: '/mode' }] },
+    });
   });
 
   test('can never be changed', async () => {
     const project = await createProject(mixed.alice, { mode: 'TEST' });
-    const answer = await mixed.alice.rest('PATCH', project.base, { mode: 'LIVE' });
-    expect(answer.status).toBe(422);
+    const response = await mixed.alice.rest('PATCH', project.base, { mode: 'LIVE' });
+    expect(response.status).toBe(422);
     expect((await mixed.alice.rest('GET', project.base)).body).toMatchObject({ mode: 'TEST' });
   });
 
@@ -97,8 +100,8 @@ describe("a project's networks", () => {
     expect(changed.body).toMatchObject({ networks: [BASE] });
     const { body: page } = await mixed.alice.rest<{ data: { path: string }[] }>('GET', `${project.base}/endpoints`);
     const offer = async () => {
-      const answer = await fetch(`${mixed.app.url}/gateway/${project.id}${page.data[0]!.path}`);
-      return decodeHeader<Terms>(answer.headers.get('payment-required')).accepts.map(({ network }) => network);
+      const response = await fetch(`${mixed.app.url}/gateway/${project.id}${page.data[0]!.path}`);
+      return decodeHeader<Terms>(response.headers.get('payment-required')).accepts.map(({ network }) => network);
     };
     await expect.poll(offer).toEqual([BASE]);
   });
@@ -120,8 +123,8 @@ describe("a project's networks", () => {
   test("can't be changed by an API key, because they determine where the wallet is paid", async () => {
     const project = await createProject(mixed.alice);
     const key = mixed.app.caller((await createKey(mixed.alice, project.base)).key);
-    const answer = await mixed.rest.send(key, 'PATCH', project.base, { body: { networks: [POLYGON] } });
-    expect(answer).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+    const response = await mixed.rest.send(key, 'PATCH', project.base, { body: { networks: [POLYGON] } });
+    expect(response).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
     expect((await mixed.alice.rest('GET', project.base)).body).toMatchObject({ networks: [] });
   });
 
@@ -129,9 +132,9 @@ describe("a project's networks", () => {
     const project = await createProject(mixed.alice);
     const { path } = await createEndpoint(mixed.alice, project.base);
     await mixed.pool.query(`UPDATE "Project" SET "networks" = '{eip155:43114}' WHERE "id" = $1`, [project.id]);
-    const answer = await fetch(`${mixed.app.url}/gateway/${project.id}${path}`);
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ code: 'UNAVAILABLE', detail: expect.stringContaining('networks') });
+    const response = await fetch(`${mixed.app.url}/gateway/${project.id}${path}`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ code: 'UNAVAILABLE', detail: expect.stringContaining('networks') });
   });
 
   test('are in the audit log, and so is the mode', async () => {

@@ -58,8 +58,8 @@ describe("a project's wallet address", () => {
       if (index < 2 || !/[a-f]/i.test(letter)) continue;
       const flipped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
       const walletAddress = wallet.slice(0, index) + flipped + wallet.slice(index + 1);
-      const answer = await rest.send(alice, 'POST', '/api/projects', { body: { ...GOOD.project, walletAddress } });
-      expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/walletAddress' }] } });
+      const response = await rest.send(alice, 'POST', '/api/projects', { body: { ...GOOD.project, walletAddress } });
+      expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/walletAddress' }] } });
     }
   });
 

@@ -154,8 +154,8 @@ describe('concurrent releases and claims of host names', () => {
     await setHost(alice, shop.base, null);
     await letDaysPass(30);
     const bob = await app.user('bob');
-    const answers = await Promise.all([alice, bob, mallory, bob, mallory, alice].map((user) => claim(user, host)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const responses = await Promise.all([alice, bob, mallory, bob, mallory, alice].map((user) => claim(user, host)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
     expect(await holders()).toHaveLength(1);
   });
 
@@ -163,8 +163,8 @@ describe('concurrent releases and claims of host names', () => {
     const one = await createProject(alice, { gatewayHost: host });
     const two = await createProject(mallory, { gatewayHost: `two.${host}` });
     for (let round = 0; round < 5; round += 1) {
-      const answers = await Promise.all([setHost(alice, one.base, `two.${host}`), setHost(mallory, two.base, host)]);
-      expect(answers.map(({ body }) => body.code)).toEqual(['CONFLICT', 'CONFLICT']);
+      const responses = await Promise.all([setHost(alice, one.base, `two.${host}`), setHost(mallory, two.base, host)]);
+      expect(responses.map(({ body }) => body.code)).toEqual(['CONFLICT', 'CONFLICT']);
     }
   });
 });

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/database/client.ts';
-import { DELETED_USER_ID } from '../../../src/features/deletions/bury.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { assignMissingSlugs } from '../../../src/features/projects/slugs.ts';
 import { rawRequest } from '../../gateway/sign.ts';
 import type { TestUser } from '../../support/app.ts';
@@ -42,11 +42,11 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
 
   test('does not share its domain with any part of the service, not even under unused names', async () => {
     for (const name of ['nobody', 'www', 'a.b']) {
-      const [answer] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', `Host: ${name}.${DOMAIN}`)]);
-      expect(answer!.status).toBe(404);
+      const [response] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', `Host: ${name}.${DOMAIN}`)]);
+      expect(response!.status).toBe(404);
     }
-    const [answer] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', 'Host: other.test')]);
-    expect(answer!.status).toBe(200);
+    const [response] = await sendRaw(stage.app.url, [rawRequest('GET /healthz', 'Host: other.test')]);
+    expect(response!.status).toBe(200);
   });
 
   test('has its custom domain in its URL once that is active', async () => {

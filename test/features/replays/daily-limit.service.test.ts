@@ -111,8 +111,8 @@ const ownerOf = async (projectId: string): Promise<string> =>
 
 async function cancelTwice(base: string, id: string): Promise<void> {
   for (let times = 0; times < 2; times++) {
-    const cancelled = await rest.send(alice, 'POST', `${base}/replays/${id}/cancel`);
-    expect(cancelled).toMatchObject({ status: 200, body: { status: 'CANCELLED' } });
+    const canceled = await rest.send(alice, 'POST', `${base}/replays/${id}/cancel`);
+    expect(canceled).toMatchObject({ status: 200, body: { status: 'CANCELED' } });
   }
 }
 

@@ -179,8 +179,8 @@ describe('a replay', () => {
     const before = receiver.requests.length;
     const { replay: started } = await replay({ maxPerSecond: 1 });
     await receiver.waitFor(before + 1);
-    const cancelled = await rest.send<Replay>(alice, 'POST', `${base}/replays/${started!.id}/cancel`);
-    expect(cancelled).toMatchObject({ status: 200, body: { status: 'CANCELLED' } });
+    const canceled = await rest.send<Replay>(alice, 'POST', `${base}/replays/${started!.id}/cancel`);
+    expect(canceled).toMatchObject({ status: 200, body: { status: 'CANCELED' } });
     const { done } = await read(started!.id);
     expect(done).toBeLessThan(30);
     await receiver.waitFor(before + done);
@@ -191,13 +191,13 @@ describe('a replay', () => {
     await receiver.waitFor(before + done + 1);
     await expect.poll(() => countBy('SUCCEEDED')).toBe(30);
     expect(receiver.requests).toHaveLength(before + done + 1);
-    expect(await read(started!.id)).toMatchObject({ status: 'CANCELLED', done });
+    expect(await read(started!.id)).toMatchObject({ status: 'CANCELED', done });
     expect((await rest.send<Replay>(alice, 'POST', `${base}/replays/${started!.id}/cancel`)).body).toMatchObject({
-      status: 'CANCELLED',
+      status: 'CANCELED',
     });
     // Canceling twice is logged once.
     const { body: log } = await rest.send<{ data: { action: string }[] }>(alice, 'GET', `${base}/audit-log?limit=3`);
-    expect(log.data.map(({ action }) => action)).toEqual(['replay.created', 'replay.cancelled', 'replay.created']);
+    expect(log.data.map(({ action }) => action)).toEqual(['replay.created', 'replay.canceled', 'replay.created']);
   });
 
   test('is published as it progresses', async () => {
@@ -229,8 +229,8 @@ describe('a replay', () => {
       [{ all: true, filter: { status: ['FAILED'] } }, '/all'],
       [{ filter: { unknown: 1 } }, '/filter/unknown'],
     ] as const) {
-      const answer = await rest.send(alice, 'POST', `${base}/replays`, { body });
-      expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
+      const response = await rest.send(alice, 'POST', `${base}/replays`, { body });
+      expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
     }
     const { rows } = await sql.query(
       `INSERT INTO "Replay" ("id", "projectId", "filter", "maxPerSecond", "total", "startedBy", "leasedUntil")

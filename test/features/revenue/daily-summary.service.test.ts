@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Lane } from '../../../src/database/lane.ts';
-import { EVENT_PAYLOADS } from '../../../src/events/kinds.ts';
+import type { WriteBatcher } from '../../../src/database/write-batcher.ts';
+import { EVENT_PAYLOADS } from '../../../src/events/types.ts';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
@@ -180,8 +180,8 @@ describe("a payment's day", () => {
     await pay();
     const entered = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
-    const step: Lane['step'] = (original) =>
-      books.lane.step({
+    const step: WriteBatcher['step'] = (original) =>
+      books.batcher.step({
         ...original,
         async run(client, items) {
           const results = await original.run(client, items);
@@ -190,7 +190,7 @@ describe("a payment's day", () => {
           return results;
         },
       });
-    const slow = createLedger({ ...books, lane: { ...books.lane, step }, now: () => now });
+    const slow = createLedger({ ...books, batcher: { ...books.batcher, step }, now: () => now });
     const lease = await sent(books.ledger, newPayment(projectId));
     const booking = slow.settled(lease, { transactionHash: hex(32), settledAt: now });
     await entered.promise;

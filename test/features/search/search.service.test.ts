@@ -191,12 +191,12 @@ describe('does not find other users’ items', () => {
   });
 
   test('a project of someone else is not found, and neither is one that does not exist', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [projectId, newId('Project')].map((id) =>
         bob.rest<Record<string, unknown>>('GET', `/api/projects/${id}/search?q=forecast`),
       ),
     );
-    for (const { status, body } of answers) expect([status, body.code]).toEqual([404, 'NOT_FOUND']);
+    for (const { status, body } of responses) expect([status, body.code]).toEqual([404, 'NOT_FOUND']);
   });
 });
 

@@ -88,10 +88,10 @@ describe('the rate limit', () => {
     // Two requests were sent earlier.
     expect(statuses).toEqual([...Array(58).fill(200), ...Array(32).fill(429)]);
 
-    const answer = await rest.send(user, 'POST', '/api/projects', { body: GOOD.project });
-    expect(answer).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
-    expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    const response = await rest.send(user, 'POST', '/api/projects', { body: GOOD.project });
+    expect(response).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+    expect(response.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await rest.send(await app.user('calm', 'STARTER'), 'GET', '/api/projects')).status).toBe(200);
   });
 });

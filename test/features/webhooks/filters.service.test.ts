@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_KINDS } from '../../../src/events/kinds.ts';
+import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import {
@@ -74,9 +74,9 @@ describe('a webhook with a filter', () => {
     async (method) => {
       const { id, url, eventTypes } = await createWebhook(alice, base);
       const path = method === 'POST' ? `${base}/webhooks` : `${base}/webhooks/${id}`;
-      const answer = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
+      const response = await alice.rest(method, path, { url, eventTypes, filter: { or: [{ 'data.amout/usd': '1' }] } });
       const error = { pointer: '/filter/or/0/data.amout~1usd', message: expect.stringContaining('data.amout/usd') };
-      expect(answer).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [error] } });
+      expect(response).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [error] } });
     },
   );
 });
@@ -112,7 +112,7 @@ describe('testing an event filter', () => {
     await createWebhook(alice, base, { url: receiver.url });
     const filter = { 'data.stage': { exists: true } };
     const { status, body } = await alice.rest('POST', `${base}/events/test-filter`, { filter });
-    const results = EVENT_KINDS.map((eventType) => ({
+    const results = EVENT_TYPES.map((eventType) => ({
       ...{ eventType, eventId: null, matches: eventType === 'payment.failed' },
     }));
     expect({ status, body }).toEqual({ status: 200, body: { results } });
@@ -153,8 +153,8 @@ describe('testing an event filter', () => {
     const other = await createProject(alice);
     await createEndpoint(alice, other.base);
     const [event] = (await alice.rest<{ data: Resource[] }>('GET', `${other.base}/events`)).body.data;
-    const answer = await alice.rest('POST', `${base}/events/test-filter`, { filter: PAID, eventId: event!.id });
-    expect(answer.status).toBe(404);
+    const response = await alice.rest('POST', `${base}/events/test-filter`, { filter: PAID, eventId: event!.id });
+    expect(response.status).toBe(404);
   });
 
   test.each([

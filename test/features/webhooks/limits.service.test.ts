@@ -50,8 +50,8 @@ describe('the webhook limit', () => {
     const racer = await app.user('racer', 'STARTER');
     const { base, id } = await createProject(racer);
     const key = app.caller((await createKey(racer, base)).key);
-    const answers = await Promise.all(Array.from({ length: 15 }, (_, index) => post(index % 2 ? racer : key, base)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(201), ...Array(5).fill(403)]);
+    const responses = await Promise.all(Array.from({ length: 15 }, (_, index) => post(index % 2 ? racer : key, base)));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([...Array(10).fill(201), ...Array(5).fill(403)]);
     const { rows } = await pool.query(`SELECT count(*)::int AS n FROM "Webhook" WHERE "projectId" = $1`, [id]);
     expect(rows).toEqual([{ n: 10 }]);
   });

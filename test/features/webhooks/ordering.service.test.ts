@@ -80,11 +80,11 @@ test('only deliveries of payments to an ordered webhook have an ordering key, an
 test.each([{ ordering: 'CUSTOMER' }, { orderingEscapeAfterAttempts: 0 }, { orderingEscapeAfterAttempts: 101 }])(
   'a webhook cannot have %j',
   async (fields) => {
-    const answer = await alice.rest('POST', `${base}/webhooks`, {
+    const response = await alice.rest('POST', `${base}/webhooks`, {
       url: 'https://a.example.com',
       eventTypes: ['*'],
       ...fields,
     });
-    expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: `/${Object.keys(fields)[0]}` }] } });
+    expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: `/${Object.keys(fields)[0]}` }] } });
   },
 );

@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_KINDS, EVENT_PAYLOADS, type EventKind } from '../../../src/events/kinds.ts';
+import { EVENT_PAYLOADS, EVENT_TYPES, type EventType } from '../../../src/events/types.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
 type Page = { data: Resource[] };
-type Envelope = { id: string; type: EventKind; timestamp: string; projectId: string; test?: boolean; data: object };
+type Envelope = { id: string; type: EventType; timestamp: string; projectId: string; test?: boolean; data: object };
 type Secret = { secret: string; previousSecretExpiresAt: string | null };
 
 const HOUR = 3_600_000;
@@ -185,7 +185,7 @@ describe('rotating the signing secret', () => {
 });
 
 describe('a test event', () => {
-  test.each(EVENT_KINDS)(
+  test.each(EVENT_TYPES)(
     'is marked, has the documented payload of %s, and goes to no other webhook',
     async (eventType) => {
       await patch({ eventTypes: ['endpoint.created'] });
@@ -258,7 +258,7 @@ describe('a disabled webhook', () => {
   });
 
   test('shows why the service disabled it until it is enabled, then receives events again', async () => {
-    receiver.answerNext({ statusCode: 410 });
+    receiver.respondNext({ statusCode: 410 });
     await createEndpoint(alice, base);
     await expect
       .poll(() => read())
@@ -271,7 +271,7 @@ describe('a disabled webhook', () => {
 
 describe('resending a delivery', () => {
   test('keeps the ID and bytes of the event, and keeps counting attempts', async () => {
-    receiver.answerNext({ statusCode: 400 });
+    receiver.respondNext({ statusCode: 400 });
     const { id } = await sendTest({ eventType: 'payment.settled' });
     await finished(id, 'FAILED');
     for (const count of [2, 3]) {

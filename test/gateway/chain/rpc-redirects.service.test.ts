@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { egressTransport } from '../../../src/gateway/chain/rpc.ts';
 import { createTestEgress, type TestEgress } from '../../egress/support.ts';
-import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../../support/receiver.ts';
 
-const CHAIN: Answer = { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x14a34' }) };
+const CHAIN: TestResponse = { body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x14a34' }) };
 const KEY = 'Xk29aVerySecretKey';
 
 let egress: TestEgress;

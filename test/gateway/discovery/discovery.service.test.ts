@@ -87,9 +87,9 @@ function details() {
 }
 
 async function send(path: string, fields: object, method = 'POST') {
-  const answer = await alice.rest<{ id: string }>(method, `${shop.base}/endpoints${path}`, fields);
-  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
-  return answer.body;
+  const response = await alice.rest<{ id: string }>(method, `${shop.base}/endpoints${path}`, fields);
+  expect(response.status, JSON.stringify(response.body)).toBeLessThan(300);
+  return response.body;
 }
 
 describe('the public checkers', () => {
@@ -98,24 +98,24 @@ describe('the public checkers', () => {
       METHODS.map((method) => ({ path, method })),
     ),
   )('have no complaints about the 402 response to $method $path', async ({ path, method }) => {
-    const answer = await fetch(shop.url + path, { method });
-    expect(answer.status).toBe(402);
-    const required = decodeHeader(answer.headers.get('payment-required'));
+    const response = await fetch(shop.url + path, { method });
+    expect(response.status).toBe(402);
+    const required = decodeHeader(response.headers.get('payment-required'));
     const { valid, issues, normalized } = validatePaymentRequiredDetailed(required);
     expect({ valid, issues }).toEqual({ valid: true, issues: [] });
     expect(normalized).toMatchObject({ version: 2, hasInputSchema: true, hasOutputSchema: true });
     if (method === 'HEAD') return;
-    const body = validatePaymentRequiredDetailed(await answer.json());
+    const body = validatePaymentRequiredDetailed(await response.json());
     // The body contains version 1, for other clients. This checker expects version 2, which is in the header.
     expect(body.issues.map(({ code }) => code)).toEqual(['X402_VERSION_V1_NOT_SUPPORTED']);
   });
 
   test('have no complaints about the 402 response to a tool call, or the facilitator’s copy of it', async () => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(TOOL_CALL) };
-    const answer = await fetch(`${shop.url}/mcp`, init);
-    expect(answer.status).toBe(402);
+    const response = await fetch(`${shop.url}/mcp`, init);
+    expect(response.status).toBe(402);
     const { valid, issues, normalized } = validatePaymentRequiredDetailed(
-      decodeHeader(answer.headers.get('payment-required')),
+      decodeHeader(response.headers.get('payment-required')),
     );
     expect({ valid, issues }).toEqual({ valid: true, issues: [] });
     expect(normalized).toMatchObject({ version: 2, hasInputSchema: true });
@@ -201,8 +201,8 @@ test('an agent that knows only the host finds a route it has never heard of, pay
   const needed = get.parameters.filter(({ required }) => required);
   const query = new URLSearchParams(needed.map(({ name, schema }) => [name!, schema!.examples![0]!]));
   const buyer = await rails.wallet(10_000n);
-  const answer = await payingFetch(buyer)(`${servers[0].url}${path}?${query}`);
-  expect([answer.status, await answer.json()]).toEqual([200, { sunny: true }]);
+  const response = await payingFetch(buyer)(`${servers[0].url}${path}?${query}`);
+  expect([response.status, await response.json()]).toEqual([200, { sunny: true }]);
   expect(upstream.requests.at(-1)).toMatchObject({ method: 'GET', path: '/now?city=Bern' });
   expect(get['x-payment-info']!.price.amount).toBe('0.01');
   expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
@@ -218,8 +218,8 @@ describe('a payment', () => {
       const buyer = await rails.wallet();
       for (const method of ['GET', 'POST']) {
         rails.facilitator.calls.length = 0;
-        const answer = await paying(buyer)(`${shop.url}/weather`, { method });
-        expect([answer.status, await answer.json()]).toEqual([200, { sunny: true }]);
+        const response = await paying(buyer)(`${shop.url}/weather`, { method });
+        expect([response.status, await response.json()]).toEqual([200, { sunny: true }]);
         expect(rails.facilitator.calls.map(({ operation }) => operation)).toEqual(['verify', 'settle']);
         for (const { request } of rails.facilitator.calls) {
           const { paymentPayload, paymentRequirements } = request;
@@ -343,8 +343,8 @@ describe('a document about a project', () => {
 
   test('is free, even if the request includes a payment', async () => {
     const buyer = await rails.wallet(10_000n);
-    const answer = await fetch(`${shop.url}/openapi.json`, { headers: { 'payment-signature': 'e30=' } });
-    expect(answer.status).toBe(200);
+    const response = await fetch(`${shop.url}/openapi.json`, { headers: { 'payment-signature': 'e30=' } });
+    expect(response.status).toBe(200);
     expect(await rails.chain.balanceOf(buyer.address)).toBe(10_000n);
   });
 });

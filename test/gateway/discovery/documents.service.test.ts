@@ -53,7 +53,7 @@ function openCounted(maxBytes?: number) {
   });
   const find = (id: string, path = '/openapi.json', address = '192.0.2.1') =>
     documents.find(id, path, { baseOf: () => BASE, address });
-  return { reads, find, heldBytes: documents.heldBytes };
+  return { reads, find, cachedBytes: documents.cachedBytes };
 }
 
 test('the documents of many small projects are kept, and each project is read only once', async () => {
@@ -65,13 +65,13 @@ test('the documents of many small projects are kept, and each project is read on
 });
 
 test('large documents are kept only up to a total size, and those that were used last stay', async () => {
-  const { reads, find, heldBytes } = openCounted(8 * MEGABYTE);
+  const { reads, find, cachedBytes } = openCounted(8 * MEGABYTE);
   const large = projectIds.slice(SMALL);
   const [small] = projectIds;
   for (const id of large) {
     await find(small!);
     expect((await find(id))!.body.length).toBeGreaterThan(MEGABYTE / 4);
-    expect(heldBytes()).toBeLessThanOrEqual(8 * MEGABYTE);
+    expect(cachedBytes()).toBeLessThanOrEqual(8 * MEGABYTE);
   }
   expect(reads.count).toBe(1 + LARGE);
   await find(small!);
@@ -129,8 +129,8 @@ test('a document is sent only if the response memory has room for it, and a resp
     expect(head.status).toBe(200);
     expect((await get({ headers: { 'if-none-match': head.headers.get('etag')! } })).status).toBe(304);
     for (let count = 0; count < 20; count++) {
-      const answer = await get({}, '/.well-known/x402');
-      expect([answer.status, (await answer.text()).length > 50]).toEqual([200, true]);
+      const response = await get({}, '/.well-known/x402');
+      expect([response.status, (await response.text()).length > 50]).toEqual([200, true]);
     }
   } finally {
     await app.stop();

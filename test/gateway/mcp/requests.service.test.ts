@@ -153,7 +153,7 @@ describe('a free request', () => {
     expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
     const refused = await fetch(`${shop.url}/mcp`);
     expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
-    upstream.answerNext({ statusCode: 202 });
+    upstream.respondNext({ statusCode: 202 });
     expect((await post(PING)).status).toBe(202);
     clients[0]!.abort();
     await expect.poll(() => ended.length).toBe(1);

@@ -165,7 +165,7 @@ test('a retry for a response that is no longer kept returns 410, without another
   const { id } = await paymentOf(headers);
   await database.query('UPDATE "PaymentAnswer" SET "expiresAt" = now() WHERE "paymentId" = $1', [id]);
   const again = await ask(payment);
-  expect([again.status, JSON.parse(again.text).code]).toEqual([410, 'PAYMENT_ANSWER_GONE']);
+  expect([again.status, JSON.parse(again.text).code]).toEqual([410, 'PAYMENT_RESPONSE_GONE']);
   expect(decodeHeader(again.headers.get('payment-response'))).toMatchObject({ success: true });
   expect(upstream.requests).toHaveLength(1);
   expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);

@@ -4,7 +4,7 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { canonicalRequest } from '../../../src/gateway/routing/canonical-request.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
-import { type RawAnswer, sendRaw } from '../../support/raw-http.ts';
+import { type RawResponse, sendRaw } from '../../support/raw-http.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { accepted, encode, headerLines, rawRequest, sign, v1Headers, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
@@ -20,7 +20,7 @@ let shop: Awaited<ReturnType<typeof createShop>>;
 let prefix: string;
 let buyer: PrivateKeyAccount;
 /** Requests that never finish. They are sent first because it takes a while until they are cut off. */
-let slow: { payer: PrivateKeyAccount; answers: Promise<RawAnswer[]>[]; stop(): void };
+let slow: { payer: PrivateKeyAccount; responses: Promise<RawResponse[]>[]; stop(): void };
 
 beforeAll(async () => {
   rails = await startRails();
@@ -64,7 +64,7 @@ async function startSlowRequests(): Promise<typeof slow> {
     [`GET ${prefix}/weather HTTP/1.1\r\nHost: a\r\n`, 'X-Drip: a\r\n'],
   ] as const;
   const stops: (() => void)[] = [];
-  const answers = drips.map(async ([head, drip]) => {
+  const responses = drips.map(async ([head, drip]) => {
     const socket = openSocket();
     socket.write(head);
     const timer = setInterval(() => socket.write(drip), 500);
@@ -76,7 +76,7 @@ async function startSlowRequests(): Promise<typeof slow> {
     clearInterval(timer);
     return [{ status: Number(text.split(' ')[1]), headers: new Headers(), text }];
   });
-  return { payer, answers, stop: () => stops.forEach((stop) => void stop()) };
+  return { payer, responses, stop: () => stops.forEach((stop) => void stop()) };
 }
 
 describe('a payment header', () => {
@@ -94,8 +94,8 @@ describe('a payment header', () => {
     ['of version 1 in the header of version 2', async () => [`payment-signature: ${encode({ x402Version: 1 })}`], 400],
   ];
   test.each(headers)('%s is rejected without an upstream call', async (_what, lines, status) => {
-    const answers = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, 'Host: a', ...(await lines()))]);
-    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    const responses = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, 'Host: a', ...(await lines()))]);
+    expect(responses.map((response) => response.status)).toEqual([status]);
     expect(upstream.requests).toHaveLength(0);
   });
 
@@ -116,8 +116,8 @@ describe('a payment header', () => {
     const hop =
       'Connection: payment-signature, tollgate-payer, tollgate-signature, x-forwarded-for, content-length, host';
     const head = rawRequest(`POST ${prefix}/weather`, 'Host: a', hop, 'Content-Length: 4', ...(await pay()));
-    const [answer] = await sendRaw(app.url, [head, 'body']);
-    expect(answer!.status).toBe(200);
+    const [response] = await sendRaw(app.url, [head, 'body']);
+    expect(response!.status).toBe(200);
     expect(upstream.requests.map(({ body }) => body.toString())).toEqual(['body']);
     expect(upstream.requests[0]!.headers).toMatchObject({
       'tollgate-payer': buyer.address,
@@ -135,8 +135,8 @@ describe('an unsupported method or upgrade', () => {
     ['an unknown method', () => `STEAL ${prefix}/weather`, [400]],
     ['CONNECT', () => `CONNECT 127.0.0.1:${upstream.port}`, []],
   ] as [string, () => string, number[]][])("%s doesn't reach an upstream", async (_what, line, statuses) => {
-    const answers = await sendRaw(app.url, [rawRequest(line(), 'Host: a', ...(await pay()))]);
-    expect(answers.map(({ status }) => status)).toEqual(statuses);
+    const responses = await sendRaw(app.url, [rawRequest(line(), 'Host: a', ...(await pay()))]);
+    expect(responses.map(({ status }) => status)).toEqual(statuses);
     expect(upstream.requests).toHaveLength(0);
   });
 
@@ -145,8 +145,8 @@ describe('an unsupported method or upgrade', () => {
     ['HTTP/2 without TLS', ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']],
   ])('%s reaches an upstream only as a plain request', async (_what, upgrade) => {
     const lines = ['Host: a', 'Connection: Upgrade, HTTP2-Settings', ...upgrade, ...(await pay())];
-    const answers = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, ...lines)]);
-    expect(answers.map(({ status }) => status)).toEqual([200]);
+    const responses = await sendRaw(app.url, [rawRequest(`GET ${prefix}/weather`, ...lines)]);
+    expect(responses.map(({ status }) => status)).toEqual([200]);
     expect(upstream.requests).toHaveLength(1);
     const names = Object.keys(upstream.requests[0]!.headers);
     expect(names.filter((name) => /upgrade|http2|websocket/.test(name))).toEqual([]);
@@ -163,8 +163,8 @@ describe('a request target', () => {
         const target = `/files/${chosen.join('')}`;
         const asked = canonicalRequest(target);
         const head = rawRequest(`GET ${prefix}${target}`, 'Host: a', ...(await pay()));
-        const answers = await sendRaw(app.url, [head]);
-        expect(answers.map(({ status }) => status)).toEqual([asked.ok ? 200 : 400]);
+        const responses = await sendRaw(app.url, [head]);
+        expect(responses.map(({ status }) => status)).toEqual([asked.ok ? 200 : 400]);
         const forwarded = asked.ok ? [asked.query === '?' ? asked.path : asked.path + asked.query] : [];
         expect(upstream.requests.map(({ path }) => path)).toEqual(forwarded);
         expect(upstream.requests.filter(({ headers }) => 'x' in headers)).toEqual([]);
@@ -175,17 +175,17 @@ describe('a request target', () => {
 
   test("can't inject a header into the response", async () => {
     const target = `${prefix}/weather?a=%0d%0aSet-Cookie:%20b=1&c=%E5%98%8A%E5%98%8D`;
-    const [answer] = await sendRaw(app.url, [rawRequest(`GET ${target}`, 'Host: a')]);
-    expect(answer!.status).toBe(402);
-    expect([...answer!.headers.keys()]).not.toContain('set-cookie');
+    const [response] = await sendRaw(app.url, [rawRequest(`GET ${target}`, 'Host: a')]);
+    expect(response!.status).toBe(402);
+    expect([...response!.headers.keys()]).not.toContain('set-cookie');
   });
 });
 
 describe('a buyer', () => {
   test('is served once after waiting for 100-continue', async () => {
     const headers = ['Host: a', 'Expect: 100-continue', 'Content-Length: 4', ...(await pay())];
-    const answers = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), 'body']);
-    expect(answers.map(({ status }) => status)).toEqual([100, 200]);
+    const responses = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), 'body']);
+    expect(responses.map(({ status }) => status)).toEqual([100, 200]);
     expect(upstream.requests.map(({ body }) => body.toString())).toEqual(['body']);
     expect(upstream.requests[0]!.headers).not.toHaveProperty('expect');
   });
@@ -209,8 +209,8 @@ describe('a buyer', () => {
   test('can send trailers, which are never treated as headers', async () => {
     const headers = ['Host: a', 'Transfer-Encoding: chunked', 'Trailer: X-Late', ...(await pay())];
     const body = '2\r\nab\r\n0\r\nX-Late: 1\r\nTollgate-Payer: 0x0\r\n\r\n';
-    const [answer] = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), body]);
-    expect(answer!.status).toBe(200);
+    const [response] = await sendRaw(app.url, [rawRequest(`POST ${prefix}/weather`, ...headers), body]);
+    expect(response!.status).toBe(200);
     expect(upstream.requests[0]!.headers).not.toHaveProperty('x-late');
     expect(upstream.requests[0]!.headers['tollgate-payer']).toBe(buyer.address);
   });
@@ -218,9 +218,9 @@ describe('a buyer', () => {
   test('uses no more memory than others by sending many requests on one connection and reading nothing', async () => {
     upstream.handle(({ path }) => (path.endsWith('wait') ? undefined : { body: Buffer.alloc(10 * MEGABYTE) }));
     const others = async () => {
-      const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });
-      await answer.bytes();
-      return answer.status;
+      const response = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });
+      await response.bytes();
+      return response.status;
     };
     const payer = await rails.wallet();
     const lines = [rawRequest(`GET ${prefix}/files/wait`, 'Host: a', ...(await pay(payer)))];
@@ -245,10 +245,10 @@ describe('a buyer', () => {
 
 // This runs last because it waits for the requests that were started first.
 test("a buyer who drips headers or a paid body is cut off with 408 and isn't charged", async () => {
-  for (const answers of slow.answers) {
-    const [answer] = await answers;
-    expect(answer!.status).toBe(408);
-    expect(answer!.text).toContain('REQUEST_TIMEOUT');
+  for (const responses of slow.responses) {
+    const [response] = await responses;
+    expect(response!.status).toBe(408);
+    expect(response!.text).toContain('REQUEST_TIMEOUT');
   }
   expect(await rails.chain.balanceOf(slow.payer.address)).toBe(10_000n);
 });

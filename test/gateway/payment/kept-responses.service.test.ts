@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startTestApp, type TestApp } from '../../support/app.ts';
-import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 /** A file of ten bytes, which supports ranges, conditions, and two media types (RFC 9110 §12.5.1, §13.1.2, §14.2). */
-function fileResponse({ range, accept, 'if-none-match': known }: IncomingHttpHeaders): Answer {
+function fileResponse({ range, accept, 'if-none-match': known }: IncomingHttpHeaders): TestResponse {
   if (known === '"e"') return { statusCode: 304, headers: { etag: '"e"' } };
   if (accept === 'text/csv') return { headers: { 'content-type': 'text/csv' }, body: '0,1,2' };
   const [, first, last] = /^bytes=(\d)-(\d)$/.exec(range ?? '') ?? [];

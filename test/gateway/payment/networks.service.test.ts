@@ -53,9 +53,9 @@ afterAll(async () => {
 
 const envOf = (...networks: Network[]) => networksEnv(networks.map(({ id }) => rails[id]!));
 
-async function paymentOf(answer: Response) {
+async function paymentOf(response: Response) {
   const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [
-    answer.headers.get('tollgate-payment-id'),
+    response.headers.get('tollgate-payment-id'),
   ]);
   return rows[0];
 }
@@ -64,14 +64,14 @@ const balances = async (address: Hex = SELLER) =>
   Promise.all([BASE, POLYGON].map(({ id }) => rails[id]!.chain.balanceOf(address)));
 
 test('a 402 response offers every network, with the preferred one first, in both versions of x402', async () => {
-  const answer = await fetch(`${shop.url}/weather`);
-  expect(answer.status).toBe(402);
-  const terms = decodeHeader<Terms>(answer.headers.get('payment-required'));
+  const response = await fetch(`${shop.url}/weather`);
+  expect(response.status).toBe(402);
+  const terms = decodeHeader<Terms>(response.headers.get('payment-required'));
   expect(terms.accepts.map(({ network, asset, extra }) => [network, asset, extra.name])).toEqual([
     [BASE.id, BASE.asset.address, BASE.asset.name],
     [POLYGON.id, POLYGON.asset.address, POLYGON.asset.name],
   ]);
-  expect(((await answer.json()) as Terms).accepts.map(({ network }) => network)).toEqual(['base', 'polygon']);
+  expect(((await response.json()) as Terms).accepts.map(({ network }) => network)).toEqual(['base', 'polygon']);
   const page = await fetch(`${shop.url}/weather`, { headers: { accept: 'text/html', 'user-agent': 'Mozilla/5.0' } });
   expect(await page.text()).toContain('<dt>Networks</dt><dd>Base, Polygon</dd>');
 });
@@ -87,16 +87,16 @@ test.each([
     const buyer = await rails[network.id]!.wallet(PRICE_ATOMIC);
     const before = await balances();
 
-    const answer = await clientOf(buyer as PrivateKeyAccount, network)(`${shop.url}/weather`);
+    const response = await clientOf(buyer as PrivateKeyAccount, network)(`${shop.url}/weather`);
 
-    expect(answer.status).toBe(200);
-    const receipt = decodeHeader(answer.headers.get(header));
+    expect(response.status).toBe(200);
+    const receipt = decodeHeader(response.headers.get(header));
     expect(receipt).toMatchObject({ success: true, network: name });
     const after = await balances();
     expect(after.map((balance, index) => balance - before[index]!)).toEqual(
       [BASE, POLYGON].map(({ id }) => (id === network.id ? PRICE_ATOMIC : 0n)),
     );
-    expect(await paymentOf(answer)).toMatchObject({
+    expect(await paymentOf(response)).toMatchObject({
       status: 'SETTLED',
       network: network.id,
       assetAddress: network.asset.address.toLowerCase(),
@@ -123,18 +123,18 @@ test("a payment signed for one network can't be passed off as a payment on anoth
   const payload = await sign(await rails[BASE.id]!.wallet(), {}, BASE);
   const terms = accepted('10000', POLYGON);
   const before = await balances();
-  const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { accepted: terms }) });
-  expect(answer.status).toBe(402);
-  expect(decodeHeader(answer.headers.get('payment-required')).error).toMatch(/signature/);
+  const response = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { accepted: terms }) });
+  expect(response.status).toBe(402);
+  expect(decodeHeader(response.headers.get('payment-required')).error).toMatch(/signature/);
   expect(await balances()).toEqual(before);
 });
 
 test("the asset of one network isn't accepted on another", async () => {
   const payload = await sign(await rails[BASE.id]!.wallet(), {}, BASE);
   const terms = { ...accepted('10000', BASE), asset: POLYGON.asset.address };
-  const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { accepted: terms }) });
-  expect(answer.status).toBe(402);
-  expect(decodeHeader(answer.headers.get('payment-required')).error).toBe('invalid_asset');
+  const response = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload, { accepted: terms }) });
+  expect(response.status).toBe(402);
+  expect(decodeHeader(response.headers.get('payment-required')).error).toBe('invalid_asset');
 });
 
 test('a request with the same payment identifier is charged once, even if it is signed for another network', async () => {
@@ -144,10 +144,10 @@ test('a request with the same payment identifier is charged once, even if it is 
   const paid = [];
   for (const network of [BASE, POLYGON]) {
     const headers = v2Headers(await sign(buyer, {}, network), { accepted: accepted('10000', network), extensions });
-    const answer = await fetch(`${shop.url}/weather`, { headers });
-    expect([answer.status, await answer.text()]).toEqual([200, '{"sunny":true}']);
-    expect(decodeHeader(answer.headers.get('payment-response'))).toMatchObject({ success: true, network: BASE.id });
-    paid.push(answer.headers.get('tollgate-payment-id'));
+    const response = await fetch(`${shop.url}/weather`, { headers });
+    expect([response.status, await response.text()]).toEqual([200, '{"sunny":true}']);
+    expect(decodeHeader(response.headers.get('payment-response'))).toMatchObject({ success: true, network: BASE.id });
+    paid.push(response.headers.get('tollgate-payment-id'));
   }
   expect(paid[1]).toBe(paid[0]);
   expect(await balances(buyer.address)).toEqual([0n, PRICE_ATOMIC]);

@@ -66,21 +66,21 @@ type Asked = { index?: number; path?: string; body?: string; projectId?: string 
 
 async function ask(headers: Record<string, string>, { index = 0, path = '/orders', body, projectId }: Asked = {}) {
   const url = `${gateways[index % 2]!.url}/gateway/${projectId ?? shop.projectId}${path}`;
-  const answer = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
-  const text = await answer.text();
+  const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
+  const text = await response.text();
   return {
-    status: answer.status,
+    status: response.status,
     text,
     code: text.startsWith('{') ? (JSON.parse(text) as { code?: string }).code : undefined,
-    paymentId: answer.headers.get('tollgate-payment-id'),
-    receipt: answer.headers.get('payment-response'),
+    paymentId: response.headers.get('tollgate-payment-id'),
+    receipt: response.headers.get('payment-response'),
   };
 }
 
 describe('a payment identifier', () => {
   test('is announced in the 402, and the stock client returns it with an id', async () => {
-    const demand = await fetch(`${gateways[0]!.url}/gateway/${shop.projectId}/orders`);
-    const { extensions } = decodeHeader<{ extensions: object }>(demand.headers.get('payment-required'));
+    const paymentRequired = await fetch(`${gateways[0]!.url}/gateway/${shop.projectId}/orders`);
+    const { extensions } = decodeHeader<{ extensions: object }>(paymentRequired.headers.get('payment-required'));
     expect(extensions).toMatchObject({ 'payment-identifier': { info: { required: false } } });
 
     const buyer = await rails.wallet(3n * CENT);
@@ -134,11 +134,11 @@ describe('a payment identifier', () => {
     const buyer = await rails.wallet(20n * CENT);
     const id = newId();
     const payments = await Promise.all(Array.from({ length: 20 }, () => signed(buyer, id)));
-    const answers = await Promise.all(payments.map((headers, index) => ask(headers, { index })));
-    const served = answers.filter(({ status }) => status === 201);
+    const responses = await Promise.all(payments.map((headers, index) => ask(headers, { index })));
+    const served = responses.filter(({ status }) => status === 201);
     expect(served.length).toBeGreaterThanOrEqual(1);
-    for (const answer of served) expect(answer).toEqual(served[0]);
-    for (const { status, code } of answers.filter(({ status }) => status !== 201)) {
+    for (const response of served) expect(response).toEqual(served[0]);
+    for (const { status, code } of responses.filter(({ status }) => status !== 201)) {
       expect([status, code]).toEqual([409, 'PAYMENT_IN_PROGRESS']);
     }
     expect(upstream.requests).toHaveLength(1);
@@ -158,12 +158,12 @@ describe('a payment identifier', () => {
   test('belongs to one payer in one project', async () => {
     const [buyer, stranger] = [await rails.wallet(2n * CENT), await rails.wallet(CENT)];
     const id = newId();
-    const answers = [
+    const responses = [
       await ask(await signed(buyer, id)),
       await ask(await signed(stranger, id)),
       await ask(await signed(buyer, id), { projectId: otherShop.projectId }),
     ];
-    expect(answers.map(({ text }) => text)).toEqual(['order 0', 'order 1', 'order 2']);
+    expect(responses.map(({ text }) => text)).toEqual(['order 0', 'order 1', 'order 2']);
   });
 
   test('gets one free repeat of a failed streamed response if it is signed again', async () => {
@@ -189,8 +189,8 @@ describe('a payment identifier', () => {
       return fetch(`${gateways[0]!.url}/gateway/${shop.projectId}/mcp`, { method: 'POST', headers, body });
     };
     for (const _turn of [1, 2]) {
-      const answer = await call('order');
-      expect([answer.status, await answer.text()]).toEqual([200, result]);
+      const response = await call('order');
+      expect([response.status, await response.text()]).toEqual([200, result]);
     }
     expect(upstream.requests).toHaveLength(1);
     const other = await call('refund');
@@ -201,9 +201,9 @@ describe('a payment identifier', () => {
   });
 
   test('makes the payment malformed if it breaks the rules', async () => {
-    const answer = await ask(await signed(await rails.wallet(CENT), 'too short'));
-    expect([answer.status, answer.code]).toEqual([400, 'PAYMENT_MALFORMED']);
-    expect(answer.text).toContain('extensions.payment-identifier.info.id');
+    const response = await ask(await signed(await rails.wallet(CENT), 'too short'));
+    expect([response.status, response.code]).toEqual([400, 'PAYMENT_MALFORMED']);
+    expect(response.text).toContain('extensions.payment-identifier.info.id');
   });
 
   test('is ignored in a version 1 payment', async () => {

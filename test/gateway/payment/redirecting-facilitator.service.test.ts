@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
@@ -40,10 +40,10 @@ afterAll(async () => {
   await rails?.close();
 });
 
-const to = (statusCode: number, location: string): Answer => ({ statusCode, headers: { location } });
+const to = (statusCode: number, location: string): TestResponse => ({ statusCode, headers: { location } });
 
 /** Redirects to the real facilitator and node, with these exceptions by path. */
-function forward(exceptions: Record<string, Answer> = {}) {
+function forward(exceptions: Record<string, TestResponse> = {}) {
   front.handle(({ path }) => {
     const real = path === '/rpc' ? rails.rpcUrl : rails.facilitator.url + path;
     return exceptions[path] ?? to(path === '/supported' ? 308 : 307, real);
@@ -52,11 +52,11 @@ function forward(exceptions: Record<string, Answer> = {}) {
 
 async function buy() {
   const buyer = await rails.wallet(10_000n);
-  const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });
-  const text = await answer.text();
-  const id = answer.headers.get('tollgate-payment-id');
+  const response = await fetch(`${shop.url}/weather`, { headers: v2Headers(await sign(buyer)) });
+  const text = await response.text();
+  const id = response.headers.get('tollgate-payment-id');
   const payment = (await alice.rest<Record<string, unknown>>('GET', `${shop.base}/payments/${id}`)).body;
-  return { status: answer.status, text, payment, leftAtomic: () => rails.chain.balanceOf(buyer.address) };
+  return { status: response.status, text, payment, leftAtomic: () => rails.chain.balanceOf(buyer.address) };
 }
 
 describe('a facilitator that redirects', () => {

@@ -136,9 +136,9 @@ test("a seller cannot keep a buyer from buying elsewhere by using up the memory 
   const [first, second] = [1, 2].map((count) => droppable('192.0.2.1', 'a', `a${count}`));
   expect([first!.take(20), second!.take(20)]).toEqual([true, true]);
   const more = droppable('192.0.2.1', 'a', 'a3');
-  expect([more.hasAddressRoom(10), more.take(10), more.isOverShare]).toEqual([false, false, true]);
+  expect([more.hasAddressCapacity(10), more.take(10), more.isOverShare]).toEqual([false, false, true]);
   const elsewhere = droppable('192.0.2.1', 'b');
-  expect([elsewhere.hasAddressRoom(10), elsewhere.take(10), elsewhere.isOverShare]).toEqual([true, true, false]);
+  expect([elsewhere.hasAddressCapacity(10), elsewhere.take(10), elsewhere.isOverShare]).toEqual([true, true, false]);
   expect([dropped, first!.isOverShare, first!.take(1), second!.isOverShare]).toEqual([['a1'], true, false, false]);
 });
 
@@ -225,7 +225,7 @@ test("a buyer who doesn't read is cut off, and can retry the request", async () 
   const headers = await paidOnce(ofPatient);
   const unread = await fetch(ofImpatient, { headers });
   expect(unread.status).toBe(200);
-  const refusedWhileHeld = await askUnread(ofImpatient, headers);
+  const refusedWhileBuffered = await askUnread(ofImpatient, headers);
   // As many as one payment may have unread. The test reads and closes nothing else, so there is memory for all of them
   // only when the gateway has closed the connections.
   const openThree = async () => {
@@ -235,7 +235,7 @@ test("a buyer who doesn't read is cut off, and can retry the request", async () 
   };
   await expect.poll(openThree).toEqual([200, 200, 200]);
   await expect(unread.bytes()).rejects.toThrow();
-  await Promise.allSettled(refusedWhileHeld.map((answer) => answer.body?.cancel()));
+  await Promise.allSettled(refusedWhileBuffered.map((answer) => answer.body?.cancel()));
   expect(await readAll(ofPatient, headers)).toBe(10 * MEGABYTE);
 });
 

@@ -157,7 +157,7 @@ describe('with settlement before the request', () => {
     expect(decodeHeader(again.headers.get('payment-response'))).toMatchObject({ success: true });
     expect(await again.json()).toMatchObject({
       status: 410,
-      code: 'PAYMENT_ANSWER_GONE',
+      code: 'PAYMENT_RESPONSE_GONE',
       detail: expect.stringMatching(/streamed/),
     });
     expect(upstream.requests).toHaveLength(1);
@@ -300,7 +300,7 @@ describe('a failed call after the settlement', () => {
     expect(second.headers.get('tollgate-payment-id')).toBe(id);
     expect((await callEnded(buyer)).unservedReason).toBeNull();
 
-    expect(await codeOf(await fetch(urlOf('/tokens/failing'), request))).toEqual([410, 'PAYMENT_ANSWER_GONE']);
+    expect(await codeOf(await fetch(urlOf('/tokens/failing'), request))).toEqual([410, 'PAYMENT_RESPONSE_GONE']);
     expect(upstream.requests).toHaveLength(2);
     expect(rails.facilitator.countOf('settle')).toBe(1);
   });
@@ -314,7 +314,7 @@ describe('a failed call after the settlement', () => {
     }
     const third = await fetch(urlOf('/tokens/never'), { headers });
     expect(await third.json()).toMatchObject({
-      code: 'PAYMENT_ANSWER_GONE',
+      code: 'PAYMENT_RESPONSE_GONE',
       detail: expect.stringMatching(/failed twice/),
     });
     expect(upstream.requests).toHaveLength(2);
@@ -387,9 +387,9 @@ describe('a failed call after the settlement', () => {
     upstream.handle(() => ({ statusCode: 500 }));
     await fetch(urlOf('/tokens/twenty'), { headers });
     await callEnded(buyer);
-    const { promise: othersAnswered, resolve: release } = Promise.withResolvers<void>();
+    const { promise: othersResponded, resolve: release } = Promise.withResolvers<void>();
     upstream.handle(async () => {
-      await othersAnswered;
+      await othersResponded;
       return { body: 'served' };
     });
     let refusals = 0;
@@ -423,8 +423,8 @@ describe('a failed call after the settlement', () => {
   });
 
   test.each([
-    ['was served', [200], 410, 'PAYMENT_ANSWER_GONE'],
-    ['failed twice', [500, 500], 410, 'PAYMENT_ANSWER_GONE'],
+    ['was served', [200], 410, 'PAYMENT_RESPONSE_GONE'],
+    ['failed twice', [500, 500], 410, 'PAYMENT_RESPONSE_GONE'],
     ['failed once and is running again', [500, undefined], 409, 'PAYMENT_IN_PROGRESS'],
   ])('gets retries an error before their bodies have arrived if it %s', async (_how, statusCodes, ...error) => {
     const { buyer, headers } = await buyerOf();
@@ -498,7 +498,7 @@ describe('a buyer of a streamed response', () => {
     answer.destroy();
     await closed;
     expect(await callEnded(buyer)).toMatchObject({ unservedReason: null, upstreamStatusCode: 200 });
-    expect(await codeOf(await fetch(urlOf('/tokens/left'), { headers }))).toEqual([410, 'PAYMENT_ANSWER_GONE']);
+    expect(await codeOf(await fetch(urlOf('/tokens/left'), { headers }))).toEqual([410, 'PAYMENT_RESPONSE_GONE']);
   });
 
   test('is not served again after a request body that is too large cut the response short', async () => {

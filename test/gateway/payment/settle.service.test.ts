@@ -22,7 +22,7 @@ const REFUSED: FacilitatorSettlement = { kind: 'refused', reason: 'insufficient_
 let one: TestLedger;
 let two: TestLedger;
 let seen: ChainOutcome;
-let looks = 0;
+let lookups = 0;
 /** Called before each lookup. */
 let onLook = () => {};
 
@@ -40,7 +40,7 @@ function settlerOf({ ledger }: TestLedger, settle: () => Promise<FacilitatorSett
   const unused = () => Promise.reject(new Error('No test calls this.'));
   const facilitator = { settle, verify: unused, supported: unused, probe: unused };
   const outcomeOf = async () => {
-    looks += 1;
+    lookups += 1;
     onLook();
     return seen;
   };
@@ -71,7 +71,7 @@ describe('a transaction that the facilitator has sent', () => {
 
   async function settle(reply: FacilitatorSettlement) {
     seen = { kind: 'unused', isExpired: false };
-    [looks, sends, time] = [0, 0, Date.now()];
+    [lookups, sends, time] = [0, 0, Date.now()];
     const settler = settlerOf(
       one,
       async () => {
@@ -89,10 +89,10 @@ describe('a transaction that the facilitator has sent', () => {
 
   test('is waited for, because a buyer is waiting', async () => {
     onLook = () => {
-      if (looks === 3) seen = { kind: 'settled', transactionHash: hash, settledAt: new Date() };
+      if (lookups === 3) seen = { kind: 'settled', transactionHash: hash, settledAt: new Date() };
     };
     expect(await settle(PENDING)).toEqual({ kind: 'settled', transactionHash: hash });
-    expect([looks, sends]).toEqual([3, 1]);
+    expect([lookups, sends]).toEqual([3, 1]);
   });
 
   test("is left to later lookups after 15 seconds, and isn't sent again", async () => {
@@ -100,12 +100,12 @@ describe('a transaction that the facilitator has sent', () => {
       time += 5_000;
     };
     expect(await settle(PENDING)).toEqual({ kind: 'unresolved', isDenied: false, transactionHash: hash });
-    expect([looks, sends]).toEqual([3, 1]);
+    expect([lookups, sends]).toEqual([3, 1]);
   });
 
   test("isn't waited for if the facilitator says that it failed", async () => {
     expect(await settle({ ...PENDING, reason: 'reverted', isDenied: true })).toMatchObject({ kind: 'unresolved' });
-    expect([looks, sends]).toEqual([1, 1]);
+    expect([lookups, sends]).toEqual([1, 1]);
   });
 });
 
@@ -230,19 +230,19 @@ test('buyers who retry at any rate share one lookup every two seconds, and get t
     () => new Date(time),
   );
   const retry = () => settler.resolve(payment);
-  looks = 0;
+  lookups = 0;
   expect(await Promise.all(Array.from({ length: 50 }, retry))).toEqual(
     Array(50).fill({ kind: 'unresolved', isDenied: false }),
   );
   for (let retries = 0; retries < 50; retries++) await retry();
-  expect(looks).toBe(1);
+  expect(lookups).toBe(1);
 
   const transactionHash = hex(32) as `0x${string}`;
   seen = { kind: 'settled', transactionHash, settledAt: new Date() };
   expect(await retry()).toMatchObject({ kind: 'unresolved' });
   time += 2_000;
   expect(await retry()).toEqual({ kind: 'settled', transactionHash });
-  expect(looks).toBe(2);
+  expect(lookups).toBe(2);
 });
 
 test("a buyer's retry doesn't keep the process that owns the payment from looking it up", async () => {

@@ -35,8 +35,8 @@ afterAll(async () => {
   await rails?.close();
 });
 
-async function paymentOf(answer: Response) {
-  const id = answer.headers.get('tollgate-payment-id');
+async function paymentOf(response: Response) {
+  const id = response.headers.get('tollgate-payment-id');
   return (await database.query('SELECT * FROM "Payment" WHERE id = $1', [id])).rows[0];
 }
 
@@ -59,11 +59,11 @@ describe.each([
     expect(await isDeployed(wallet.address)).toBe(isReady);
     const before = await rails.chain.balanceOf(SELLER);
     for (const left of [10_000n, 0n]) {
-      const answer = await clientOf(wallet as unknown as PrivateKeyAccount)(shop.url + path);
-      expect([answer.status, await answer.text()]).toEqual([200, '{"sunny":true}']);
-      const receipt = decodeHeader(answer.headers.get(version === '2' ? 'payment-response' : 'x-payment-response'));
+      const response = await clientOf(wallet as unknown as PrivateKeyAccount)(shop.url + path);
+      expect([response.status, await response.text()]).toEqual([200, '{"sunny":true}']);
+      const receipt = decodeHeader(response.headers.get(version === '2' ? 'payment-response' : 'x-payment-response'));
       expect(receipt).toMatchObject({ success: true, payer: wallet.address.toLowerCase() });
-      expect(await paymentOf(answer)).toMatchObject({
+      expect(await paymentOf(response)).toMatchObject({
         ...{ status: 'SETTLED', payer: wallet.address.toLowerCase(), transactionHash: receipt.transaction },
       });
       expect(await rails.chain.balanceOf(wallet.address)).toBe(left);
@@ -77,12 +77,12 @@ describe('a payment from a smart wallet is refused, nothing is charged, and the 
   async function refusalOf(payload: Signed) {
     const before = await rails.chain.balanceOf(SELLER);
     upstream.requests.length = 0;
-    const answer = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload) });
-    expect(answer.status).toBe(402);
+    const response = await fetch(`${shop.url}/weather`, { headers: v2Headers(payload) });
+    expect(response.status).toBe(402);
     expect(upstream.requests).toEqual([]);
     expect(await rails.chain.balanceOf(SELLER)).toBe(before);
-    const { error } = decodeHeader(answer.headers.get('payment-required'));
-    const { status, failureStage, failureReason, failureMessage } = await paymentOf(answer);
+    const { error } = decodeHeader(response.headers.get('payment-required'));
+    const { status, failureStage, failureReason, failureMessage } = await paymentOf(response);
     expect({ status, failureStage, failureReason }).toEqual({
       ...{ status: 'FAILED', failureStage: 'VERIFY', failureReason: error },
     });
@@ -127,18 +127,18 @@ describe('a payment from a smart wallet is refused, nothing is charged, and the 
 test('two payments of an undeployed wallet at the same time are both settled, once each', async () => {
   const wallet = await smartWallet(rails, { amountAtomic: 20_000n });
   const payloads = [await signedBy(wallet), await signedBy(wallet)];
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     payloads.map((payload) => fetch(`${shop.url}/weather`, { headers: v2Headers(payload) })),
   );
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect(await rails.chain.balanceOf(wallet.address)).toBe(0n);
 });
 
 test('the same payment of a smart wallet, sent twice, is settled once', async () => {
   const wallet = await smartWallet(rails, { amountAtomic: 20_000n });
   const headers = v2Headers(await signedBy(wallet));
-  const answers = [];
-  for (const _turn of [1, 2]) answers.push(await fetch(`${shop.url}/weather`, { headers }));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  const responses = [];
+  for (const _turn of [1, 2]) responses.push(await fetch(`${shop.url}/weather`, { headers }));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect(await rails.chain.balanceOf(wallet.address)).toBe(10_000n);
 });

@@ -170,13 +170,13 @@ describe('a buyer who disconnects', () => {
 
 const shopUrl = () => urls()[0]!;
 
-/** Sends forty payments at the same time. `onAnswer` is called with each status when its response starts. */
-async function askForty(buyer: PrivateKeyAccount, onAnswer: (status: number) => void = () => {}) {
+/** Sends forty payments at the same time. `onResponse` is called with each status when its response starts. */
+async function askForty(buyer: PrivateKeyAccount, onResponse: (status: number) => void = () => {}) {
   const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
   return Promise.all(
     signed.map(async (payment, index) => {
       const answer = await call(urls()[index % 2]!, { headers: v2Headers(payment) });
-      onAnswer(answer.status);
+      onResponse(answer.status);
       return { status: answer.status, retryAfter: answer.headers.get('retry-after'), text: await answer.text() };
     }),
   );

@@ -54,8 +54,8 @@ afterAll(async () => {
 });
 
 async function ask(line: string, headers: string[], url = app.url) {
-  const [answer] = await sendRaw(url, [rawRequest(line, ...headers)]);
-  return answer!;
+  const [response] = await sendRaw(url, [rawRequest(line, ...headers)]);
+  return response!;
 }
 const statusOf = async (line: string, headers: string[]) => (await ask(line, headers)).status;
 
@@ -157,9 +157,9 @@ describe('the payment terms', () => {
 
   test("contain the name of a project's own host, with the scheme and port of the public URL", async () => {
     const urlOf = async (serviceUrl: string, host: string, ...headers: string[]) => {
-      const answer = await ask('GET /weather?a=%2d', [`Host: ${host}`, ...headers], serviceUrl);
-      expect(answer.status).toBe(402);
-      return decodeHeader<{ resource: { url: string } }>(answer.headers.get('payment-required')).resource.url;
+      const response = await ask('GET /weather?a=%2d', [`Host: ${host}`, ...headers], serviceUrl);
+      expect(response.status).toBe(402);
+      return decodeHeader<{ resource: { url: string } }>(response.headers.get('payment-required')).resource.url;
     };
     await vi.waitFor(() => urlOf(publishedUrl, HOST));
     for (const host of ['SHOP.Example.:1', `${HOST}:8443`, `${HOST}:`])
@@ -217,8 +217,8 @@ describe('an upstream in a private network', () => {
         inside.projectId,
       ]);
       const payer = await rails.wallet(10_000n);
-      const answer = await fetch(`${inside.url}/inside`, { headers: v2Headers(await sign(payer)) });
-      expect([answer.status, (await answer.json()).code]).toEqual([502, 'UPSTREAM_FAILED']);
+      const response = await fetch(`${inside.url}/inside`, { headers: v2Headers(await sign(payer)) });
+      expect([response.status, (await response.json()).code]).toEqual([502, 'UPSTREAM_FAILED']);
       expect(await rails.chain.balanceOf(payer.address)).toBe(10_000n);
     },
   );

@@ -69,14 +69,14 @@ function ask(
   host?: string,
 ): Promise<{ status: number; terms: Terms | undefined; headers: Record<string, unknown> }> {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof ask>>>();
-  const asking = request(url, { headers: host ? { host } : {} }, (answer) => {
-    const header = answer.headers['payment-required'];
-    answer.resume();
-    answer.on('end', () =>
+  const asking = request(url, { headers: host ? { host } : {} }, (response) => {
+    const header = response.headers['payment-required'];
+    response.resume();
+    response.on('end', () =>
       resolve({
-        status: answer.statusCode!,
+        status: response.statusCode!,
         terms: header ? decodeHeader<Terms>(String(header)) : undefined,
-        headers: answer.headers,
+        headers: response.headers,
       }),
     );
   });
@@ -252,13 +252,13 @@ test("a project's own host serves its routes and nothing else", async () => {
   expect(changed.status).toBe(200);
 
   await expect.poll(async () => (await ask(`${other.url}/weather`, host)).status, OFTEN).toBe(402);
-  const answer = await ask(`${other.url}/weather?q`, 'API.Shop.Example:8443');
-  expect(answer.terms).toMatchObject({
+  const response = await ask(`${other.url}/weather?q`, 'API.Shop.Example:8443');
+  expect(response.terms).toMatchObject({
     resource: { url: 'http://api.shop.example:8443/weather?q' },
     accepts: [{ payTo: SELLER }],
   });
   // On the seller's own host, their content has that host's rights.
-  expect(answer.headers['content-security-policy']).toBeUndefined();
+  expect(response.headers['content-security-policy']).toBeUndefined();
   for (const path of ['/api/projects', '/graphql', '/healthz', '/metrics', `/gateway/${shop.projectId}/weather`, '/']) {
     expect((await ask(other.url + path, host)).status).toBe(path === '/api/projects' ? 402 : 404);
   }
@@ -274,8 +274,8 @@ test.each([
   '/gateway/x/y',
   '/gateway',
 ])('%s returns 404 as problem+json', async (path) => {
-  const answer = await fetch(app.url + path);
-  expect(answer.status).toBe(404);
-  expect(answer.headers.get('content-type')).toContain('application/problem+json');
-  expect(await answer.json()).toMatchObject({ code: 'NOT_FOUND' });
+  const response = await fetch(app.url + path);
+  expect(response.status).toBe(404);
+  expect(response.headers.get('content-type')).toContain('application/problem+json');
+  expect(await response.json()).toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -103,7 +103,7 @@ type Outcome = [status: number, isCharged: boolean, reason: string | null];
 const HELD: Record<Fault, Outcome> = {
   'resets the connection': [502, false, 'upstream_unreachable'],
   'resets the connection in the middle of its response': [502, false, 'upstream_unreachable'],
-  'never ends its response': [502, false, 'upstream_answer_too_large'],
+  'never ends its response': [502, false, 'upstream_response_too_large'],
   'sends more than it declares': [200, true, null],
 };
 const held = Object.entries(HELD) as [Fault, Outcome][];

@@ -78,15 +78,15 @@ describe('the seller’s headers', () => {
     ];
     const target = `GET ${new URL(shop.url).pathname}/a`;
     const request = rawRequest(target, 'Host: a', ...forged, ...headerLines(await pay()));
-    const [answer] = await sendRaw(app.url, [request]);
-    expect(answer!.status).toBe(200);
+    const [response] = await sendRaw(app.url, [request]);
+    expect(response!.status).toBe(200);
     const [received] = upstream.requests;
     expect(received!.headers).toMatchObject({
       ...{ authorization: AUTHORIZATION.value, 'x-api-key': API_KEY.value, 'user-agent': 'seller/1' },
       ...{ 'x-other': 'kept', 'tollgate-payer': buyer.address },
     });
     expect(JSON.stringify(received!.headers)).not.toContain('forged');
-    expect(JSON.stringify([...answer!.headers, answer!.text])).not.toContain('seller');
+    expect(JSON.stringify([...response!.headers, response!.text])).not.toContain('seller');
   });
 
   test('are sent with the next request after a change', async () => {
@@ -238,10 +238,10 @@ describe('a buyer', () => {
     }));
     const headers = { ...(await pay()), 'idempotency-key': 'same' };
     for (let time = 0; time < 2; time++) {
-      const answer = await fetch(`${shop.url}/a`, { headers });
-      const names = [...answer.headers.keys()].filter((name) => sent.includes(name));
-      if (answer.status !== 402) expect(names).toEqual(['x-other']);
-      expect(JSON.stringify([...answer.headers])).not.toMatch(/of.the.seller|token-of/);
+      const response = await fetch(`${shop.url}/a`, { headers });
+      const names = [...response.headers.keys()].filter((name) => sent.includes(name));
+      if (response.status !== 402) expect(names).toEqual(['x-other']);
+      expect(JSON.stringify([...response.headers])).not.toMatch(/of.the.seller|token-of/);
     }
     const { rows } = await pool.query('SELECT t::text AS row FROM "PaymentAnswer" t');
     expect(JSON.stringify(rows)).not.toContain(TOKEN);
@@ -260,10 +260,10 @@ describe('headers that can’t be decrypted', () => {
     await alice.rest('PATCH', `${shop.base}/endpoints/${id}`, { description: 'reloads the routes' });
     logLines.length = 0;
     for (let time = 0; time < 3; time++) {
-      for (const answer of [await fetch(`${shop.url}/broken`), await buy('/broken')]) {
-        expect(answer.status).toBe(503);
-        expect(answer.headers.get('retry-after')).toBe('30');
-        expect(await answer.json()).toMatchObject({ code: 'UNAVAILABLE' });
+      for (const response of [await fetch(`${shop.url}/broken`), await buy('/broken')]) {
+        expect(response.status).toBe(503);
+        expect(response.headers.get('retry-after')).toBe('30');
+        expect(await response.json()).toMatchObject({ code: 'UNAVAILABLE' });
       }
       await alice.rest('PATCH', `${shop.base}/endpoints/${id}`, { description: `reloads the routes ${time}` });
     }

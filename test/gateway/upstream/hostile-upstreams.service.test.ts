@@ -60,10 +60,10 @@ async function startWildUpstream(): Promise<typeof wild> {
 /** Pays for a request. Returns the response and whether the buyer was charged. */
 async function payFor(path: string) {
   const payer = await rails.wallet(10_000n);
-  const answer = await fetch(shop.url + path, { headers: v2Headers(await sign(payer)) });
-  const body = Buffer.from(await answer.bytes());
+  const response = await fetch(shop.url + path, { headers: v2Headers(await sign(payer)) });
+  const body = Buffer.from(await response.bytes());
   const isCharged = (await rails.chain.balanceOf(payer.address)) === 0n;
-  return { status: answer.status, headers: answer.headers, body, isCharged };
+  return { status: response.status, headers: response.headers, body, isCharged };
 }
 
 function payForWild(write: (socket: Socket) => void) {
@@ -149,10 +149,10 @@ describe('an upstream', () => {
       'Accept-Encoding: gzip',
       ...headerLines(v2Headers(await sign(await rails.wallet()))),
     );
-    const [answer] = await sendRaw(app.url, [head]);
-    expect(answer!.status).toBe(200);
-    expect(answer!.headers.get('content-encoding')).toBe('gzip');
-    expect(answer!.headers.get('content-length')).toBe(String(bomb.length));
+    const [response] = await sendRaw(app.url, [head]);
+    expect(response!.status).toBe(200);
+    expect(response!.headers.get('content-encoding')).toBe('gzip');
+    expect(response!.headers.get('content-length')).toBe(String(bomb.length));
   });
 
   test("can't forge the receipt, or drop it by naming it in Connection", async () => {
@@ -169,7 +169,7 @@ describe('an upstream', () => {
 
   test('never has its URL revealed in a response, even if the request fails', async () => {
     const echo = `Location: http://127.0.0.1:${wild.port}/secret-path?key=of-the-seller`;
-    const answers = [
+    const responses = [
       await payForWild((socket) => socket.end(`HTTP/1.1 307 Moved\r\n${echo}\r\nContent-Length: 0\r\n\r\n`)),
       await payForWild((socket) => socket.end(`HTTP/1.1 201 Created\r\n${echo}\r\nContent-Length: 0\r\n\r\n`)),
       await payForWild((socket) => socket.destroy()),
@@ -180,16 +180,16 @@ describe('an upstream', () => {
     ];
     const unpaid: Record<string, string>[] = [{}, { accept: 'text/html' }, { 'payment-signature': '!' }];
     for (const headers of unpaid) {
-      const answer = await fetch(`${shop.url}/wild`, { headers });
-      answers.push({
-        ...answers[0]!,
-        headers: answer.headers,
-        status: answer.status,
-        body: Buffer.from(await answer.bytes()),
+      const response = await fetch(`${shop.url}/wild`, { headers });
+      responses.push({
+        ...responses[0]!,
+        headers: response.headers,
+        status: response.status,
+        body: Buffer.from(await response.bytes()),
       });
     }
-    expect(answers.map(({ status }) => status)).toEqual([502, 201, 502, 502, 502, 400, 502, 402, 402, 400]);
-    for (const { headers, body } of answers) {
+    expect(responses.map(({ status }) => status)).toEqual([502, 201, 502, 502, 502, 400, 502, 402, 402, 400]);
+    for (const { headers, body } of responses) {
       const decoded = Buffer.from(headers.get('payment-required') ?? '', 'base64').toString();
       const said = `${JSON.stringify([...headers])} ${body} ${decoded}`;
       expect(said).not.toMatch(new RegExp(`of-the-seller|secret-path|127\\.0\\.0\\.1:(1|${wild.port})\\b`));

@@ -87,7 +87,7 @@ async function lastFailure({ base }: { base: string }) {
 
 describe('an upstream that the operator has opened to one project', () => {
   test('is paid for in that project, with the facilitator and the node in SERVICE_ALLOW', async () => {
-    api.answerNext({ body: 'private' });
+    api.respondNext({ body: 'private' });
     expect((await endpoint(opened.base, '/direct', `${api.url}/direct`)).status).toBe(201);
     expect(await pay(opened, '/direct')).toEqual({ status: 200, body: 'private' });
     expect(rails.facilitator.countOf('settle')).toBeGreaterThan(0);

@@ -31,8 +31,8 @@ async function startApi() {
 
   function respond({ method, path, headers, body }: Received, response: ServerResponse): void {
     const url = new URL(path, 'http://api.test');
-    const isAnswer = url.pathname.startsWith('/answers');
-    const answer = isAnswer ? (answers.shift() ?? { status: 200 }) : undefined;
+    const isResponse = url.pathname.startsWith('/answers');
+    const answer = isResponse ? (answers.shift() ?? { status: 200 }) : undefined;
     if (answer === 'silence') return;
     if (answer) {
       const { status, location } = answer;

@@ -125,7 +125,7 @@ const requestTo = (path: string) => ({
 });
 
 test.each([
-  ['held', 'To allow longer pauses, charge before the request.'],
+  ['buffered', 'To allow longer pauses, charge before the request.'],
   ['streamed', undefined],
 ])('an upstream that stops in the middle of a response that is %s', async (kind, advice) => {
   const dispatcher = new Agent();
@@ -137,7 +137,7 @@ test.each([
     await ended;
   };
   const calling =
-    kind === 'held' ? callUpstream(dispatcher, { ...request, memory, timeoutMilliseconds: 600_000 }) : streamed();
+    kind === 'buffered' ? callUpstream(dispatcher, { ...request, memory, timeoutMilliseconds: 600_000 }) : streamed();
   const message = 'The upstream stopped in the middle of its response, and sent nothing for 1 second.';
   await expect(calling).rejects.toMatchObject({
     ...{ reason: 'upstream_timeout', isTimeout: true, message },

@@ -7,7 +7,7 @@ import {
   UPSTREAM_TIMEOUT_SECONDS,
 } from '../../../src/gateway/payment/terms.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
+import { type Receiver, startReceiver, type TestResponse } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
@@ -24,7 +24,7 @@ let time = Date.now() + 300_000;
 const inSeconds = (seconds: number) => String(Math.floor(time / 1000) + seconds);
 
 /** Responses of the upstream by path, for those that it sends. */
-const answers = new Map<string, Promise<Answer>>();
+const answers = new Map<string, Promise<TestResponse>>();
 /** Callbacks by path, each called when the connection of that upstream request closes. */
 const onEnds = new Map<string, () => void>();
 
@@ -99,7 +99,7 @@ describe('an upstream call is aborted before the authorization expires, and noth
 
   test('even if the verification has used up almost all of the time', async () => {
     const validSeconds = 5 + UPSTREAM_TIMEOUT_SECONDS + SETTLEMENT_SECONDS;
-    const { promise: response, resolve: respond } = Promise.withResolvers<Answer>();
+    const { promise: response, resolve: respond } = Promise.withResolvers<TestResponse>();
     answers.set('/unlimited/patient', response);
     const ask = async (path: string, validBefore: string) =>
       fetch(shop.url + path, { headers: v2Headers(await sign(await rails.wallet(10_000n), { validBefore })) });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_KINDS, EVENT_TYPE_FILTERS } from '../../../events/kinds.ts';
+import { EVENT_TYPE_FILTERS, EVENT_TYPES } from '../../../events/types.ts';
 import { id, paging } from '../inputs.ts';
 import { defineTool, TO_CREATE, TO_READ_DELIVERIES, TO_SEND } from '../tool.ts';
 import { pageOf, showPage } from '../view.ts';
@@ -50,7 +50,7 @@ export const destinationTools = [
     effect: 'sends',
     input: {
       webhookId: id('wh'),
-      eventType: z.enum(EVENT_KINDS).optional().describe('Default: the first type that the webhook is subscribed to.'),
+      eventType: z.enum(EVENT_TYPES).optional().describe('Default: the first type that the webhook is subscribed to.'),
     },
     output: deliveryView.schema,
     run: async ({ webhookId, ...body }, { tollgate }) =>

@@ -5,7 +5,7 @@ import { formatCount, formatEnum, formatEventType } from '../../parts/format.ts'
 export const REPLAY_STATUS_COLORS: Readonly<Record<ReplayRowFragment['status'], string>> = {
   RUNNING: 'blue',
   COMPLETED: 'teal',
-  CANCELLED: 'gray',
+  CANCELED: 'gray',
 };
 
 /** A replay's progress, in percent. */

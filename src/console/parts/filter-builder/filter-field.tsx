@@ -39,7 +39,7 @@ export function FilterField(props: {
         <Input.Wrapper
           label="Filter"
           labelElement="div"
-          description="Send only events that match. Other events aren’t delivered, but they are counted."
+          description="Send only events that match. Other events are counted but not delivered."
         />
         <SegmentedControl
           size="xs"

@@ -3,6 +3,11 @@ import type { Sentences } from './error-sentences.ts';
 /** What to do after the cause is fixed. */
 export const RESEND = 'Then resend the delivery, or start a replay.';
 
+const UNSUPPORTED: Sentences = {
+  summary: 'The event was not sent because this type of connector does not support this event type.',
+  advice: 'Nothing is wrong. To hide these deliveries, remove the event type from the connector’s events.',
+};
+
 /** What the stable reason codes mean. Any other reason is already a sentence. */
 export const REASONS: Record<string, Sentences> = {
   exhausted: {
@@ -21,10 +26,9 @@ export const REASONS: Record<string, Sentences> = {
     summary: "The event was not sent because it does not match the destination's filter.",
     advice: 'If that is not what you want, change the filter and resend the delivery.',
   },
-  not_carried: {
-    summary: 'The event was not sent because this type of connector does not support this event type.',
-    advice: 'Nothing is wrong. To hide these deliveries, remove the event type from the connector’s events.',
-  },
+  unsupported_event: UNSUPPORTED,
+  // The previous version's processes record this code.
+  not_carried: UNSUPPORTED,
   unknown_type: {
     summary: 'The event was not sent because this type of connector is no longer supported.',
     advice: 'Create a connector of a different type.',

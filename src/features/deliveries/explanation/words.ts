@@ -145,7 +145,7 @@ const ROWS: readonly Row[] = [
           ? `The event has not been sent yet${WAITS[reason ?? ''] ?? ''}.`
           : 'The delivery was resent manually.',
       next: isDue(nextAttemptAt!, now)
-        ? `It is due and will be sent ${whenThereIsRoom(delivery)}.${slowness(destination)}`
+        ? `It is due and will be sent ${whenThereIsCapacity(delivery)}.${slowness(destination)}`
         : `It will be sent ${at(nextAttemptAt!, now)}${reason ? '' : ', batched with other events'}.`,
       advice: null,
     }),
@@ -156,7 +156,7 @@ const ROWS: readonly Row[] = [
       // An interrupted attempt has no row of its own. Only the delivery's row shows it.
       const attempt = errorClass === 'interrupted' ? { ...lastAttempt!, errorClass, statusCode: null } : lastAttempt!;
       const { summary, advice } = failureOf(attempt, destination);
-      const when = isDue(nextAttemptAt!, now) ? whenThereIsRoom(delivery) : at(nextAttemptAt!, now);
+      const when = isDue(nextAttemptAt!, now) ? whenThereIsCapacity(delivery) : at(nextAttemptAt!, now);
       return {
         summary: `The last attempt failed: ${summary}`,
         next: `It will be retried ${when}.${slowness(destination)}`,
@@ -196,7 +196,7 @@ const OTHERWISE: Row['say'] = ({ delivery }) => ({
 });
 
 /** What a due delivery is waiting for. */
-const whenThereIsRoom = ({ isParked }: Delivery) =>
+const whenThereIsCapacity = ({ isParked }: Delivery) =>
   isParked
     ? 'as soon as capacity is available. Right now, the destination, its server, or your account is at its limit for concurrent deliveries, or a rate limit has been reached'
     : 'as soon as a worker is free';

@@ -1,13 +1,13 @@
 import type { ObjectRef } from '@pothos/core';
 import { z } from 'zod';
-import {
-  EVENT_KIND_DESCRIPTIONS,
-  EVENT_KINDS,
-  EVENT_PAYLOADS,
-  type EventKind,
-  schemaName,
-} from '../../../events/kinds.ts';
 import { NULLABLE_FIELDS, type PayloadShape, type TypedPayload } from '../../../events/typed-payload.ts';
+import {
+  EVENT_PAYLOADS,
+  EVENT_TYPE_DESCRIPTIONS,
+  EVENT_TYPES,
+  type EventType,
+  schemaName,
+} from '../../../events/types.ts';
 import { builder } from '../../../schema/builder.ts';
 import { enumName, PaymentStageEnum } from '../../../schema/scalars.ts';
 
@@ -66,18 +66,18 @@ function listItem(field: string, { shape }: z.ZodObject): ObjectRef<SchemaTypes,
   return objectType<Data>(name, 'An endpoint in a daily summary.', shape as PayloadShape, (item) => item);
 }
 
-const typeName = (kind: EventKind) => `${schemaName(kind)}Data`;
+const typeName = (eventType: EventType) => `${schemaName(eventType)}Data`;
 
 /** What an event contains: a type for each event type, generated from `EVENT_PAYLOADS`. */
 export const EventPayload = builder.unionType('EventPayload', {
   description: 'What an event contains. There is a type for each event type.',
-  types: EVENT_KINDS.map((kind) =>
+  types: EVENT_TYPES.map((eventType) =>
     objectType<TypedPayload>(
-      typeName(kind),
-      `The content of \`${kind}\`: ${EVENT_KIND_DESCRIPTIONS[kind]}`,
-      EVENT_PAYLOADS[kind].shape,
+      typeName(eventType),
+      `The content of \`${eventType}\`: ${EVENT_TYPE_DESCRIPTIONS[eventType]}`,
+      EVENT_PAYLOADS[eventType].shape,
       ({ data }) => data,
     ),
   ),
-  resolveType: ({ kind }) => typeName(kind),
+  resolveType: ({ type }) => typeName(type),
 });

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { invalidField } from '../../../errors.ts';
 import { type ApiDocument, LIMITS } from './document.ts';
-import { createReadingPlaces, notReadInTime } from './reading-places.ts';
+import { createReadingSlots, notReadInTime } from './reading-slots.ts';
 
 /** What the program returns: the document, or the reason why it isn't valid. */
 export type Outcome = { document: ApiDocument } | { message: string };
@@ -43,7 +43,7 @@ export function createReadDocument(
 ): ReadDocument {
   const { milliseconds = MAX_MILLISECONDS, heapMegabytes = MAX_HEAP_MEGABYTES } = limits;
   const { outputBytes = MAX_OUTPUT_BYTES } = limits;
-  const places = createReadingPlaces();
+  const slots = createReadingSlots();
 
   async function outcomeOf(document: string, signal: AbortSignal): Promise<Outcome> {
     // The program doesn't get the secrets in the environment.
@@ -87,7 +87,7 @@ export function createReadDocument(
   return async (document, { pointer, accountId, signal }) => {
     // Rejects an oversized document without starting a process.
     if (Buffer.byteLength(document) > LIMITS.documentBytes) throw invalidField(pointer, 'Must be at most 5 MB.');
-    const leave = await places.take(accountId, signal);
+    const leave = await slots.take(accountId, signal);
     try {
       const outcome = await outcomeOf(document, signal);
       if ('message' in outcome) throw invalidField(pointer, outcome.message);

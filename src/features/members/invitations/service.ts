@@ -15,8 +15,8 @@ import { newId } from '../../../ids.ts';
 import { parseInput } from '../../../validation.ts';
 import { roleInput } from '../service.ts';
 import { writeInvitationMail } from './mail.ts';
+import { requireInvitationQuota, requireMembershipQuota } from './quota.ts';
 import { recordRevoked } from './revoke.ts';
-import { requireInvitationRoom, requireMembershipRoom } from './room.ts';
 
 const LIFETIME_DAYS = 7;
 
@@ -91,7 +91,7 @@ export function createInvitationService(options: {
           data: { status: 'REVOKED', endedAt: now },
         });
         await refuseKnown(tx, viewer, project, email);
-        await requireInvitationRoom(unfiltered(tx), viewer, projectId, now);
+        await requireInvitationQuota(unfiltered(tx), viewer, projectId, now);
         const invitation = await tx.invitation.create({
           data: {
             ...{ id: newId('Invitation'), projectId: project.id, email, role, createdAt: now },
@@ -135,7 +135,7 @@ export function createInvitationService(options: {
       const member = await db.prisma.$transaction(async (tx) => {
         const invitation = await endInvitation(tx, viewer, id, 'ACCEPTED');
         const { projectId, email, role } = invitation;
-        await requireMembershipRoom(unfiltered(tx), viewer, projectId);
+        await requireMembershipQuota(unfiltered(tx), viewer, projectId);
         const created = await tx.projectMember.create({
           data: {
             id: newId('ProjectMember'),

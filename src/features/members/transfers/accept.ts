@@ -6,7 +6,7 @@ import { AppError } from '../../../errors.ts';
 import type { Project, ProjectTransfer, User } from '../../../generated/prisma/client.ts';
 import { newId } from '../../../ids.ts';
 import { limitsOf } from '../../../limits/tiers.ts';
-import { confirmProjectRoom, requireProjectRoom } from '../../projects/room.ts';
+import { confirmProjectQuota, requireProjectQuota } from '../../projects/quota.ts';
 
 /**
  * Makes the person who accepts an offer the owner of the project. The previous owner becomes an admin. Lock the project
@@ -26,7 +26,7 @@ export async function changeOwner(
   if (previous.id === viewer.userId) throw new AppError('CONFLICT', { detail: 'You already own this project.' });
   const user = await lockAccount(tx, viewer.userId);
   for (const account of [previous, user]) requireUnblocked(account);
-  await requireRoom(tx, user, projectId);
+  await requireQuotas(tx, user, projectId);
   const now = new Date(sharedNow());
   const project = await tx.project.update({ where: { id: projectId }, data: { userId: user.id, updatedAt: now } });
   await tx.projectMember.deleteMany({ where: { projectId, userId: user.id } });
@@ -43,7 +43,7 @@ export async function changeOwner(
   const values = { changes: { ownerId: user.id }, previous: { ownerId: previous.id } };
   await recordAudit(tx, viewer, { ...entry, projectId, ...values });
   await recordForAccount(tx, viewer, previous.id, { ...entry, projectId: null, ...values });
-  await confirmProjectRoom(tx, user.id);
+  await confirmProjectQuota(tx, user.id);
   return { project, previousId: previous.id };
 }
 
@@ -61,8 +61,8 @@ function requireUnblocked({ blockedAt }: User): void {
   });
 }
 
-async function requireRoom(tx: Transaction, user: User, projectId: string): Promise<void> {
-  await requireProjectRoom(tx, user.id);
+async function requireQuotas(tx: Transaction, user: User, projectId: string): Promise<void> {
+  await requireProjectQuota(tx, user.id);
   const { maxConnectors, maxWebhooksPerProject } = limitsOf(user.tier, user.requestsPerMinute);
   const own = { OR: [{ projectId }, { project: { userId: user.id } }] };
   if (maxConnectors !== null && (await tx.connector.count({ where: own })) > maxConnectors) {

@@ -1,5 +1,5 @@
 import { recordAudit } from '../../../audit/record.ts';
-import { inProject, inVisibleProject, noteVisible, ownAccount, requireId } from '../../../auth/access.ts';
+import { inProject, inVisibleProject, ownAccount, rememberVisible, requireId } from '../../../auth/access.ts';
 import { lockAsOwner, lockProject } from '../../../auth/lock-project.ts';
 import type { RequireRecentSignIn } from '../../../auth/recent-sign-in.ts';
 import { rethrowProjectGone } from '../../../auth/require-project.ts';
@@ -118,7 +118,7 @@ export function createTransferService(options: {
         changeOwner(unfiltered(tx), viewer, await endOffer(tx, viewer, id, 'ACCEPTED')),
       );
       for (const userId of [viewer.userId, previousId]) bus.publish(topics.membershipsChanged(userId));
-      noteVisible(viewer, [project]);
+      rememberVisible(viewer, [project]);
       return project;
     },
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../database/client.ts';
-import type { BatchStep } from '../../../database/lane.ts';
+import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { millisecondsOfId } from '../../../ids.ts';
 import type { AuthorizationKey, NewPayment } from '../payment-record.ts';

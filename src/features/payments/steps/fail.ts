@@ -1,4 +1,4 @@
-import type { BatchStep } from '../../../database/lane.ts';
+import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentIdentity } from '../lease.ts';

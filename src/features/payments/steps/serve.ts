@@ -1,4 +1,4 @@
-import type { BatchStep } from '../../../database/lane.ts';
+import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { PaymentLease } from '../lease.ts';
 import type { PaymentProgress, ServedResponse } from '../payment-record.ts';
 import { columns, touched } from './rows.ts';

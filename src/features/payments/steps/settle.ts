@@ -1,4 +1,4 @@
-import type { BatchStep } from '../../../database/lane.ts';
+import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { formatUsd } from '../../../money.ts';
 import type { NewEvent } from '../../events/new-event.ts';

@@ -1,6 +1,6 @@
 import { getAddress } from 'viem';
 import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
-import type { BatchStep } from '../../../database/lane.ts';
+import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { newId } from '../../../ids.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
@@ -16,15 +16,18 @@ export type InFlight = { nonce: `0x${string}`; amountAtomic: bigint };
 export type KnownFunds = { balanceAtomic: bigint; since: Date };
 
 /** The payer's other payments in flight, which the balance must also cover. */
-export type Held = {
+export type Reserved = {
   /** The total of all of them. */
   totalAtomic: bigint;
   /** At most 500 of them, the oldest first. */
   others: InFlight[];
 };
 
-/** `held`: the payer has other payments in flight. `full`: the payer has as many as are allowed. */
-export type VerifyResult = { kind: 'verified'; payment: Payment } | ({ kind: 'held' } & Held) | { kind: 'full' };
+/** `reserved`: the payer has other payments in flight. `full`: the payer has as many as are allowed. */
+export type VerifyResult =
+  | { kind: 'verified'; payment: Payment }
+  | ({ kind: 'reserved' } & Reserved)
+  | { kind: 'full' };
 
 /** How many payments a wallet can have in flight, so that verifying its next one stays cheap. */
 export const MAX_IN_FLIGHT = 256;
@@ -39,8 +42,14 @@ export type VerifyItem = PaymentLease & {
   traceContext: string | null;
 };
 
-/** `dueTime` and `time` are in milliseconds. The first held payment of each payer has the list of `others`. */
-type Row = { dueId: string; dueTime: number; payerNumber: number; kind: 'free' | 'full' | 'held'; needed: string } & {
+/** `dueTime` and `time` are in milliseconds. The first reserved payment of each payer has the list of `others`. */
+type Row = {
+  dueId: string;
+  dueTime: number;
+  payerNumber: number;
+  kind: 'free' | 'full' | 'reserved';
+  needed: string;
+} & {
   others: OtherPayment[] | null;
 } & PaymentRow;
 /** `time`: when the payment was settled, if it was. `isNew`: whether it is in the same batch. */
@@ -101,7 +110,7 @@ function resultOf({ dueId, dueTime, kind, needed, ...row }: Row, others: readonl
     ({ id, time, isNew }) => id !== dueId && (time === null || time >= dueTime) && (!isNew || id < dueId),
   );
   return {
-    kind: 'held',
+    kind: 'reserved',
     totalAtomic: BigInt(needed),
     others: counted.map(({ nonce, amountAtomic }) => ({ nonce, amountAtomic: BigInt(amountAtomic) })),
   };
@@ -128,7 +137,7 @@ const LOCK_PAYERS = `
 
 const PAYER = '"network", "assetAddress", "payer"';
 const SAME_PAYER = 'o."payer" = p."payer" AND o."network" = p."network" AND o."assetAddress" = p."assetAddress"';
-const SAME_HELD = 'p."payer" = j."payer" AND p."network" = j."network" AND p."assetAddress" = j."assetAddress"';
+const SAME_WALLET = 'p."payer" = j."payer" AND p."network" = j."network" AND p."assetAddress" = j."assetAddress"';
 
 /**
  * The payments in flight are read and added up once per payer, not once per payment, because one payer can send a whole
@@ -173,14 +182,14 @@ const VERIFY = `
         WHEN c."verifiedAt" IS NULL AND c."count" >= ${MAX_IN_FLIGHT} THEN 'full'
         WHEN c."count" = 0 AND coalesce(b."recent", 0) = 0 THEN 'free'
         WHEN c."amountAtomic" + c."total" + coalesce(b."total", 0) <= c."balance" THEN 'free'
-        ELSE 'held' END AS "kind"
+        ELSE 'reserved' END AS "kind"
       FROM counted c LEFT JOIN before b USING ("id")
     ) c
   ), free AS MATERIALIZED (
     SELECT * FROM judged WHERE "kind" = 'free'
-  ), held AS (
+  ), reserved AS (
     UPDATE "Payment" p SET "verifiedAt" = clock_timestamp(), ${touched('p')}
-    FROM judged j WHERE p."id" = j."id" AND j."kind" = 'held'
+    FROM judged j WHERE p."id" = j."id" AND j."kind" = 'reserved'
   ), known AS MATERIALIZED (
     SELECT c."id", c."projectId", c."walletAddress" FROM "Customer" c
     JOIN (SELECT DISTINCT "projectId", "walletAddress" FROM free) f USING ("projectId", "walletAddress")
@@ -202,16 +211,16 @@ const VERIFY = `
     RETURNING p.*
   )
   SELECT j."id" AS "dueId", (extract(epoch FROM j."updatedAt") * 1000)::float8 AS "dueTime", j."payerNumber", j."kind",
-    j."needed"::text, m.*, CASE WHEN j."kind" = 'held' AND j."isFirst" THEN (
+    j."needed"::text, m.*, CASE WHEN j."kind" = 'reserved' AND j."isFirst" THEN (
       SELECT json_agg(json_build_object('id', "id", 'nonce', "nonce", 'amountAtomic', "amountAtomic"::text,
         'time', extract(epoch FROM "at") * 1000, 'isNew', "isNew"))
       FROM (
-        SELECT "id", "nonce", "amountAtomic", NULL::timestamptz AS "at", false AS "isNew" FROM open p WHERE ${SAME_HELD}
+        SELECT "id", "nonce", "amountAtomic", NULL::timestamptz AS "at", false AS "isNew" FROM open p WHERE ${SAME_WALLET}
         UNION ALL
-        SELECT "id", "nonce", "amountAtomic", "at", false FROM settled p WHERE ${SAME_HELD} AND "at" >= "claimedAt"
+        SELECT "id", "nonce", "amountAtomic", "at", false FROM settled p WHERE ${SAME_WALLET} AND "at" >= "claimedAt"
         UNION ALL
         SELECT "id", "nonce", "amountAtomic", NULL, true FROM judged p
-        WHERE ${SAME_HELD} AND "verifiedAt" IS NULL AND "kind" <> 'full'
+        WHERE ${SAME_WALLET} AND "verifiedAt" IS NULL AND "kind" <> 'full'
         ORDER BY 1 LIMIT ${MAX_NONCES}
       ) o
     ) END AS "others"

@@ -4,7 +4,7 @@ import type { Viewer } from '../../../auth/viewer.ts';
 import { type Bus, topics } from '../../../bus/bus.ts';
 import type { Database } from '../../../database/client.ts';
 import type { HostClaim } from '../../../generated/prisma/client.ts';
-import { DELETED_USER_ID } from '../../deletions/bury.ts';
+import { DELETED_USER_ID } from '../../deletions/soft-delete.ts';
 import { DEVELOPMENT_HOST } from '../gateway-host.ts';
 import { queueForHosts } from '../host-names.ts';
 import { activateHost, holderOf, LOST_AFTER_DAYS, loseHost, NotActivated } from './claims.ts';
@@ -74,14 +74,14 @@ const ADOPT = `
  */
 const CLAIM_DUE = `
   WITH ranked AS MATERIALIZED (
-    SELECT c."projectId", c."host", row_number() OVER (PARTITION BY p."userId" ORDER BY c."nextCheckAt") AS "turn"
+    SELECT c."projectId", c."host", row_number() OVER (PARTITION BY p."userId" ORDER BY c."nextCheckAt") AS "round"
     FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId"
     WHERE c."nextCheckAt" <= statement_timestamp() AND ($2 OR c."host" !~ $3)
   ),
   due AS MATERIALIZED (
     SELECT c."projectId", c."host" FROM "HostClaim" c JOIN ranked USING ("projectId", "host")
-    WHERE c."nextCheckAt" <= statement_timestamp() AND "turn" <= ${AT_ONCE_PER_ACCOUNT}
-    ORDER BY "turn", c."nextCheckAt" LIMIT $1 FOR UPDATE OF c SKIP LOCKED
+    WHERE c."nextCheckAt" <= statement_timestamp() AND "round" <= ${AT_ONCE_PER_ACCOUNT}
+    ORDER BY "round", c."nextCheckAt" LIMIT $1 FOR UPDATE OF c SKIP LOCKED
   )
   UPDATE "HostClaim" c SET "nextCheckAt" = ${after('1 hour')}
   FROM due WHERE c."projectId" = due."projectId" AND c."host" = due."host"

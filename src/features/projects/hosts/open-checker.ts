@@ -12,9 +12,9 @@ import { createHostProver } from './proof.ts';
  * Sets up the checks of custom hosts: workers run the checks that are due, and the API runs the checks that people
  * request.
  *
- * @param ground the resources that all roles share. `overrides.dnsServers` is for tests.
+ * @param resources the resources that all roles share. `overrides.dnsServers` is for tests.
  */
-export function openHostChecker(ground: {
+export function openHostChecker(resources: {
   db: Database;
   bus: Bus;
   egress: Egress;
@@ -22,7 +22,7 @@ export function openHostChecker(ground: {
   overrides: { dnsServers?: string[] };
   log: Logger;
 }): HostChecker {
-  const { db, bus, egress, config, overrides, log } = ground;
+  const { db, bus, egress, config, overrides, log } = resources;
   const lookupTxt = createTxtLookup(overrides.dnsServers);
   const prover = createHostProver({ egress, lookupTxt, userAgent: USER_AGENT });
   return createHostChecker({ db, bus, prover, production: config.production, log });

@@ -65,7 +65,7 @@ export const WRONG = [
   "const config: CreateConnectorRequest = { type: 'slack', eventTypes: ['*'], config: { botToken: '1:a', chatId: '1' } };",
   "const change: UpdateConnectorRequest = { config: { channel: '#sales' } };",
   "const replay: CreateReplayRequest = { filter: { state: ['FAILED'] } };",
-  "const inputSchema: CreateEndpointRequest = { path: '/a', upstreamUrl: 'https://a.example/', priceUsd: '1', inputSchema: { headers: {} } };",
+  "const inputSchema: CreateEndpointRequest = { path: '/a', upstreamUrl: 'https://a.example/', priceUsd: '1', inputSchema: { cookies: {} } };",
 ];
 
 const NAMES = [

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../support/receiver.ts';
+import type { TestResponse } from '../../../support/receiver.ts';
 import { bodyOf, json, type Vendor, type VendorCall } from './vendor.ts';
 
 const bearer: Vendor['credentialIn'] = ({ headers }) => headers.authorization ?? '';
@@ -11,14 +11,14 @@ export type QuickBooksCompany = {
   keepsNumbers?: boolean;
   receipts: { Id: string; DocNumber: string; PrivateNote: string; TxnDate: string }[];
   /** The responses by request ID. Clear this to let so much time pass that QuickBooks forgets them. */
-  answers: Map<string, Answer>;
+  responses: Map<string, TestResponse>;
 };
 
-export const newQuickBooksCompany = (): QuickBooksCompany => ({ receipts: [], answers: new Map() });
+export const newQuickBooksCompany = (): QuickBooksCompany => ({ receipts: [], responses: new Map() });
 
 /** A company in US dollars. Pass an object to change and inspect it. */
 export const quickbooks = (company: QuickBooksCompany = newQuickBooksCompany()): Vendor => {
-  const { answers } = company;
+  const { responses } = company;
   return {
     hosts: ['quickbooks.api.intuit.com', 'sandbox-quickbooks.api.intuit.com'],
     credentialIn: bearer,
@@ -43,22 +43,22 @@ export const quickbooks = (company: QuickBooksCompany = newQuickBooksCompany()):
       // The same request ID gets the original response again, even if that was a fault.
       const requestId = call.url.searchParams.get('requestid');
       if (!requestId) return fault('2020', 'Required Param Missing', 'Required parameter is missing in the request.');
-      const answer = answers.get(requestId) ?? addReceipt(call, company);
-      answers.set(requestId, answer);
-      return answer;
+      const response = responses.get(requestId) ?? addReceipt(call, company);
+      responses.set(requestId, response);
+      return response;
     },
   };
 };
 
 /** The faults and their texts: https://developer.intuit.com/app/developer/qbo/docs/develop/troubleshooting/handling-common-errors */
-function fault(code: string, Message: string, Detail: string): Answer {
+function fault(code: string, Message: string, Detail: string): TestResponse {
   return json(400, {
     Fault: { Error: [{ Message, Detail, code, element: '' }], type: 'ValidationFault' },
     time: 'now',
   });
 }
 
-function findReceipts(statement: string, { receipts }: QuickBooksCompany): Answer {
+function findReceipts(statement: string, { receipts }: QuickBooksCompany): TestResponse {
   const where = /where (\w+) (=|like|in) (.+?)(?: orderby Id)?(?: startposition (\d+))? maxresults (\d+)$/.exec(
     statement,
   );
@@ -74,7 +74,10 @@ function findReceipts(statement: string, { receipts }: QuickBooksCompany): Answe
   return json(200, { QueryResponse: found.length > 0 ? { SalesReceipt: found } : {}, time: 'now' });
 }
 
-function addReceipt(call: VendorCall, { receipts, closedThrough, keepsNumbers = true }: QuickBooksCompany): Answer {
+function addReceipt(
+  call: VendorCall,
+  { receipts, closedThrough, keepsNumbers = true }: QuickBooksCompany,
+): TestResponse {
   const { DocNumber: asked, PrivateNote, TxnDate, Line } = bodyOf(call);
   // Without an item, QuickBooks ignores the amount, and the receipt's total is zero.
   if (!Line[0].SalesItemLineDetail?.ItemRef?.value)
@@ -111,7 +114,7 @@ export type XeroOrganization = {
 export const xero = (organization: XeroOrganization = {}): Vendor => {
   const received: { BankTransactionID: string; Reference: string; Status: string }[] = [];
   const invoices: { InvoiceID: string; InvoiceNumber: string; Reference: string; Status: string }[] = [];
-  const answers = new Map<string, Answer>();
+  const responses = new Map<string, TestResponse>();
 
   const rejected = (Message: string) =>
     json(400, {
@@ -128,7 +131,7 @@ export const xero = (organization: XeroOrganization = {}): Vendor => {
   }
 
   /** Bank transactions have no unique number, so every one is accepted. */
-  function receive(call: VendorCall): Answer {
+  function receive(call: VendorCall): TestResponse {
     const [entry] = bodyOf(call).BankTransactions;
     const { Type, BankAccount, LineItems, Reference } = entry;
     if (Type !== 'RECEIVE' || !BankAccount?.Code || !LineItems[0].AccountCode)
@@ -140,7 +143,7 @@ export const xero = (organization: XeroOrganization = {}): Vendor => {
     return json(200, { BankTransactions: [{ ...transaction, HasErrors: false }] });
   }
 
-  function draft(call: VendorCall): Answer {
+  function draft(call: VendorCall): TestResponse {
     const [entry] = bodyOf(call).Invoices;
     const { InvoiceNumber, Reference } = entry;
     if (invoices.some((invoice) => invoice.InvoiceNumber === InvoiceNumber))
@@ -174,9 +177,9 @@ export const xero = (organization: XeroOrganization = {}): Vendor => {
       }
       // For six minutes, the same key gets the original response again, even if that was an error.
       const key = call.headers['idempotency-key'] ?? crypto.randomUUID();
-      const answer = answers.get(key) ?? (isBank ? receive(call) : draft(call));
-      answers.set(key, answer);
-      return answer;
+      const response = responses.get(key) ?? (isBank ? receive(call) : draft(call));
+      responses.set(key, response);
+      return response;
     },
   };
 };

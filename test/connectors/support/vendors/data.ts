@@ -1,4 +1,4 @@
-import type { Answer } from '../../../support/receiver.ts';
+import type { TestResponse } from '../../../support/receiver.ts';
 import { SUPABASE_HOST } from '../configs.ts';
 import { bodyOf, json, type Vendor, type VendorCall } from './vendor.ts';
 
@@ -46,7 +46,7 @@ export const googleSheets = (): Vendor => {
     return title === undefined && !range.includes('!') ? tabs[0] : tabs.find((tab) => tab.title === title);
   };
 
-  function properties(range: string): Answer {
+  function properties(range: string): TestResponse {
     const tab = tabOf(range);
     if (!tab) return failure(`Unable to parse range: ${range}`);
     const cellsOf = (row: unknown[]) => row.map((value) => ({ effectiveValue: { stringValue: String(value) } }));
@@ -56,7 +56,7 @@ export const googleSheets = (): Vendor => {
     return json(200, { spreadsheetId: 'x', sheets: [sheet] });
   }
 
-  function change({ requests }: ReturnType<typeof bodyOf>): Answer {
+  function change({ requests }: ReturnType<typeof bodyOf>): TestResponse {
     for (const { updateCells, updateSheetProperties, repeatCell } of requests) {
       const place = updateCells?.start ?? updateSheetProperties?.properties ?? repeatCell?.range;
       const tab = tabs.find(({ sheetId }) => sheetId === place?.sheetId);

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../support/receiver.ts';
+import type { TestResponse } from '../../../support/receiver.ts';
 import { json } from './vendor.ts';
 
 const PRODUCTION_HINT =
@@ -30,10 +30,10 @@ export const N8N_RESPONSES = {
   }),
   /** While n8n starts up, until its database is up to date: longer after an update than after a restart. */
   startingUp: page(200, 'n8n is starting up. Please wait'),
-} satisfies Record<string, Answer>;
+} satisfies Record<string, TestResponse>;
 
 /** The workflow isn't published, or not yet: n8n adds webhooks at the end of its startup. */
-export function unpublished(path: string): Answer {
+export function unpublished(path: string): TestResponse {
   return json(404, {
     code: 404,
     message: `The requested webhook "POST ${path}" is not registered.`,
@@ -42,12 +42,12 @@ export function unpublished(path: string): Answer {
 }
 
 /** While n8n starts up: it listens, and its database is up to date, but it has no routes for webhooks yet. */
-export function noRoute(path: string): Answer {
+export function noRoute(path: string): TestResponse {
   const head =
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Error</title>\n</head>\n<body>';
   return page(404, `${head}\n<pre>Cannot POST /webhook/${path}</pre>\n</body>\n</html>\n`);
 }
 
-function page(statusCode: number, body: string): Answer {
+function page(statusCode: number, body: string): TestResponse {
   return { statusCode, headers: { 'content-type': 'text/html; charset=utf-8' }, body };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { CONNECTOR_TYPES, type ConnectorType } from '../../../../src/connectors/definition.ts';
-import { type Answer, type ReceivedRequest, type Receiver, startReceiver } from '../../../support/receiver.ts';
+import { type ReceivedRequest, type Receiver, startReceiver, type TestResponse } from '../../../support/receiver.ts';
 import { ask, json, type Vendor, type VendorCall } from './vendor.ts';
 import { VENDORS } from './vendors.ts';
 
@@ -12,8 +12,8 @@ import { VENDORS } from './vendors.ts';
 export type Interference = (
   call: VendorCall,
   response: ServerResponse,
-  usual: () => Answer,
-) => Answer | undefined | Promise<Answer | undefined>;
+  usual: () => TestResponse,
+) => TestResponse | undefined | Promise<TestResponse | undefined>;
 
 export type VendorServer = Awaited<ReturnType<typeof startVendors>>;
 
@@ -36,7 +36,7 @@ export async function startVendors() {
   const lasting = new Map<ConnectorType, Interference>();
 
   const tokenCalls: VendorCall[] = [];
-  let issueToken: ((request: ReceivedRequest) => Answer) | undefined;
+  let issueToken: ((request: ReceivedRequest) => TestResponse) | undefined;
 
   const receiver: Receiver = await startReceiver((request, response) => {
     const host = request.headers.host?.split(':')[0] ?? '';
@@ -67,7 +67,7 @@ export async function startVendors() {
       [...typeByHost.keys(), ...TOKEN_ENDPOINTS].map((place) => [place.split('/')[0]!, receiver.url]),
     ),
     /** Replaces the token endpoints on vendors' hosts. */
-    issueTokens(issue: (request: ReceivedRequest) => Answer): void {
+    issueTokens(issue: (request: ReceivedRequest) => TestResponse): void {
       issueToken = issue;
     },
     /** Returns the requests for access tokens, in order. */
@@ -82,7 +82,7 @@ export async function startVendors() {
     /** Returns the times of those calls, in milliseconds since 1970. */
     timesOf: (type: ConnectorType): number[] => calls.filter((entry) => entry.type === type).map(({ at }) => at),
     /** Replaces the vendor for the next calls, with one interference per call. */
-    interfereNext(type: ConnectorType, ...interferences: (Interference | Answer)[]): void {
+    interfereNext(type: ConnectorType, ...interferences: (Interference | TestResponse)[]): void {
       const functions = interferences.map((one) => (typeof one === 'function' ? one : () => one));
       queued.set(type, [...(queued.get(type) ?? []), ...functions]);
     },

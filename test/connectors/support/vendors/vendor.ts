@@ -1,5 +1,5 @@
 import type { ConnectorRequest } from '../../../../src/connectors/definition.ts';
-import type { Answer } from '../../../support/receiver.ts';
+import type { TestResponse } from '../../../support/receiver.ts';
 
 /** A call from a vendor's point of view. */
 export type VendorCall = {
@@ -20,16 +20,16 @@ export type Vendor = {
   /** Returns the decoded credential of a call. */
   credentialIn(call: VendorCall): string;
   /** Returns the response to unknown credentials, or undefined if the vendor doesn't check them. */
-  refuse(call: VendorCall): Answer | undefined;
-  vendorResponse(call: VendorCall): Answer;
+  refuse(call: VendorCall): TestResponse | undefined;
+  vendorResponse(call: VendorCall): TestResponse;
 };
 
 /** Creates a response with a JSON body. */
-export function json(statusCode: number, body: unknown, headers: Record<string, string> = {}): Answer {
+export function json(statusCode: number, body: unknown, headers: Record<string, string> = {}): TestResponse {
   return { statusCode, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
 }
 
-export function text(statusCode: number, body: string): Answer {
+export function text(statusCode: number, body: string): TestResponse {
   return { statusCode, headers: { 'content-type': 'text/plain' }, body };
 }
 
@@ -47,7 +47,7 @@ export function basicOf({ headers }: VendorCall): string {
 }
 
 /** Calls a vendor without a network. Bodies it can't read get a 400. */
-export function ask(vendor: Vendor, call: VendorCall, isKnown: (credential: string) => boolean): Answer {
+export function ask(vendor: Vendor, call: VendorCall, isKnown: (credential: string) => boolean): TestResponse {
   try {
     const refusal = isKnown(vendor.credentialIn(call)) ? undefined : vendor.refuse(call);
     return refusal ?? vendor.vendorResponse(call);

@@ -191,9 +191,9 @@ describe('a host that is checked automatically', () => {
     stage.records.delete(record());
     let served = 0;
     stage.web.handle(async ({ path, headers }) => {
-      const [answer] = await sendRaw(stage.app.url, [rawRequest(`GET ${path}`, `Host: ${headers.host}`)]);
+      const [response] = await sendRaw(stage.app.url, [rawRequest(`GET ${path}`, `Host: ${headers.host}`)]);
       served += 1;
-      return { statusCode: answer!.status, body: answer!.text };
+      return { statusCode: response!.status, body: response!.text };
     });
     await pass('1 day');
     expect(served).toBe(1);

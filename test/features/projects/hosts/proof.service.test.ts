@@ -70,8 +70,8 @@ test('a host is verified over HTTP only by exactly the right token, with status 
     { body: 'x'.repeat(5_000) },
   ];
   const found = [];
-  for (const answer of outcomes) {
-    web.answerNext(answer);
+  for (const response of outcomes) {
+    web.respondNext(response);
     found.push((await prover.prove(HOST, token)).outcome);
   }
   expect(found).toEqual(['proved', 'missing', 'missing', 'missing', 'missing', 'unknown', 'missing']);

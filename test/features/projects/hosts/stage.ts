@@ -51,9 +51,9 @@ export async function openHostStage(env: Record<string, string> = {}) {
 
   /** Returns the wallet that this host's 402 asks buyers to pay, or the status of another response. */
   async function payeeAt(host: string): Promise<string | number> {
-    const [answer] = await sendRaw(app.url, [rawRequest('GET /weather', `Host: ${host}`)]);
-    if (answer!.status !== 402) return answer!.status;
-    return decodeHeader<{ accepts: { payTo: string }[] }>(answer!.headers.get('payment-required')).accepts[0]!.payTo;
+    const [response] = await sendRaw(app.url, [rawRequest('GET /weather', `Host: ${host}`)]);
+    if (response!.status !== 402) return response!.status;
+    return decodeHeader<{ accepts: { payTo: string }[] }>(response!.headers.get('payment-required')).accepts[0]!.payTo;
   }
 
   return {

@@ -1,0 +1,92 @@
+import type { TenantTransaction } from '../../database/tenant-client.ts';
+import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
+import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
+
+/**
+ * The reserved account and project that own deleted resources, so that nobody can see these resources while their
+ * history is being cleared. The migration "deletions" creates them.
+ */
+export const DELETED_USER_ID = 'usr_00000000000000000000000000';
+export const DELETED_PROJECT_ID = 'proj_00000000000000000000000000';
+
+/**
+ * Soft-deletes webhooks: hides them, stops their deliveries, and erases their secrets. Their deliveries are deleted in
+ * the background.
+ *
+ * @returns the number of deleted webhooks.
+ */
+export async function softDeleteWebhooks(
+  tx: TenantTransaction,
+  where: Prisma.WebhookWhereInput & TenantFilter,
+): Promise<number> {
+  await tx.webhookToken.deleteMany({ where: marked({ webhook: where }) });
+  const data: Prisma.WebhookUncheckedUpdateManyInput = {
+    ...DELETED_DATA,
+    ...{ credentials: Prisma.DbNull, secretCredentials: null },
+    ...{ url: '', origin: null, description: null, secret: '', previousSecret: null, previousSecretExpiresAt: null },
+  };
+  return (await tx.webhook.updateMany({ where, data })).count;
+}
+
+/** Soft-deletes connectors, like `softDeleteWebhooks`. */
+export async function softDeleteConnectors(
+  tx: TenantTransaction,
+  where: Prisma.ConnectorWhereInput & TenantFilter,
+): Promise<number> {
+  await tx.connectorToken.deleteMany({ where: marked({ connector: where }) });
+  const data: Prisma.ConnectorUncheckedUpdateManyInput = {
+    ...DELETED_DATA,
+    ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null, credentialExpiresAt: null },
+  };
+  return (await tx.connector.updateMany({ where, data })).count;
+}
+
+/**
+ * Soft-deletes a project: hides the project and its resources, erases its secrets, and revokes its keys. Its events,
+ * deliveries, and payments are deleted in the background. Lock the project's row first.
+ *
+ * @returns the IDs of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
+ */
+export async function softDeleteProject(tx: TenantTransaction, projectId: VisibleProjectId): Promise<string[]> {
+  const where = ofProject(projectId);
+  const keys = await tx.$queryRaw<
+    { id: string }[]
+  >`DELETE FROM "ApiKey" WHERE "projectId" = ${projectId} RETURNING "id"`;
+  await tx.endpoint.deleteMany({ where });
+  await tx.replay.deleteMany({ where });
+  // Ends payments that haven't been sent to the chain, so nobody is charged for them. An index makes them fast to find.
+  const status = { in: [PaymentStatus.CLAIMED, PaymentStatus.VERIFIED, PaymentStatus.SERVED] };
+  await tx.payment.deleteMany({ where: { ...where, leasedUntil: { not: null }, status } });
+  await softDeleteWebhooks(tx, where);
+  await softDeleteConnectors(tx, where);
+  await tx.notice.deleteMany({ where });
+  await tx.noticeContacts.deleteMany({ where });
+  await tx.noticeMessage.deleteMany({ where });
+  await tx.hostClaim.deleteMany({ where });
+  await tx.projectMember.deleteMany({ where });
+  await tx.invitation.deleteMany({ where });
+  await tx.projectTransfer.deleteMany({ where });
+  await tx.project.update({
+    where: marked({ id: projectId }),
+    data: {
+      ...{ userId: DELETED_USER_ID, name: '', description: null, iconUrl: null, contact: null },
+      ...{ gatewayHost: null, claimedHost: null, slug: null },
+      ...{ upstreamHeaders: Prisma.DbNull, secretUpstreamHeaders: null },
+    },
+  });
+  return keys.map(({ id }) => id);
+}
+
+const DELETED_DATA = {
+  projectId: DELETED_PROJECT_ID,
+  isActive: false,
+  eventTypes: [],
+  filter: Prisma.DbNull,
+  disabledReason: null,
+  disabledAt: null,
+  pausedReason: null,
+  pausedAt: null,
+  failingSince: null,
+  circuitOpenUntil: null,
+  maxPerSecond: null,
+};

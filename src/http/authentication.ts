@@ -1,0 +1,125 @@
+import type { KnownCredentials } from '../auth/known-credentials.ts';
+import type { Authenticator, Viewer } from '../auth/viewer.ts';
+import { rateLimitScope } from '../auth/viewer.ts';
+import type { Bus } from '../bus/bus.ts';
+import { AppError } from '../errors.ts';
+import type { FailedCredentials } from '../limits/failed-credentials.ts';
+import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
+import { CONSOLE_READS_PER_MINUTE, limitsOf } from '../limits/tiers.ts';
+import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts';
+
+export type Authentication = {
+  /**
+   * Identifies the caller. Every transport rejects missing and invalid credentials in the same way.
+   *
+   * @throws AppError `UNAUTHENTICATED`, or `RATE_LIMITED` for an address that sent too many invalid credentials.
+   */
+  identify(authorization: string | undefined, address: string): Promise<Viewer>;
+  /**
+   * Counts a request against the account's rate limit.
+   *
+   * @returns the RateLimit headers for the response, or none for accounts without a limit.
+   * @throws AppError `RATE_LIMITED` with the same headers.
+   */
+  count(viewer: Viewer): Promise<Record<string, string>>;
+  /** Counts additional requests, like `count`. One request never counts for more than the whole limit. */
+  countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
+  /**
+   * Like `count`, but counts a query or subscription from the console toward a separate limit. Only people have that
+   * limit: for API keys, this is the same as `count`.
+   */
+  countConsoleRead(viewer: Viewer): Promise<Record<string, string>>;
+  /**
+   * Calls back once when an open stream's credential expires or is revoked, or its account is blocked. Returns a
+   * function that stops watching.
+   */
+  watch: CredentialWatch;
+};
+
+/** Checks every request, on every transport: who sends it, and whether they may send it now. */
+export function createAuthentication(options: {
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  failedCredentials: FailedCredentials;
+  knownCredentials: KnownCredentials;
+  bus: Bus;
+  /** How often the credentials of open streams are checked, even without a notification. */
+  credentialRecheckMilliseconds?: number | undefined;
+  /** Called for every rate-limited request. */
+  onRateLimited?: (reason: 'rate' | 'credentials') => void;
+}): Authentication {
+  const { authenticator, rateLimiter, failedCredentials, knownCredentials, bus, onRateLimited } = options;
+
+  /** Recently valid credentials are checked even if their address is blocked. */
+  async function identifyKnown(authorization: string, address: string): Promise<Viewer> {
+    try {
+      return await authenticator.authenticate(authorization);
+    } catch (error) {
+      // Counted once, because concurrent requests with a credential that used to be valid aren't guesses.
+      if (isBad(error) && knownCredentials.forget(authorization)) failedCredentials.record(address);
+      throw error;
+    }
+  }
+
+  async function identifyUnknown(authorization: string, address: string): Promise<Viewer> {
+    const bucket = knownCredentials.claimedBy(authorization, address);
+    const attempt = await failedCredentials.reserve(address, bucket).catch((error) => {
+      onRateLimited?.('credentials');
+      throw error;
+    });
+    try {
+      const viewer = await authenticator.authenticate(authorization);
+      knownCredentials.remember(authorization, address);
+      return viewer;
+    } catch (error) {
+      if (isBad(error)) attempt.fail();
+      throw error;
+    } finally {
+      attempt.giveBack();
+    }
+  }
+
+  async function takeConsoleRead(viewer: Viewer): Promise<Record<string, string>> {
+    if (limitsOf(viewer.tier, viewer.requestsPerMinute).requestsPerMinute === null) return {};
+    const result = await rateLimiter.take(`console ${rateLimitScope(viewer)}`, CONSOLE_READS_PER_MINUTE);
+    const headers = rateLimitHeaders(result, 'console');
+    if (result.allowed) return headers;
+    onRateLimited?.('rate');
+    throw new AppError('RATE_LIMITED', { retryAfterSeconds: result.retryAfterSeconds, headers });
+  }
+
+  /** @param before requests counted so far for the same operation. A retry counts them again. */
+  async function take(viewer: Viewer, requests: number, before: number): Promise<Record<string, string>> {
+    const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
+    if (requestsPerMinute === null) return {};
+    const cost = Math.min(requests, requestsPerMinute - before);
+    const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute, cost);
+    if (result.allowed) return rateLimitHeaders(result);
+    onRateLimited?.('rate');
+    const retryAfterSeconds = result.retryAfterSeconds + Math.ceil((before * 60) / requestsPerMinute);
+    const headers = rateLimitHeaders({ ...result, retryAfterSeconds });
+    throw new AppError('RATE_LIMITED', { retryAfterSeconds, headers });
+  }
+
+  return {
+    async identify(authorization, address) {
+      // A missing credential doesn't count as an attempt.
+      if (!authorization) return authenticator.authenticate(authorization);
+      const isKnown = knownCredentials.isKnown(authorization);
+      return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
+    },
+
+    count: (viewer) => take(viewer, 1, 0),
+
+    countMore: (viewer, requests) => take(viewer, requests, 1),
+
+    countConsoleRead: (viewer) => (viewer.kind === 'user' ? takeConsoleRead(viewer) : take(viewer, 1, 0)),
+
+    watch: createCredentialWatch({ authenticator, bus, recheckMilliseconds: options.credentialRecheckMilliseconds }),
+  };
+}
+
+/** Whether a credential was checked and is invalid. */
+function isBad(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'UNAUTHENTICATED';
+}

@@ -1,0 +1,300 @@
+import { UnsecuredJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createKnownCredentials } from '../../src/auth/known-credentials.ts';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import { topics } from '../../src/bus/bus.ts';
+import { AppError, type ErrorCode } from '../../src/errors.ts';
+import { createAuthentication } from '../../src/http/authentication.ts';
+import { newId } from '../../src/ids.ts';
+import { createFailedCredentials } from '../../src/limits/failed-credentials.ts';
+import { createMemoryRateLimiter } from '../../src/limits/rate-limit.ts';
+
+const account = { userId: newId('User'), tier: 'STARTER', requestsPerMinute: null } as const;
+const user = (lifetimeMilliseconds: number): Viewer => ({
+  ...account,
+  kind: 'user',
+  expiresAt: new Date(Date.now() + lifetimeMilliseconds),
+});
+const apiKey = {
+  ...account,
+  kind: 'apiKey',
+  apiKeyId: newId('ApiKey'),
+  projectId: newId('Project'),
+  scopes: ['READ'],
+  expiresAt: null,
+} satisfies Viewer;
+
+/** The result of the next credential checks. */
+let refusal: Error | undefined;
+/** The user that the next checks return. */
+let caller: Viewer;
+let isGood: (authorization: string | undefined) => boolean;
+let lookups: number;
+const listeners = new Map<string, () => void>();
+const onEnd = vi.fn();
+
+function admit() {
+  const rateLimiter = createMemoryRateLimiter();
+  return createAuthentication({
+    authenticator: {
+      async authenticate(authorization) {
+        lookups += 1;
+        if (refusal) throw refusal;
+        if (!isGood(authorization)) throw new AppError('UNAUTHENTICATED');
+        return caller;
+      },
+      close: async () => {},
+    },
+    rateLimiter,
+    failedCredentials: createFailedCredentials({
+      ...{ rateLimiter, scope: 'credentials', what: 'credentials', failuresPerMinute: 30 },
+    }),
+    knownCredentials: createKnownCredentials(),
+    bus: {
+      publish: () => {},
+      publishHereFirst: () => {},
+      subscribe(topic, listener) {
+        listeners.set(topic, listener);
+        return () => listeners.delete(topic);
+      },
+      close: async () => {},
+    },
+  });
+}
+
+const refuse = (code: ErrorCode) => {
+  refusal = new AppError(code);
+};
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+  refusal = undefined;
+  caller = apiKey;
+  isGood = () => true;
+  lookups = 0;
+  onEnd.mockReset();
+});
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  expect(listeners.size).toBe(0);
+  vi.useRealTimers();
+});
+
+describe("watching a stream's credential", () => {
+  test('ends the stream when the token expires, and no sooner', async () => {
+    caller = user(60_000);
+    admit().watch(caller, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(onEnd).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('ends the stream immediately if the token has already expired', async () => {
+    admit().watch(user(-1), 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test("does not end the stream if the token's lifetime exceeds the maximum for a timer", async () => {
+    caller = user(50 * 365 * 86_400_000);
+    const stop = admit().watch(caller, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(onEnd).not.toHaveBeenCalled();
+    stop();
+  });
+
+  test('ends the stream when the API key expires', async () => {
+    admit().watch({ ...apiKey, expiresAt: new Date(Date.now() + 60_000) }, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(onEnd).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ['the scopes of the API key', apiKey, { ...apiKey, scopes: ['DELIVERIES'] }],
+    ['the roles of a person', user(60_000), { ...user(60_000), memberships: { [apiKey.projectId]: 'VIEWER' } }],
+  ] as [string, Viewer, Viewer][])(
+    'ends the stream within five seconds when %s change',
+    async (_what, before, after) => {
+      caller = before;
+      admit().watch(before, 'Bearer x', onEnd);
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(onEnd).not.toHaveBeenCalled();
+      caller = after;
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(onEnd).toHaveBeenCalledOnce();
+    },
+  );
+
+  test('ends the stream when it is notified that the API key was revoked', async () => {
+    admit().watch(apiKey, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(0);
+    refuse('UNAUTHENTICATED');
+    listeners.get(topics.apiKeyRevoked(apiKey.apiKeyId))!();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('ends the stream if the API key was revoked between its check and the watch', async () => {
+    refuse('UNAUTHENTICATED');
+    admit().watch(apiKey, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ['an API key', () => apiKey],
+    ['a user', () => user(60_000)],
+  ])('notices without a notification that %s is no longer valid', async (_name, viewer) => {
+    admit().watch(viewer(), 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(4_999);
+    refuse('UNAUTHENTICATED');
+    await vi.advanceTimersByTimeAsync(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('checks a credential once for all of its streams, and ends them all', async () => {
+    const authentication = admit();
+    const ends = Array.from({ length: 20 }, () => vi.fn());
+    const stops = ends.map((end) => authentication.watch(apiKey, 'Bearer x', end));
+    const other = vi.fn();
+    const stopOther = authentication.watch({ ...apiKey, apiKeyId: newId('ApiKey') }, 'Bearer y', other);
+    await vi.advanceTimersByTimeAsync(0);
+    const before = lookups;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(lookups - before).toBe(2);
+    stops[0]!();
+    isGood = (authorization) => authorization === 'Bearer y';
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ends.map((end) => end.mock.calls.length)).toEqual([0, ...Array.from({ length: 19 }, () => 1)]);
+    expect(other).not.toHaveBeenCalled();
+    stopOther();
+  });
+
+  test('leaves the stream open while the credential cannot be checked', async () => {
+    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    refuse('UNAVAILABLE');
+    await vi.advanceTimersByTimeAsync(20_000);
+    refusal = new Error('the database is unavailable');
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(onEnd).not.toHaveBeenCalled();
+    stop();
+  });
+
+  test('neither checks nor ends anything once it is stopped', async () => {
+    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    await vi.advanceTimersByTimeAsync(0);
+    stop();
+    const before = lookups;
+    refuse('UNAUTHENTICATED');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(lookups).toBe(before);
+    expect(onEnd).not.toHaveBeenCalled();
+  });
+
+  test('ignores a check that completes after it was stopped', async () => {
+    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    refuse('UNAUTHENTICATED');
+    listeners.get(topics.apiKeyRevoked(apiKey.apiKeyId))!();
+    stop();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(onEnd).not.toHaveBeenCalled();
+  });
+});
+
+describe('authentication', () => {
+  test('counts bad credentials per address, but not missing ones', async () => {
+    const authentication = admit();
+    refuse('UNAUTHENTICATED');
+    const knock = (authorization: string | undefined, address: string) =>
+      authentication.identify(authorization, address).catch((error: AppError) => error.code);
+    for (let count = 0; count < 60; count++) await knock(undefined, '198.51.100.1');
+    expect(await knock('Bearer x', '198.51.100.1')).toBe('UNAUTHENTICATED');
+    for (let count = 0; count < 30; count++) await knock('Bearer x', '198.51.100.1');
+    const before = lookups;
+    expect(await knock('Bearer x', '198.51.100.1')).toBe('RATE_LIMITED');
+    expect(lookups).toBe(before);
+    expect(await knock('Bearer x', '198.51.100.2')).toBe('UNAUTHENTICATED');
+  });
+
+  test('checks thirty of five hundred concurrent bad credentials, and always checks a known good one', async () => {
+    const authentication = admit();
+    const knock = (authorization: string) =>
+      authentication.identify(authorization, '198.51.100.1').then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock('Bearer good')).toBe('good');
+    isGood = (authorization) => authorization === 'Bearer good';
+    lookups = 0;
+
+    const bad = Array.from({ length: 500 }, (_, index) => knock(`Bearer bad${index}`));
+    const good = Array.from({ length: 50 }, () => knock('Bearer good'));
+
+    expect(new Set(await Promise.all(good))).toEqual(new Set(['good']));
+    const responses = await Promise.all(bad);
+    expect(responses.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(responses.filter((code) => code === 'RATE_LIMITED')).toHaveLength(470);
+    expect(lookups).toBe(80);
+  });
+
+  test('accepts a hundred concurrent good credentials from one address', async () => {
+    const authentication = admit();
+    const knocks = Array.from({ length: 100 }, (_, index) =>
+      authentication.identify(`Bearer ${index}`, '198.51.100.1'),
+    );
+    await expect(Promise.all(knocks)).resolves.toHaveLength(100);
+  });
+
+  test('accepts a new token from a user known at an address, even while the address is blocked', async () => {
+    const authentication = admit();
+    const tokenOf = (sub: string, jti: number) =>
+      `Bearer ${new UnsecuredJWT({ iss: 'https://i', sub, jti: String(jti) }).encode()}`;
+    const knock = (authorization: string, address = '198.51.100.1') =>
+      authentication.identify(authorization, address).then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock(tokenOf('alice', 1))).toBe('good');
+    isGood = (authorization) => authorization === tokenOf('alice', 2);
+    for (let count = 0; count < 31; count++) await knock(`Bearer ${count}`);
+    expect(await knock(tokenOf('bob', 1))).toBe('RATE_LIMITED');
+    expect(await knock(tokenOf('alice', 2))).toBe('good');
+    // The number of checks is limited per user, just as it is per address.
+    const forged = await Promise.all(Array.from({ length: 100 }, (_, index) => knock(tokenOf('alice', index + 3))));
+    expect(forged.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(await knock(tokenOf('alice', 2))).toBe('good');
+  });
+
+  test('forgets a credential that is no longer valid', async () => {
+    const authentication = admit();
+    const knock = () => authentication.identify('Bearer x', '198.51.100.1').catch((error: AppError) => error.code);
+    await knock();
+    refuse('UNAUTHENTICATED');
+    const codes = [];
+    for (let count = 0; count < 31; count++) codes.push(await knock());
+    expect(codes.filter((code) => code === 'UNAUTHENTICATED')).toHaveLength(30);
+    expect(codes.at(-1)).toBe('RATE_LIMITED');
+  });
+
+  test('counts a credential that is no longer valid once, even if a hundred concurrent requests use it', async () => {
+    const authentication = admit();
+    await authentication.identify('Bearer old', '198.51.100.1');
+    isGood = (authorization) => authorization === 'Bearer new';
+    const knocks = Array.from({ length: 100 }, () => authentication.identify('Bearer old', '198.51.100.1'));
+    const outcomes = await Promise.allSettled(knocks);
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(authentication.identify('Bearer new', '198.51.100.1')).resolves.toBe(caller);
+  });
+
+  test('does not count failures of the service against an address', async () => {
+    const authentication = admit();
+    refuse('UNAVAILABLE');
+    for (let count = 0; count < 60; count++) {
+      await expect(authentication.identify('Bearer x', '198.51.100.1')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+  });
+});
