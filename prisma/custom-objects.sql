@@ -298,7 +298,7 @@ CASE
     ELSE NULL::"DeliveryStatus"
 END) STORED;
 
--- Indexes of some rows only, and indexes of expressions
+-- Partial indexes, and indexes of expressions
 
 CREATE INDEX "AuditEntry_account" ON public."AuditEntry" USING btree ("userId", id) WHERE ("projectId" IS NULL);
 

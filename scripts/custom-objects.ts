@@ -35,7 +35,7 @@ const SECTIONS: readonly (readonly [heading: string, sql: string])[] = [
   ['Functions', FUNCTIONS],
   ['Triggers', TRIGGERS],
   ['Generated columns', GENERATED_COLUMNS],
-  ['Indexes of some rows only, and indexes of expressions', INDEXES],
+  ['Partial indexes, and indexes of expressions', INDEXES],
 ];
 
 /**

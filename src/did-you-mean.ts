@@ -5,7 +5,7 @@ const MAX_LENGTH = 64;
 
 /**
  * A sentence that suggests the most similar known name, or the only one that contains the given one (`wallet` →
- * `walletAddress`), preceded by a space. Empty if there is none.
+ * `walletAddress`), preceded by a space, or an empty string if no name is similar.
  */
 export function didYouMean(given: string, known: Iterable<string>): string {
   if (given.length > MAX_LENGTH) return '';

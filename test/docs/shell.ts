@@ -31,10 +31,10 @@ npx() { shift && "$NODE" "$MAIN" "$@" <<< y; }
  * @param env additional variables, including the examples' own, such as `TOLLGATE`
  */
 export function startShell(cwd: string, env: Record<string, string>) {
-  // With job control, as in a terminal, `kill %1` reaches all processes of a job.
-  const shell = spawn('bash', ['-m'], {
+  const shell = spawn('bash', {
     cwd,
     env: { ...process.env, CLONE: ROOT, NODE, MAIN, npm_config_cache: join(cwd, '.npm'), ...env },
+    // Its jobs are in its process group.
     detached: true,
   });
   const ended = once(shell, 'exit');
@@ -71,8 +71,14 @@ export function startShell(cwd: string, env: Record<string, string>) {
 
     /** Ends the shell and its background jobs. */
     async close(): Promise<void> {
-      if (shell.exitCode === null) shell.stdin.end('kill %1 %2 %3 2>/dev/null; exit\n');
+      if (shell.exitCode === null) shell.stdin.end('exit\n');
       await ended;
+      // Without a terminal, bash has no job control, so `kill %1` doesn't reach the processes that npm has started.
+      try {
+        process.kill(-shell.pid!, 'SIGTERM');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
     },
   };
 }

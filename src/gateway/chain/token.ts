@@ -13,7 +13,7 @@ const ABI = parseAbi([
  * Compares the token's contract with what the 402 response says about it. Buyers sign the name and the version, and the
  * price is converted with the decimals, so a difference makes payments fail or changes the price.
  *
- * @returns one sentence for each difference. Empty if there is none.
+ * @returns one sentence for each difference, so none if the token is the right one.
  * @throws Error if the node doesn't respond, or if there is no token at the address
  */
 export async function tokenProblems({
