@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-
-const NODE = resolve(import.meta.dirname, '../node_modules/.bin/node');
+import { NODE } from './support/programs.ts';
 
 test.each([
   ['by itself', 0],

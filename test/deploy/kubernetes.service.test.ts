@@ -8,9 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { INHERITED } from '../support/inherited.ts';
-import { environmentOf, ROOT, WORKLOADS } from './manifests.ts';
-
-const NODE = join(ROOT, 'node_modules/.bin/node');
+import { MAIN, NODE } from '../support/programs.ts';
+import { environmentOf, WORKLOADS } from './manifests.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -28,7 +27,7 @@ afterAll(async () => {
 test.each(WORKLOADS)('$metadata.name becomes ready with its settings, and writes no files', async (workload) => {
   const port = await freePort();
   const dataDir = join(folder, 'data');
-  const child = spawn(NODE, [join(ROOT, 'src/main.ts')], {
+  const child = spawn(NODE, [MAIN], {
     cwd: folder,
     env: {
       ...INHERITED,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NODE } from '../support/cli.ts';
+import { NODE } from '../support/programs.ts';
 import { allBlocks, codeBlocks, listPages, ROOT, readPage } from './pages.ts';
 import { type PageNeeds, type Stage, startStage } from './pages-stage.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { MAIN, NODE } from '../support/cli.ts';
+import { CLI, NODE } from '../support/programs.ts';
 import { ROOT } from './pages.ts';
 
 export type Shell = ReturnType<typeof startShell>;
@@ -22,7 +22,7 @@ curl() {
   esac
 }
 npm() { (cd "$CLONE" && command npm "$@"); }
-npx() { shift && "$NODE" "$MAIN" "$@" <<< y; }
+npx() { shift && "$NODE" "$CLI" "$@" <<< y; }
 `;
 
 /**
@@ -33,7 +33,7 @@ npx() { shift && "$NODE" "$MAIN" "$@" <<< y; }
 export function startShell(cwd: string, env: Record<string, string>) {
   const shell = spawn('bash', {
     cwd,
-    env: { ...process.env, CLONE: ROOT, NODE, MAIN, npm_config_cache: join(cwd, '.npm'), ...env },
+    env: { ...process.env, CLONE: ROOT, NODE, CLI, npm_config_cache: join(cwd, '.npm'), ...env },
     // Its jobs are in its process group.
     detached: true,
   });

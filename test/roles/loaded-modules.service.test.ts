@@ -25,7 +25,9 @@ afterAll(async () => {
 /** Starts a process with only this role. Returns its loaded modules and its memory once it is ready. */
 async function start(role: Role): Promise<Started> {
   const loadedModulesFile = join(directory, role);
-  const node = await startServiceNode({ role, databaseUrl: database.url, dataDir: directory, loadedModulesFile });
+  const options = { role, databaseUrl: database.url, dataDir: directory, loadedModulesFile };
+  // A build has few modules.
+  const node = await startServiceNode({ ...options, program: resolve(import.meta.dirname, '../../src/main.ts') });
   const metrics = await (await fetch(`${node.url}/metrics`)).text();
   const modules = (await readFile(loadedModulesFile, 'utf8')).split('\n');
   await node.end();

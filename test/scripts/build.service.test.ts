@@ -18,11 +18,11 @@ import { caller, type TestUser } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { INHERITED } from '../support/inherited.ts';
 import { openMcp } from '../support/mcp.ts';
+import { buildServer, NODE } from '../support/programs.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type ServiceNode, startServiceNode } from '../support/service-node.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const NODE = join(ROOT, 'node_modules/.bin/node');
 const run = promisify(execFile);
 
 let installed: string;
@@ -36,8 +36,7 @@ let user: TestUser;
 beforeAll(async () => {
   installed = await mkdtemp(join(tmpdir(), 'tollgate-installed-'));
   dataDir = await mkdtemp(join(tmpdir(), 'tollgate-data-'));
-  const options = ['--config', 'rolldown.config.ts', '--dir', join(installed, 'dist/server')];
-  await run(NODE, [join(ROOT, 'node_modules/.bin/rolldown'), ...options], { cwd: ROOT });
+  await buildServer(join(installed, 'dist/server'));
   for (const folder of ['dist/console', 'prisma/migrations'])
     await cp(join(ROOT, folder), join(installed, folder), { recursive: true });
 

@@ -13,9 +13,9 @@ import { caller, type TestUser } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { INHERITED } from '../support/inherited.ts';
 import { openMcp } from '../support/mcp.ts';
+import { NODE } from '../support/programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const NODE = join(ROOT, 'node_modules/.bin/node');
 const RECORD_MODULES = join(ROOT, 'test/support/loaded-modules.ts');
 const run = promisify(execFile);
 

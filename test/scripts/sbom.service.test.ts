@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bom, Lock } from '../../scripts/sbom-of.ts';
+import { buildServer, NODE } from '../support/programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const NODE = join(ROOT, 'node_modules/.bin/node');
 const run = promisify(execFile);
 
 let folder: string;
@@ -17,8 +17,7 @@ let bom: Bom;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-sbom-'));
-  const options = ['--config', 'rolldown.config.ts', '--dir', join(folder, 'server')];
-  await run(NODE, [join(ROOT, 'node_modules/.bin/rolldown'), ...options], { cwd: ROOT });
+  await buildServer(join(folder, 'server'));
   for (const list of ['console/.vite', 'docs/.vite'])
     await cp(join(ROOT, 'dist', list), join(folder, list), { recursive: true });
   const file = join(folder, 'bom.json');

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { NODE } from './programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -15,7 +16,7 @@ export async function runBench(
   args: string[],
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(resolve(ROOT, 'node_modules/.bin/node'), [resolve(ROOT, 'bench', program), ...args], {
+  const child = spawn(NODE, [resolve(ROOT, 'bench', program), ...args], {
     ...{ signal, killSignal: 'SIGKILL', stdio: ['ignore', 'pipe', 'pipe'] },
   });
   let output = '';

@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { INHERITED } from './inherited.ts';
-
-export const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
-export const MAIN = resolve(import.meta.dirname, '../../src/cli/main.ts');
+import { CLI, NODE } from './programs.ts';
 
 /** What commands print only on a slow machine. See `src/cli/slow.ts`. */
 const WAITING = /^(Waiting (for a response|up to)|Exporting \S+…|Checking…).*\n/gm;
@@ -27,7 +24,7 @@ export type CliProcess = {
  */
 export function startCli(args: string[], env: Record<string, string> = {}, input?: string): CliProcess {
   const { HOME = '' } = process.env;
-  const child = spawn(NODE, [MAIN, ...args], {
+  const child = spawn(NODE, [CLI, ...args], {
     env: { ...INHERITED, HOME, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

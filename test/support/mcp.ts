@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { MAIN, NODE } from './cli.ts';
 import { INHERITED } from './inherited.ts';
+import { CLI, NODE } from './programs.ts';
 
 /** What a tool returned. `text` is its first text, and `texts` are all of them. */
 type McpResult = {
@@ -31,7 +31,7 @@ export type McpClient = AsyncDisposable & {
 export async function openMcp(
   env: Record<string, string>,
   reply?: 'confirm' | 'refuse' | 'close',
-  program = MAIN,
+  program = CLI,
 ): Promise<McpClient> {
   const questions: string[] = [];
   const transport = new StdioClientTransport({

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-
-const NODE = resolve(import.meta.dirname, '../../node_modules/.bin/node');
+import { NODE } from './programs.ts';
 
 export type NodeProcess = {
   pid: number;

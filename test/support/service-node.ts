@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { INHERITED } from './inherited.ts';
 import { pace } from './pace.ts';
+import { MAIN, NODE } from './programs.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const NODE = join(ROOT, 'node_modules/.bin/node');
 const READY_MILLISECONDS = 120_000;
 
 export type ServiceNode = Awaited<ReturnType<typeof startServiceNode>>;
@@ -30,7 +29,7 @@ export async function startServiceNode(options: {
   env?: Record<string, string>;
 }) {
   const { role, databaseUrl, dataDir, clockShiftSeconds = 0, loadedModulesFile = '', maxHeapMegabytes, env } = options;
-  const { program = join(ROOT, 'src/main.ts') } = options;
+  const { program = MAIN } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess;

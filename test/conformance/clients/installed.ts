@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { cp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { acquireLock } from '../../../scripts/setup-lock.mjs';
 
 const PACKAGES = join(import.meta.dirname, 'packages');
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache');
@@ -16,21 +17,27 @@ const run = promisify(execFile);
  * @returns the folder that has their `node_modules`. Don't change anything in it.
  */
 export async function installClients(): Promise<string> {
-  const lock = await readFile(join(PACKAGES, 'package-lock.json'));
-  const target = join(CACHE, `clients-${createHash('sha256').update(lock).digest('hex').slice(0, 12)}`);
+  const lockfile = await readFile(join(PACKAGES, 'package-lock.json'));
+  const target = join(CACHE, `clients-${createHash('sha256').update(lockfile).digest('hex').slice(0, 12)}`);
   if (await isInstalled(target)) return target;
-  await mkdir(CACHE, { recursive: true });
-  // Renamed when it is complete, because several test processes may install at the same time.
-  const draft = await mkdtemp(`${target}-`);
+  // Several test processes need them at the same time, and each installation takes half a minute of CPU time.
+  const lock = await acquireLock(join(CACHE, 'clients-lock'), () => {});
+  try {
+    if (!(await isInstalled(target))) await install(target);
+  } finally {
+    lock.release();
+  }
+  return target;
+}
+
+async function install(target: string): Promise<void> {
+  const draft = `${target}-draft`;
+  await rm(draft, { recursive: true, force: true });
   await cp(PACKAGES, draft, { recursive: true });
   // npm must run on the same Node as the tests, because it checks which versions of Node a package supports.
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: draft, env });
-  await rename(draft, target).catch(async (error) => {
-    await rm(draft, { recursive: true, force: true });
-    if (!(await isInstalled(target))) throw error;
-  });
-  return target;
+  await rename(draft, target);
 }
 
 async function isInstalled(folder: string): Promise<boolean> {

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codeBlocks, readPage, section } from '../../docs/pages.ts';
-import { NODE } from '../../support/cli.ts';
 import { INHERITED } from '../../support/inherited.ts';
+import { NODE } from '../../support/programs.ts';
 
 export type Result = { code: number | null; stdout: string; stderr: string };
 

@@ -10,6 +10,7 @@ import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { INHERITED } from '../../support/inherited.ts';
+import { NODE } from '../../support/programs.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { type Connector, openStage, type Stage } from './stage.ts';
 
@@ -19,7 +20,6 @@ const ROWS = 10_000;
 const CELLS = ROWS * 1.5;
 const SENDING_CONNECTORS = 5;
 
-const NODE = resolve(import.meta.dirname, '../../../node_modules/.bin/node');
 const SCRIPT = resolve(import.meta.dirname, '../../../scripts/rotate-secrets.ts');
 const OLD = `old:${randomBytes(32).toString('base64')}`;
 const NEW = `new:${randomBytes(32).toString('base64')}`;
