@@ -116,7 +116,7 @@ test('start says that another program uses its port, before it touches the datab
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(
     new RegExp(
-      `^Port ${port} is already in use by another program\\.\\n +To see which one: +(ss|lsof) .*${port}.*\\n +To use another port: +PORT=\\d+ npm start\\n$`,
+      `^Port ${port} is already in use by another program\\.\\n +To see which one: +(ss|lsof) .*${port}.*\\n +To use another port: +PORT=\\d+ (npm|tollgate) start\\n$`,
     ),
   );
   server.close();
