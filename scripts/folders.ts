@@ -87,6 +87,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['egress', 'all outgoing connections'],
   ['operation.ts', 'work that a caller waits for, its deadline, and its place in the queue'],
   ['request-context.ts', 'the ID of the current request'],
+  ['library-member.ts', 'a check that a library has what this code uses of its inside'],
   ['loop.ts', 'background work that repeats'],
   ['wake-signal.ts', 'waking a loop early'],
   ['retry-after.ts', 'parsing `Retry-After`'],

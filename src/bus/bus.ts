@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { requireMember } from '../library-member.ts';
 import { outsideOperation } from '../operation.ts';
 
 /**
@@ -78,6 +79,7 @@ export async function openBus(options: {
       application_name: 'tollgate-bus',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     });
+    requireMember('pg 8.23.1', connection, 'connection.stream.destroy');
     opening = connection;
     connection.on('notification', onNotification);
     let heartbeat: NodeJS.Timeout | undefined;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import { requireMember } from '../library-member.ts';
 import { beginChange, runScheduled } from '../operation.ts';
 
 /** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
@@ -13,6 +14,8 @@ type Statement = string | { text?: string };
  * in the operation's queue.
  */
 export function enforceDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
+  requireMember('@prisma/client 7.10.0', prisma, '$transaction');
+  requireMember('pg 8.23.1', pool, 'query');
   enforceInTransactions(prisma);
   enforceInStatements(pool);
 }

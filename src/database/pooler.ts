@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { requireMember } from '../library-member.ts';
 import { placeOf, reasonOf, withConnection } from './connection.ts';
 import { IDENTITY } from './identity.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
@@ -26,6 +27,7 @@ export class PoolerSettingsError extends Error {
  * same name.
  */
 export function forgetNames(client: pg.ClientBase): void {
+  requireMember('pg 8.23.1', client, 'query');
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const unnamed = (statement: unknown, ...rest: unknown[]) =>
     query(isNamed(statement) ? { ...statement, name: undefined } : statement, ...rest);

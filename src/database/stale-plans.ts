@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { requireMember } from '../library-member.ts';
 
 /**
  * Whether PostgreSQL rejected a prepared statement because a migration has since changed what it returns, for example,
@@ -17,6 +18,7 @@ export const isStalePlan = ({ message, routine }: { message?: unknown; routine?:
 export function replaceStaleConnections(pool: pg.Pool): void {
   const stale = new WeakSet<pg.ClientBase>();
   pool.on('connect', (client) => {
+    requireMember('pg 8.23.1', client, 'connection.on');
     (client as pg.Client).connection.on('errorMessage', (error: { message?: unknown; routine?: unknown }) => {
       if (isStalePlan(error)) stale.add(client);
     });

@@ -8,7 +8,7 @@ import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
 import type { OpenTunnel } from './proxy.ts';
 import { type TlsIdentity, tlsOptionsOf } from './tls-identity.ts';
-import { tolerant } from './tolerant-socket.ts';
+import { requireSocketFunctions, tolerant } from './tolerant-socket.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
 
 type Write = (fields: object, message: string) => void;
@@ -43,6 +43,7 @@ const HOPELESS: ReadonlySet<string> = new Set(['tls_error', 'proxy_error']);
  * name and the Host header still come from the URL.
  */
 export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
+  requireSocketFunctions();
   const { allow, log, lookup, openTunnel, tls } = options;
   const timeout = options.connectTimeoutMilliseconds;
   const connectTo = buildConnector({ allowH2: false, timeout, ...(tls && tlsOptionsOf(tls)) });

@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
+import { requireMember } from '../library-member.ts';
 import { SkipContinue } from './skip-continue.ts';
 
 /** How undici starts a request. It writes bodies as bytes, and nothing between their chunks looks like this. */
@@ -8,6 +9,11 @@ const REQUEST_HEAD = /^\S+ \S+ HTTP\/1\.1\r\n/;
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET']);
 
 type Done = (error?: (Error & { code?: string }) | null) => void;
+
+/** Checks that sockets have the functions that `tolerant` replaces. */
+export function requireSocketFunctions(): void {
+  for (const name of ['_write', '_writev']) requireMember('node 24.21.0', Socket.prototype, name);
+}
 
 /**
  * Changes a connected socket so that undici gets responses that it would lose otherwise:

@@ -15,7 +15,7 @@ import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
 import { createExplorer, isBrowser } from './explorer.ts';
 import { mutateOnce } from './mutate-once.ts';
-import { plainMutationOf, plainRequestOf, runPlainRequest } from './plain-requests.ts';
+import { plainMutationOf, plainRequestOf, requireYogaFunctions, runPlainRequest } from './plain-requests.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
@@ -39,6 +39,7 @@ export function registerGraphQL(
   },
 ): void {
   const { server, authentication, streams, consoleReads, idempotency, hasExplorer, publicUrl, contextOf } = options;
+  requireYogaFunctions(server);
   const explore = createExplorer();
   const wantsExplorer = (request: FastifyRequest) => hasExplorer && isBrowser(request);
   const openStreams = new Set<FastifyReply>();

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import { type FetchAPI, type GraphQLParams, processRegularResult } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
+import { requireMember } from '../library-member.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { MAX_LENGTH, MAX_TOKENS } from './limits.ts';
 import type { GraphQLServer } from './yoga.ts';
@@ -66,6 +67,12 @@ function isMutation({ query, operationName }: GraphQLParams & { query: string })
     // The error is reported when the document runs.
     return false;
   }
+}
+
+/** Checks the two functions of Yoga that `runPlainRequest` calls, and that its documentation doesn't mention. */
+export function requireYogaFunctions({ yoga }: GraphQLServer): void {
+  requireMember('graphql-yoga 5.24.1', yoga, 'getResultForParams');
+  requireMember('graphql-yoga 5.24.1', { processRegularResult }, 'processRegularResult');
 }
 
 /**

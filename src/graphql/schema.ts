@@ -30,7 +30,9 @@ import '../features/members/transfers/schema.ts';
 import '../features/search/schema.ts';
 import '../features/operator/schema.ts';
 import { type GraphQLSchema, isObjectType } from 'graphql';
+import { requireMember } from '../library-member.ts';
 import { builder } from '../schema/builder.ts';
+import { requireNodeLoader } from '../schema/nodes.ts';
 import { requirePermissions } from '../schema/require-permissions.ts';
 import { stopAtDeadline } from './deadline.ts';
 
@@ -43,8 +45,11 @@ export const schema: GraphQLSchema = requirePermissions(stopAtDeadline(readIds(b
  */
 function readIds(built: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(built.getTypeMap())) {
-    if (isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node'))
-      delete type.getFields().id?.resolve;
+    if (!isObjectType(type) || !type.getInterfaces().some(({ name }) => name === 'Node')) continue;
+    const { id } = type.getFields();
+    requireMember('@pothos/core 4.15.1', id, 'resolve');
+    delete id!.resolve;
+    requireNodeLoader(type);
   }
   return built;
 }

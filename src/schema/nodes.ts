@@ -1,8 +1,9 @@
 import { brandWithType } from '@pothos/core';
 import { queryFromInfo } from '@pothos/plugin-prisma';
-import { type GraphQLResolveInfo, isObjectType } from 'graphql';
+import { type GraphQLObjectType, type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { invalidField } from '../errors.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
+import { requireMember } from '../library-member.ts';
 import type { GraphQLContext } from './context.ts';
 import { MAX_PAGE_SIZE } from './cost.ts';
 
@@ -55,6 +56,11 @@ export async function loadNodes(
   );
   const byId = new Map(found.flat().map((row) => [row.id, row]));
   return ids.map(({ id }) => byId.get(id) ?? null);
+}
+
+/** Checks that Pothos keeps the loader of a type that has a table where `loadNodes` looks for it. */
+export function requireNodeLoader({ extensions }: GraphQLObjectType): void {
+  if (extensions.pothosPrismaModel) requireMember('@pothos/plugin-prisma 4.17.0', extensions, 'pothosPrismaLoader');
 }
 
 function loaderOf({ schema }: GraphQLResolveInfo, typename: string, context: GraphQLContext): Loader {
