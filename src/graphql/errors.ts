@@ -58,19 +58,27 @@ function isAboutDocument({ path }: GraphQLError, cause: unknown): boolean {
 }
 
 function present(error: AppError, at: GraphQLError | undefined, publicUrl: string | undefined): GraphQLError {
-  const field = error.fields[0]?.pointer;
   return new GraphQLError(error.message, {
     ...placeOf(at),
+    originalError: error,
     extensions: {
-      ...describe(error.code, publicUrl),
-      retryable: error.retryable,
-      ...(field !== undefined && { field, errors: error.fields }),
-      ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
-      ...(error.maxAgeSeconds !== undefined && { maxAgeSeconds: error.maxAgeSeconds }),
+      ...extensionsOf(error, publicUrl),
       // Without a path, nothing ran. `spec` lets the media type determine the HTTP status (GraphQL over HTTP).
       ...(at?.path === undefined && { http: httpOf(error) }),
     },
   });
+}
+
+/** What a response says about an error besides its message and its place. */
+export function extensionsOf(error: AppError, publicUrl: string | undefined) {
+  const { code, fields, retryable, retryAfterSeconds, maxAgeSeconds } = error;
+  return {
+    ...describe(code, publicUrl),
+    retryable,
+    ...(fields[0] && { field: fields[0].pointer, errors: fields }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+  };
 }
 
 function httpOf(error: AppError) {

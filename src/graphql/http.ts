@@ -7,12 +7,13 @@ import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
 import { parseJson } from '../http/json-body.ts';
 import { linger } from '../http/linger.ts';
-import { errorHeaders, problemType, toAppError } from '../http/problem.ts';
+import { errorHeaders, toAppError } from '../http/problem.ts';
 import { sendJson } from '../http/send-json.ts';
 import { sendStream } from '../http/send-stream.ts';
 import type { Backlog } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
+import { extensionsOf } from './errors.ts';
 import { createExplorer, isBrowser } from './explorer.ts';
 import { mutateOnce } from './mutate-once.ts';
 import { plainMutationOf, plainRequestOf, requireYogaFunctions, runPlainRequest } from './plain-requests.ts';
@@ -206,8 +207,7 @@ function sendGraphQLError(
   publicUrl: string | undefined,
 ) {
   linger(request.raw);
-  const type = problemType(error.code, publicUrl);
-  const extensions = { code: error.code, type, retryable: error.retryable, requestId: request.id };
+  const extensions = { ...extensionsOf(error, publicUrl), requestId: request.id };
   return reply
     .code(error.status)
     .headers(errorHeaders(error))

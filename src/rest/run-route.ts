@@ -1,5 +1,5 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { AppError, ERRORS, type ErrorCode, type FieldError, notFound, toPointer } from '../errors.ts';
+import { AppError, type FieldError, notFound, toPointer } from '../errors.ts';
 import type { StoredResponse } from '../features/idempotency/store.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
@@ -61,7 +61,7 @@ export async function runDocument(
   context: GraphQLContext,
 ): Promise<Record<string, unknown>> {
   const { data, errors } = await server.run(route.document, variables, context);
-  if (errors?.[0]) throw fromGraphQL(errors[0], route);
+  if (errors?.[0]) throw errorOf(errors[0], route);
   return convert(data) as Record<string, unknown>;
 }
 
@@ -119,24 +119,17 @@ function writeVariables(
   return { input };
 }
 
-function fromGraphQL(error: GraphQLError, route: RestRoute): AppError {
-  const { code, errors, retryAfterSeconds, maxAgeSeconds } = error.extensions as {
-    code?: string;
-    errors?: FieldError[];
-    retryAfterSeconds?: number;
-    maxAgeSeconds?: number;
-  };
-  // The document is our own, and its variables were checked, so any other error is a bug in this service.
-  if (!code || !(code in ERRORS) || code === 'GRAPHQL_INVALID') return new AppError('INTERNAL');
-  const fields = errors?.map((field) => ({ ...field, pointer: inRest(field.pointer, route) }));
-  const isRenamed = fields?.some(({ pointer }, index) => pointer !== errors![index]!.pointer);
-  return new AppError(code as ErrorCode, {
-    // The message contains the variable's name. Without a message, the error gets one with the parameter's name.
-    ...(!isRenamed && { detail: error.message }),
-    ...(fields && { fields }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
-  });
+/**
+ * The error that a resolver threw, with the names that this route has for its parameters. The document is our own, and
+ * its variables were checked, so an error without such a cause is a bug in this service.
+ */
+function errorOf({ originalError }: GraphQLError, route: RestRoute): AppError {
+  if (!(originalError instanceof AppError)) return new AppError('INTERNAL', { cause: originalError });
+  const { code, fields } = originalError;
+  const renamed = fields.map((field) => ({ ...field, pointer: inRest(field.pointer, route) }));
+  if (renamed.every(({ pointer }, index) => pointer === fields[index]!.pointer)) return originalError;
+  // The message contains the variable's name. The new one contains the parameter's name.
+  return new AppError(code, { fields: renamed, cause: originalError });
 }
 
 /** Converts a place in the document's variables to the place in the request that set it. */

@@ -39,6 +39,13 @@ describe('the error mask', () => {
     expect(logged).toEqual([]);
   });
 
+  test('keeps the error itself for REST, which no response contains', () => {
+    const thrown = new AppError('CONFLICT', { detail: 'It exists.', headers: { location: '/there' } });
+    const error = masked(new GraphQLError('x', { path: ['a'], originalError: thrown }));
+    expect(error.originalError).toBe(thrown);
+    expect(Object.keys(error.toJSON()).sort()).toEqual(['extensions', 'message', 'path']);
+  });
+
   test('says when to retry', () => {
     const { extensions } = masked(new AppError('RATE_LIMITED', { retryAfterSeconds: 7 }));
     expect(extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 7 });
@@ -66,7 +73,8 @@ describe('the error mask', () => {
     const error = masked(thrown);
     expect(error.extensions).toMatchObject({ code: 'INTERNAL', retryable: true, requestId: REQUEST_ID });
     expect(JSON.stringify(error)).not.toContain('xyzzy');
-    expect(error.originalError).toBeUndefined();
+    expect(error.originalError).toEqual(new AppError('INTERNAL'));
+    expect(`${error.originalError!.stack} ${error.stack}`).not.toContain('xyzzy');
     expect(logged).toMatchObject([{ level: 50 }]);
   });
 

@@ -40,7 +40,11 @@ describe('requests from an account', () => {
     // Two requests were sent earlier.
     expect(new Set(await exhaust(key, 58))).toEqual(new Set([200]));
     const response = await user.graphql('{ viewer { tier } }');
-    expect(response.errors![0]!.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+    expect(response.errors![0]!.extensions).toMatchObject({
+      code: 'RATE_LIMITED',
+      retryable: true,
+      retryAfterSeconds: expect.any(Number),
+    });
   });
 
   test("don't count against another account", async () => {
