@@ -71,7 +71,8 @@ export const builder = new SchemaBuilder<{
     client: (context) => context.prisma,
     dmmf: getDatamodel(),
     exposeDescriptions: false,
-    onUnusedQuery: null,
+    // A resolver that ignores its query loads relations one by one. See `loadedRow`.
+    onUnusedQuery: process.env.NODE_ENV === 'production' ? null : 'error',
   },
   complexity: {
     // This is only the cost of a field. The limit for a document is in `graphql/limits.ts`.

@@ -5,6 +5,7 @@ import type { Event as EventRow } from '../../generated/prisma/client.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
+import { loadedRow } from '../../schema/loaded-row.ts';
 import { EventTypeEnum } from '../../schema/scalars.ts';
 import { Project } from '../projects/schema.ts';
 import { EventPayload } from './payload/schema.ts';
@@ -164,7 +165,7 @@ builder.relayMutationField(
       event: t.prismaField({
         type: Event,
         description: 'The recorded event.',
-        resolve: (_query, event) => event,
+        resolve: (query, event) => loadedRow(query, event),
       }),
     }),
   },
@@ -174,7 +175,11 @@ const EventRecorded = builder.objectRef<{ cursor: string; event: EventRow }>('Ev
   description: 'An event that was recorded.',
   fields: (t) => ({
     cursor: t.exposeString('cursor', { description: 'Pass this cursor as `after` to continue from here.' }),
-    event: t.prismaField({ type: Event, description: 'The event.', resolve: (_query, { event }) => event }),
+    event: t.prismaField({
+      type: Event,
+      description: 'The event.',
+      resolve: (query, { event }) => loadedRow(query, event),
+    }),
   }),
 });
 

@@ -2,6 +2,7 @@ import { inVisibleProject } from '../../auth/access.ts';
 import { MemberRole } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { loadedRow } from '../../schema/loaded-row.ts';
 import { Project } from '../projects/schema.ts';
 import { type MemberService, viewerRole } from './service.ts';
 
@@ -73,7 +74,8 @@ builder.objectFields(Project, (t) => ({
   owner: t.prismaField({
     type: 'User',
     description: 'The account that owns the project. Its limits apply.',
-    resolve: (_query, project, _args, { services, viewer }) => services.members.owner(viewer, project.id),
+    resolve: (query, project, _args, { services, viewer }) =>
+      loadedRow(query, services.members.owner(viewer, project.id)),
   }),
   member: t.prismaField({
     type: ProjectMember,

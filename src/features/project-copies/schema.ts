@@ -1,5 +1,6 @@
 import { builder } from '../../schema/builder.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
+import { loadedRow } from '../../schema/loaded-row.ts';
 import { ProjectModeEnum } from '../../schema/scalars.ts';
 import { NETWORKS_INPUT, Project } from '../projects/schema.ts';
 import type { ProjectCopyService } from './service.ts';
@@ -40,7 +41,11 @@ builder.relayMutationField(
   {
     description: 'The result of `copyProject`.',
     outputFields: (t) => ({
-      project: t.prismaField({ type: Project, description: 'The copy.', resolve: (_query, project) => project }),
+      project: t.prismaField({
+        type: Project,
+        description: 'The copy.',
+        resolve: (query, project) => loadedRow(query, project),
+      }),
     }),
   },
 );

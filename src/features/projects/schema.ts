@@ -3,6 +3,7 @@ import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
 import { LONG_TEXT } from '../../schema/cost.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
+import { loadedRow } from '../../schema/loaded-row.ts';
 import { ProjectModeEnum } from '../../schema/scalars.ts';
 import { COUNT_COST, COUNT_NULL, totalCountField } from '../../schema/total-count.ts';
 import { ProjectUpstreamHeader, ProjectUpstreamHeaderInput } from '../headers/schema.ts';
@@ -118,7 +119,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'A project.',
     args: { id: t.arg.id({ required: true, description: 'Identifier, `proj_…`.' }) },
-    resolve: (_query, _root, { id }, { services, viewer }) => services.projects.find(viewer, id),
+    resolve: (query, _root, { id }, { services, viewer }) => loadedRow(query, services.projects.find(viewer, id)),
   }),
   projects: t.connection(
     {
@@ -186,7 +187,11 @@ builder.relayMutationField(
   {
     description: 'The result of `createProject`.',
     outputFields: (t) => ({
-      project: t.prismaField({ type: Project, description: 'The new project.', resolve: (_query, project) => project }),
+      project: t.prismaField({
+        type: Project,
+        description: 'The new project.',
+        resolve: (query, project) => loadedRow(query, project),
+      }),
     }),
   },
 );
@@ -242,7 +247,7 @@ builder.relayMutationField(
       project: t.prismaField({
         type: Project,
         description: 'The updated project.',
-        resolve: (_query, project) => project,
+        resolve: (query, project) => loadedRow(query, project),
       }),
     }),
   },

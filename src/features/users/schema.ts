@@ -3,6 +3,7 @@ import type { Viewer as Caller } from '../../auth/viewer.ts';
 import { idAlongside } from '../../ids.ts';
 import { limitsOf, MB, STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import { builder } from '../../schema/builder.ts';
+import { loadedRow } from '../../schema/loaded-row.ts';
 import { ApiKeyScopeEnum, TierEnum } from '../../schema/scalars.ts';
 import type { UserService } from './service.ts';
 
@@ -95,7 +96,7 @@ export const Viewer = builder.node(builder.objectRef<ReturnType<typeof describe>
     user: t.prismaField({
       type: 'User',
       description: 'The account: the signed-in user, or the owner of the key’s project.',
-      resolve: (_query, _root, _args, { services, viewer }) => services.users.current(viewer),
+      resolve: (query, _root, _args, { services, viewer }) => loadedRow(query, services.users.current(viewer)),
     }),
     limits: t.field({
       type: AccountLimits,

@@ -1,4 +1,5 @@
 import { builder } from '../../../schema/builder.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { ConnectorTypeEnum } from '../../../schema/scalars.ts';
 import { subscriptionInputs } from '../../destinations/schema.ts';
 import type { ConnectorAuthorizations } from '../authorizations.ts';
@@ -69,7 +70,7 @@ builder.relayMutationField(
       connector: t.prismaField({
         type: Connector,
         description: 'The connector.',
-        resolve: (_query, connector) => connector,
+        resolve: (query, connector) => loadedRow(query, connector),
       }),
     }),
   },

@@ -1,5 +1,6 @@
 import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { ConnectorTypeEnum } from '../../../schema/scalars.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
 import { ConnectorConfigInput } from '../config-schema.ts';
@@ -40,7 +41,7 @@ builder.relayMutationField(
       connector: t.prismaField({
         type: Connector,
         description: 'The new connector.',
-        resolve: (_query, connector) => connector,
+        resolve: (query, connector) => loadedRow(query, connector),
       }),
     }),
   },
@@ -81,7 +82,7 @@ builder.relayMutationField(
       connector: t.prismaField({
         type: Connector,
         description: 'The updated connector.',
-        resolve: (_query, connector) => connector,
+        resolve: (query, connector) => loadedRow(query, connector),
       }),
     }),
   },

@@ -1,5 +1,6 @@
 import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { UpstreamHeaderInput } from '../../headers/schema.ts';
 import { ENDPOINT_RULES } from '../input.ts';
 import { EndpointProtocolEnum } from '../protocol-schema.ts';
@@ -81,7 +82,7 @@ builder.relayMutationField(
       endpoint: t.prismaField({
         type: Endpoint,
         description: 'The new endpoint.',
-        resolve: (_query, endpoint) => endpoint,
+        resolve: (query, endpoint) => loadedRow(query, endpoint),
       }),
     }),
   },
@@ -157,7 +158,7 @@ builder.relayMutationField(
       endpoint: t.prismaField({
         type: Endpoint,
         description: 'The updated endpoint.',
-        resolve: (_query, endpoint) => endpoint,
+        resolve: (query, endpoint) => loadedRow(query, endpoint),
       }),
     }),
   },

@@ -1,6 +1,7 @@
 import { builder } from '../../../schema/builder.ts';
 import { resolvePage } from '../../../schema/connections.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { Project } from '../../projects/schema.ts';
 import { Viewer } from '../../users/schema.ts';
 import { offerInput } from './recipient.ts';
@@ -146,7 +147,11 @@ builder.relayMutationField(
   {
     description: 'The result of `acceptTransfer`.',
     outputFields: (t) => ({
-      project: t.prismaField({ type: Project, description: 'The project.', resolve: (_query, { project }) => project }),
+      project: t.prismaField({
+        type: Project,
+        description: 'The project.',
+        resolve: (query, { project }) => loadedRow(query, project),
+      }),
     }),
   },
 );

@@ -1,4 +1,5 @@
 import { builder } from '../../../schema/builder.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { defaultHostOf, type GatewayAddresses, gatewayUrlOf } from '../gateway-url.ts';
 import { Project } from '../schema.ts';
 import { HOST_STATUSES, type HostService, type HostStatus } from './service.ts';
@@ -123,7 +124,11 @@ builder.relayMutationField(
   {
     description: 'The result of `verifyGatewayHost`.',
     outputFields: (t) => ({
-      project: t.prismaField({ type: Project, description: 'The project.', resolve: (_query, project) => project }),
+      project: t.prismaField({
+        type: Project,
+        description: 'The project.',
+        resolve: (query, project) => loadedRow(query, project),
+      }),
       gatewayHostStatus: t.field({
         type: GatewayHostStatus,
         nullable: true,

@@ -1,5 +1,6 @@
 import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
+import { loadedRow } from '../../../schema/loaded-row.ts';
 import { WebhookOrderingEnum } from '../../../schema/scalars.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
 import {
@@ -66,7 +67,7 @@ builder.relayMutationField(
       webhook: t.prismaField({
         type: Webhook,
         description: 'The new webhook.',
-        resolve: (_query, { webhook }) => webhook,
+        resolve: (query, { webhook }) => loadedRow(query, webhook),
       }),
       secret: t.exposeString('secret', { description: 'The signing secret, `whsec_…`. Shown only once.' }),
     }),
@@ -135,7 +136,7 @@ builder.relayMutationField(
       webhook: t.prismaField({
         type: Webhook,
         description: 'The updated webhook.',
-        resolve: (_query, webhook) => webhook,
+        resolve: (query, webhook) => loadedRow(query, webhook),
       }),
     }),
   },
@@ -187,7 +188,11 @@ builder.relayMutationField(
   {
     description: 'The result of `rotateWebhookSecret`.',
     outputFields: (t) => ({
-      webhook: t.prismaField({ type: Webhook, description: 'The webhook.', resolve: (_query, { webhook }) => webhook }),
+      webhook: t.prismaField({
+        type: Webhook,
+        description: 'The webhook.',
+        resolve: (query, { webhook }) => loadedRow(query, webhook),
+      }),
       secret: t.exposeString('secret', { description: 'The new signing secret. Shown only once.' }),
     }),
   },
