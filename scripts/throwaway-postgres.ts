@@ -5,7 +5,12 @@ import pino from 'pino';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts';
 
 /** These settings favor speed over durability. Many services share the server. */
-const FAST_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' };
+export const FAST_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+};
 
 /**
  * Starts a separate PostgreSQL server in a temporary directory. `stop` removes it with all its data.

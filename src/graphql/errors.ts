@@ -10,6 +10,9 @@ import { withoutValues } from './error-message.ts';
 const MAX_MESSAGE_LENGTH = 300;
 const MAX_LOCATIONS = 3;
 
+/** The errors behind those in responses. They can't be their `originalError`, because Yoga treats that as a bug (500). */
+const presentedFor = new WeakMap<GraphQLError, AppError>();
+
 /**
  * Gives every error in a response its code, and hides what callers must not see. An `AppError` and errors in the
  * document (syntax, validation, variables) keep their messages. All other errors are logged and masked.
@@ -58,16 +61,20 @@ function isAboutDocument({ path }: GraphQLError, cause: unknown): boolean {
 }
 
 function present(error: AppError, at: GraphQLError | undefined, publicUrl: string | undefined): GraphQLError {
-  return new GraphQLError(error.message, {
+  const presented = new GraphQLError(error.message, {
     ...placeOf(at),
-    originalError: error,
     extensions: {
       ...extensionsOf(error, publicUrl),
       // Without a path, nothing ran. `spec` lets the media type determine the HTTP status (GraphQL over HTTP).
       ...(at?.path === undefined && { http: httpOf(error) }),
     },
   });
+  presentedFor.set(presented, error);
+  return presented;
 }
+
+/** The `AppError` that an error in a response presents, or undefined for an error in the document. */
+export const appErrorOf = (error: GraphQLError): AppError | undefined => presentedFor.get(error);
 
 /** What a response says about an error besides its message and its place. */
 export function extensionsOf(error: AppError, publicUrl: string | undefined) {

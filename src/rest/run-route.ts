@@ -1,6 +1,7 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
 import { AppError, type FieldError, notFound, toPointer } from '../errors.ts';
 import type { StoredResponse } from '../features/idempotency/store.ts';
+import { appErrorOf } from '../graphql/errors.ts';
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { typeAt } from './document-types.ts';
@@ -123,13 +124,14 @@ function writeVariables(
  * The error that a resolver threw, with the names that this route has for its parameters. The document is our own, and
  * its variables were checked, so an error without such a cause is a bug in this service.
  */
-function errorOf({ originalError }: GraphQLError, route: RestRoute): AppError {
-  if (!(originalError instanceof AppError)) return new AppError('INTERNAL', { cause: originalError });
-  const { code, fields } = originalError;
+function errorOf(error: GraphQLError, route: RestRoute): AppError {
+  const thrown = appErrorOf(error);
+  if (!thrown) return new AppError('INTERNAL', { cause: error });
+  const { code, fields } = thrown;
   const renamed = fields.map((field) => ({ ...field, pointer: inRest(field.pointer, route) }));
-  if (renamed.every(({ pointer }, index) => pointer === fields[index]!.pointer)) return originalError;
+  if (renamed.every(({ pointer }, index) => pointer === fields[index]!.pointer)) return thrown;
   // The message contains the variable's name. The new one contains the parameter's name.
-  return new AppError(code, { fields: renamed, cause: originalError });
+  return new AppError(code, { fields: renamed, cause: thrown });
 }
 
 /** Converts a place in the document's variables to the place in the request that set it. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { inject } from 'vitest';
 import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { type DevIssuer, openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
@@ -59,9 +60,10 @@ export async function startTestApp(
     EGRESS_ALLOW: '127.0.0.1/32:*',
     ...env,
   });
+  const pooledUrl = env?.DATABASE_DIRECT_URL ? undefined : throughPooler(databaseUrl);
   const app: App = await startApp({
-    config: { ...config, ...changes },
-    databaseUrl,
+    config: { ...config, ...(pooledUrl && { databaseDirectUrl: databaseUrl }), ...changes },
+    databaseUrl: pooledUrl ?? databaseUrl,
     log: log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
     overrides,
   });
@@ -88,6 +90,15 @@ export async function startTestApp(
       if (!givenFolder) await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** The URL of a database through the pooler of the test run, if there is one. A proxy keeps its own URL. */
+function throughPooler(databaseUrl: string): string | undefined {
+  const pooler = inject('poolerUrl');
+  const url = new URL(databaseUrl);
+  if (!pooler || url.host !== new URL(inject('postgresUrl')).host) return undefined;
+  url.host = new URL(pooler).host;
+  return url.href;
 }
 
 /** Returns a caller for a service, with this credential. */

@@ -30,7 +30,10 @@ export async function findInstalledPostgres(): Promise<string | undefined> {
 }
 
 /** Starts a new, empty server on loopback. */
-export async function startInstalledPostgres(programs: string): Promise<InstalledServer> {
+export async function startInstalledPostgres(
+  programs: string,
+  settings: Readonly<Record<string, string>> = { fsync: 'off' },
+): Promise<InstalledServer> {
   const account = isRoot() ? await unprivilegedAccount() : undefined;
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
   await chmod(folder, 0o700);
@@ -43,11 +46,12 @@ export async function startInstalledPostgres(programs: string): Promise<Installe
     options,
   );
   const port = await freePort();
-  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
+  const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
   // Pipes would stay open as long as the server runs.
   const { status } = spawnSync(
     join(programs, 'pg_ctl'),
-    ['start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', settings],
+    ['start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', flags.join(' ')],
     { ...options, stdio: 'ignore' },
   );
   if (status !== 0) throw new Error(`PostgreSQL of ${programs} does not start`);

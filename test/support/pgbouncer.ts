@@ -4,12 +4,12 @@ import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, vi } from 'vitest';
 import { isRoot, unprivilegedAccount } from '../../src/database/embedded/account.ts';
 import { defaultsFor } from '../../src/database/pooler.ts';
 import { codeBlocks, readPage, section } from '../docs/pages.ts';
 import { runOnServer } from './database.ts';
 import { freePort } from './free-port.ts';
+import { pace } from './pace.ts';
 
 export type PgBouncer = {
   /** The URL of the database through the pooler. */
@@ -24,17 +24,22 @@ export const isPgBouncerInstalled = spawnSync('pgbouncer', ['--version']).status
 /**
  * Starts PgBouncer in front of a database, in transaction mode, as configured in docs/deployment.md, but with only four
  * connections, so that sessions change hands all the time.
+ *
+ * @param options `ofServer` puts it in front of all databases on the server.
  */
-export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
+export async function startPgBouncer(databaseUrl: string, { ofServer = false } = {}): Promise<PgBouncer> {
   const { hostname, port: databasePort, pathname, username, password } = new URL(databaseUrl);
   const database = pathname.slice(1);
+  const target = `host=${hostname} port=${databasePort}`;
   // PgBouncer refuses to run as root.
   const account = isRoot() ? await unprivilegedAccount() : undefined;
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-pgbouncer-'));
   const port = await freePort();
   const [documented] = codeBlocks(section(await readPage('docs/deployment.md'), '## PgBouncer'), 'ini');
   const configuration = documented!
-    .replace(/^tollgate = .*/m, `${database} = host=${hostname} port=${databasePort} dbname=${database}`)
+    .replace(/^tollgate = .*/m, ofServer ? `* = ${target}` : `${database} = ${target} dbname=${database}`)
+    // Servers that only tests use may have no passwords.
+    .replace('scram-sha-256', password ? 'scram-sha-256' : 'trust')
     .replace('listen_addr = 0.0.0.0', 'listen_addr = 127.0.0.1\nunix_socket_dir =')
     .replace('6432', String(port))
     .replace('/etc/pgbouncer', folder)
@@ -68,7 +73,10 @@ export async function startPgBouncer(databaseUrl: string): Promise<PgBouncer> {
     started.stderr!.on('data', (text) => {
       log += text;
     });
-    await vi.waitFor(async () => expect(await isUp(), log).toBe(true), { timeout: 60_000 });
+    while (!(await isUp())) {
+      if (started.exitCode !== null) throw new Error(`PgBouncer: ${log}`);
+      await pace(20);
+    }
     return started;
   }
 
