@@ -4053,6 +4053,8 @@ export type GetDeliveryQuery = {
 
 /** Query parameters for `deliveries.export`. */
 export type ExportDeliveriesQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only deliveries to this connector. */
   connectorId?: string;
   /** Only deliveries of this event. */
@@ -4103,6 +4105,8 @@ export type ListEventsQuery = {
 
 /** Query parameters for `events.export`. */
 export type ExportEventsQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only events of these types. Repeatable. */
   eventType?: Array<EventType>;
   /** Only events that happened at or after this time. */
@@ -4151,6 +4155,8 @@ export type GetPaymentQuery = {
 
 /** Query parameters for `payments.export`. */
 export type ExportPaymentsQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only payments by this customer. */
   customerId?: string;
   /** Only payments for this endpoint. */
@@ -4223,6 +4229,8 @@ export type ListCustomerPaymentsQuery = {
 
 /** Query parameters for `customers.export`. */
 export type ExportCustomersQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only customers whose last payment was at or after this time. */
   from?: string;
   /** Only customers who spent at least this amount in USD, for example, "100". */
@@ -4371,6 +4379,8 @@ export type ListAccountLogQuery = {
 
 /** Query parameters for `auditLog.export`. */
 export type ExportProjectAuditLogQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only entries with these actions. Repeatable. */
   action?: Array<AuditAction>;
   /** Only changes by this user (`usr_…`) or API key (`key_…`). */

@@ -6,6 +6,8 @@ export type Row = Readonly<Record<string, unknown>>;
 /** How an export is written. Every row ends with a line break. */
 export type ExportFormat = {
   mediaType: string;
+  /** The media type of rows without the text before them. */
+  mediaTypeOfRows: string;
   /** The text before the rows. */
   head(columns: readonly string[]): string;
   rows(rows: readonly Row[], columns: readonly string[]): string;
@@ -14,11 +16,13 @@ export type ExportFormat = {
 export const EXPORT_FORMATS = {
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
+    mediaTypeOfRows: 'text/csv; charset=utf-8; header=absent',
     head: (columns) => csv([columns]),
     rows: (rows, columns) => csv(rows.map((row) => columns.map((column) => row[column]))),
   },
   jsonl: {
     mediaType: 'application/jsonl; charset=utf-8',
+    mediaTypeOfRows: 'application/jsonl; charset=utf-8',
     head: () => '',
     rows: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
   },
