@@ -30,11 +30,18 @@ export const EXPORT_FORMATS = {
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;
 
-/** RFC 4180. Null becomes an empty cell, an empty string becomes `""`, and lists and objects become JSON. */
+/** Characters that some programs split rows at, in addition to commas. */
+const OTHER_SEPARATORS = /[;\t|]/;
+
+/**
+ * RFC 4180. Text with one of these separators is quoted, so that no part of it becomes a cell, which could be a
+ * formula. Null becomes an empty cell, an empty string becomes `""`, and lists and objects become JSON.
+ */
 function csv(records: readonly (readonly unknown[])[]): string {
   return stringify(records as unknown[][], {
     record_delimiter: '\r\n',
     quote_record_delimiter: true,
+    quoted_match: OTHER_SEPARATORS,
     cast: {
       boolean: String,
       string: (text) => (text === '' ? { value: '', quoted_empty: true } : withoutFormula(text)),
