@@ -1067,6 +1067,8 @@ export type ApiKey = {
   last4: string;
   /** What the key can do. */
   scopes: Array<ApiKeyScope>;
+  /** The IP addresses and CIDR blocks that the key can be used from. Empty if from any address. */
+  allowedAddresses: Array<string>;
   /** When the key stops working; null if never. Expired keys stay in the list until you revoke them. */
   expiresAt: string | null;
   /** When the key was last used, to the minute; null if never. */
@@ -1086,6 +1088,8 @@ export type ApiKeyList = {
 
 /** Properties of the new API key. */
 export type CreateApiKeyRequest = {
+  /** The IP addresses and CIDR blocks that the key can be used from, 1 to 20, such as `203.0.113.0/24`. Default: any address. */
+  allowedAddresses?: Array<string> | null;
   /** Default: the project’s mode. */
   environment?: KeyEnvironment | null;
   /** When the key stops working. Must be in the future. Default: never. */
@@ -1112,6 +1116,8 @@ export type CreateApiKeyResponse = {
   last4: string;
   /** What the key can do. */
   scopes: Array<ApiKeyScope>;
+  /** The IP addresses and CIDR blocks that the key can be used from. Empty if from any address. */
+  allowedAddresses: Array<string>;
   /** When the key stops working; null if never. Expired keys stay in the list until you revoke them. */
   expiresAt: string | null;
   /** When the key was last used, to the minute; null if never. */

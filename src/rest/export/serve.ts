@@ -71,7 +71,8 @@ export function createExportHandlers(
     // Simply closing the connection would look like the normal end of an HTTP/1.0 response, and some proxies use
     // HTTP/1.0.
     const cut = () => void reply.raw.socket?.resetAndDestroy();
-    const unwatch = authentication.watch(request.viewer!, request.headers.authorization!, cut);
+    const credential = { authorization: request.headers.authorization!, address: request.ip };
+    const unwatch = authentication.watch(request.viewer!, credential, cut);
     const closed = new AbortController();
     const leave = () => {
       release();
