@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { type ApiKeyScope, CreateApiKeyDocument } from '../../../generated/console/api-keys.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { expiryOf, LIFETIMES } from './expiry.ts';
 import { ScopesField } from './scopes.tsx';
 
@@ -43,6 +43,7 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
             maxTags={20}
             acceptValueOnBlur
             {...form.getInputProps('allowedAddresses')}
+            error={listError(form, 'allowedAddresses')}
           />
           <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('expiresAt')} />
           {form.values.expiresAt === 'date' && (
