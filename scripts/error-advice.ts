@@ -26,7 +26,7 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'sign-in must be, in seconds; see [recent sign-in](authentication.md#recent-sign-in).',
   FORBIDDEN:
     '`detail` names the missing [scope](authentication.md#api-keys) or role. An API key’s scopes can’t be changed, so create another key. ' +
-    'Some actions require a user token, regardless of the key’s scopes: creating and deleting projects, changing where payments go, and managing API keys.',
+    'If `detail` names an address, the key works only from [other addresses](authentication.md#api-keys). Some actions require a user token, regardless of the key’s scopes: creating and deleting projects, changing where payments go, and managing API keys.',
   ACCOUNT_BLOCKED:
     '`detail` gives the operator’s reason. The account’s API keys get the same error, and its endpoints return 503 to ' +
     'buyers. Members of its projects get an error that names the owner. Nothing was deleted; see [blocked accounts](operators.md#blocked-accounts).',

@@ -33,7 +33,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     ...['mimeType', 'inputSchema', 'exampleResponse', 'tags'],
     ...['protocol', 'settlement', 'timeoutSeconds'],
   ],
-  api_key: ['name', 'environment', 'scopes', 'expiresAt'],
+  api_key: ['name', 'environment', 'scopes', 'allowedAddresses', 'expiresAt'],
   webhook: [
     ...[
       'name',

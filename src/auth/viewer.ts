@@ -5,6 +5,7 @@ import type { TierSetter } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
 import type { Tier } from '../limits/tiers.ts';
 import type { Keyring } from '../secrets/keyring.ts';
+import { isAllowedAddress, shownAddress } from './allowed-addresses.ts';
 import { apiKeyHashes, looksLikeApiKey, parseApiKey } from './api-keys.ts';
 import type { TokenClaims, TokenVerifier } from './jwt.ts';
 import { isListed, type Operator } from './operators.ts';
@@ -51,9 +52,11 @@ export type Authenticator = {
    * Identifies a request's caller.
    *
    * @param authorization the value of the `Authorization` header.
-   * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, or `UNAVAILABLE`, for the same reasons as `TokenVerifier.verify`.
+   * @param address where the request comes from, as `clientAddress` returns it.
+   * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, or `UNAVAILABLE`, for the same reasons as `TokenVerifier.verify`,
+   * or `FORBIDDEN` if the API key can't be used from this address.
    */
-  authenticate(authorization: string | undefined): Promise<Viewer>;
+  authenticate(authorization: string | undefined, address: string): Promise<Viewer>;
   /** Waits until API keys' last-used times are stored. */
   close(): Promise<void>;
 };
@@ -76,6 +79,8 @@ type ApiKeyRow = {
   isExpired: boolean;
   expiresAt: Date | null;
   scopes: Scope[];
+  /** Null in rows of older processes. */
+  allowedAddresses: string[] | null;
   isUseNoted: boolean;
   userId: string;
   tier: Tier;
@@ -121,6 +126,12 @@ function rejectBlocked({ blockedReason }: { blockedReason: string | null }): voi
   throw new AppError('ACCOUNT_BLOCKED', blockedReason === '' ? {} : { detail });
 }
 
+/** @throws AppError `FORBIDDEN` that names the address, so that the key's owner can allow it. */
+function rejectAddress({ allowedAddresses }: Pick<ApiKeyRow, 'allowedAddresses'>, address: string): void {
+  if (isAllowedAddress(allowedAddresses ?? [], address)) return;
+  throw new AppError('FORBIDDEN', { detail: `This API key can’t be used from ${shownAddress(address)}.` });
+}
+
 /**
  * Identifies callers by token or API key. Nothing is cached between requests: each request reads the account from the
  * database, so a revoked key, a changed tier, or a blocked account takes effect on every node with the next request.
@@ -135,11 +146,11 @@ export function createAuthenticator(options: {
   const { db, verifier, keyring, operators = [], log } = options;
   const notes = new Map<string, Promise<void>>();
 
-  async function authenticate(authorization: string | undefined): Promise<Viewer> {
+  async function authenticate(authorization: string | undefined, address: string): Promise<Viewer> {
     if (!authorization) throw noCredential();
     const credential = BEARER_PATTERN.exec(authorization)?.[1];
     if (!credential) throw badCredential('The Authorization header must have the form `Bearer <credential>`.');
-    return looksLikeApiKey(credential) ? viewerOfApiKey(credential) : viewerOfToken(credential);
+    return looksLikeApiKey(credential) ? viewerOfApiKey(credential, address) : viewerOfToken(credential);
   }
 
   async function viewerOfToken(token: string): Promise<Viewer> {
@@ -195,13 +206,14 @@ export function createAuthenticator(options: {
     return rows[0]!;
   }
 
-  async function viewerOfApiKey(apiKey: string): Promise<Viewer> {
+  async function viewerOfApiKey(apiKey: string, address: string): Promise<Viewer> {
     if (!parseApiKey(apiKey)) throw badCredential('The API key is mistyped or incomplete.');
     const hashes = apiKeyHashes(apiKey, keyring);
     const row = await findApiKey(hashes);
     if (!row) throw badCredential('The API key does not exist.');
     if (row.isRevoked) throw badCredential('The API key has been revoked.');
     if (row.isExpired) throw badCredential('The API key has expired.');
+    rejectAddress(row, address);
     rejectBlocked(row);
     noteUse(row, hashes[0]!);
     const { id: apiKeyId, projectId, scopes, expiresAt, userId, tier, requestsPerMinute } = row;
@@ -212,7 +224,7 @@ export function createAuthenticator(options: {
     const { rows } = await db.pool.query<ApiKeyRow>({
       name: 'api-key-by-hash',
       text: `SELECT k.id, k."projectId", k.hash, k."revokedAt" IS NOT NULL AS "isRevoked",
-                    k."expiresAt", coalesce(k."expiresAt" <= now(), false) AS "isExpired", k.scopes::text[],
+                    k."expiresAt", coalesce(k."expiresAt" <= now(), false) AS "isExpired", k.scopes::text[], k."allowedAddresses",
                     coalesce(k."lastUsedAt" > now() - interval '1 minute', false) AS "isUseNoted",
                     p."userId", u.tier, u."requestsPerMinute", ${BLOCKED_REASON} AS "blockedReason"
                FROM "ApiKey" k

@@ -67,7 +67,8 @@ export function registerGraphQL(
   /** Reserves a stream until the response ends. The request stays in memory until then, so it can't have a file. */
   function takeSlot(request: FastifyRequest, reply: FastifyReply): void {
     requireSmallBesidesFile(request.headers['content-length'], request.body, undefined);
-    const release = streams.open(request.viewer!, request.headers.authorization!, () => reply.raw.destroy());
+    const credential = { authorization: request.headers.authorization!, address: request.ip };
+    const release = streams.open(request.viewer!, credential, () => reply.raw.destroy());
     // The response emits no more events if the client has already disconnected.
     if (reply.raw.closed) {
       release();

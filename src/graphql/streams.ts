@@ -15,7 +15,11 @@ export type Streams = {
    * @returns a function that releases it.
    * @throws AppError `RATE_LIMITED` if the account has too many streams.
    */
-  open(viewer: Viewer, authorization: string, end: (why: WatchEnd) => void): () => void;
+  open(
+    viewer: Viewer,
+    credential: { authorization: string; address: string },
+    end: (why: WatchEnd) => void,
+  ): () => void;
   count(): number;
   /** Data waiting for the clients of all streams. */
   backlogs: Backlogs;
@@ -29,7 +33,7 @@ export function createStreams(authentication: Authentication, backlogs: Backlogs
   const byAccount = new Map<string, number>();
   let total = 0;
   return {
-    open(viewer, authorization, end) {
+    open(viewer, credential, end) {
       const open = byAccount.get(viewer.userId) ?? 0;
       if (open >= MAX_STREAMS_PER_ACCOUNT) {
         throw new AppError('RATE_LIMITED', {
@@ -38,7 +42,7 @@ export function createStreams(authentication: Authentication, backlogs: Backlogs
       }
       byAccount.set(viewer.userId, open + 1);
       total += 1;
-      const unwatch = authentication.watch(viewer, authorization, end);
+      const unwatch = authentication.watch(viewer, credential, end);
       let released = false;
       return () => {
         if (released) return;

@@ -10,7 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
-import { hasEnded, type WatchEnd } from '../http/credential-watch.ts';
+import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
 import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
@@ -87,13 +87,17 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       Object.assign(state, {
         authorization,
         requestId: `req_${randomUUID()}`,
-        release: streams.open(viewer, authorization!, end),
+        release: streams.open(viewer, { authorization: authorization!, address: state.address }, end),
       });
       state.backlog.belongTo(viewer.userId);
       state.leave();
       return true;
     } catch (error) {
       if (hasEnded(error)) return false;
+      if (isForbidden(error)) {
+        state.close(CLOSE.forbidden, error.message);
+        return false;
+      }
       if (!(error instanceof AppError)) log.error({ err: error }, 'websocket: could not connect');
       state.close(CLOSE.tryAgainLater, 'Try again later');
       return false;

@@ -12,7 +12,9 @@ export type Authentication = {
   /**
    * Identifies the caller. Every transport rejects missing and invalid credentials in the same way.
    *
-   * @throws AppError `UNAUTHENTICATED`, or `RATE_LIMITED` for an address that sent too many invalid credentials.
+   * @param address the caller's address, as `clientAddress` returns it. Some API keys work only from certain addresses.
+   * @throws AppError `UNAUTHENTICATED`, `FORBIDDEN` for an API key that can't be used from this address, or `RATE_LIMITED`
+   * for an address that sent too many invalid credentials.
    */
   identify(authorization: string | undefined, address: string): Promise<Viewer>;
   /**
@@ -53,7 +55,7 @@ export function createAuthentication(options: {
   /** Recently valid credentials are checked even if their address is blocked. */
   async function identifyKnown(authorization: string, address: string): Promise<Viewer> {
     try {
-      return await authenticator.authenticate(authorization);
+      return await authenticator.authenticate(authorization, address);
     } catch (error) {
       // Counted once, because concurrent requests with a credential that used to be valid aren't guesses.
       if (isBad(error) && knownCredentials.forget(authorization)) failedCredentials.record(address);
@@ -68,7 +70,7 @@ export function createAuthentication(options: {
       throw error;
     });
     try {
-      const viewer = await authenticator.authenticate(authorization);
+      const viewer = await authenticator.authenticate(authorization, address);
       knownCredentials.remember(authorization, address);
       return viewer;
     } catch (error) {
@@ -104,7 +106,7 @@ export function createAuthentication(options: {
   return {
     async identify(authorization, address) {
       // A missing credential doesn't count as an attempt.
-      if (!authorization) return authenticator.authenticate(authorization);
+      if (!authorization) return authenticator.authenticate(authorization, address);
       const isKnown = knownCredentials.isKnown(authorization);
       return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
     },

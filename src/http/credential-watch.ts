@@ -16,10 +16,14 @@ export type WatchEnd = 'credential' | 'permissions';
  * Calls back once when the credential expires or is revoked, when its account is blocked, or when the caller's
  * permissions change, because an open stream still has the old ones. Returns a function that stops watching.
  */
-export type CredentialWatch = (viewer: Viewer, authorization: string, onEnd: (why: WatchEnd) => void) => () => void;
+export type CredentialWatch = (
+  viewer: Viewer,
+  credential: { authorization: string; address: string },
+  onEnd: (why: WatchEnd) => void,
+) => () => void;
 
 type Listener = (why: WatchEnd) => void;
-/** Streams with the same credential, by the permissions that they were opened with. */
+/** Streams with the same credential and address, by the permissions that they were opened with. */
 type Watched = { listeners: Map<Listener, string>; check(): Promise<void>; stop(): void };
 
 /** Whether an error from `authenticate` means that streams with this credential must end. */
@@ -27,7 +31,15 @@ export function hasEnded(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === 'UNAUTHENTICATED' || error.code === 'ACCOUNT_BLOCKED');
 }
 
-/** Watches the credentials of open streams. Streams with the same credential share its checks. */
+/** Whether an API key can't be used from the caller's address. It is the only reason why `identify` throws `FORBIDDEN`. */
+export function isForbidden(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'FORBIDDEN';
+}
+
+/**
+ * Watches the credentials of open streams. Streams with the same credential share its checks, if they come from the same
+ * address: an API key may work from only one of two addresses.
+ */
 export function createCredentialWatch({
   authenticator,
   bus,
@@ -39,7 +51,8 @@ export function createCredentialWatch({
 }): CredentialWatch {
   const watched = new Map<string, Watched>();
 
-  function startWatching(viewer: Viewer, authorization: string): Watched {
+  function startWatching(key: string, viewer: Viewer, credential: { authorization: string; address: string }): Watched {
+    const { authorization, address } = credential;
     const listeners: Watched['listeners'] = new Map();
     const end = (why: WatchEnd, ended: readonly Listener[] = [...listeners.keys()]) => {
       // A check that was already running may call `end` again.
@@ -49,11 +62,11 @@ export function createCredentialWatch({
     };
     const check = async () => {
       try {
-        const now = permissionsOf(await authenticator.authenticate(authorization));
+        const now = permissionsOf(await authenticator.authenticate(authorization, address));
         const outdated = [...listeners].filter(([, before]) => before !== now).map(([listener]) => listener);
         if (outdated.length > 0) end('permissions', outdated);
       } catch (error) {
-        if (hasEnded(error)) end('credential');
+        if (hasEnded(error) || isForbidden(error)) end('credential');
       }
     };
     const recheck = setInterval(check, recheckMilliseconds).unref();
@@ -69,19 +82,20 @@ export function createCredentialWatch({
     const unsubscribes = hints.map((topic) => bus.subscribe(topic, () => void check()));
 
     function stop() {
-      if (watched.get(authorization) === entry) watched.delete(authorization);
+      if (watched.get(key) === entry) watched.delete(key);
       clearInterval(recheck);
       clearTimeout(expiry);
       for (const unsubscribe of unsubscribes) unsubscribe();
     }
     const entry = { listeners, stop, check };
-    watched.set(authorization, entry);
+    watched.set(key, entry);
     return entry;
   }
 
-  return (viewer, authorization, onEnd) => {
-    const isFirst = !watched.has(authorization);
-    const { listeners, stop, check } = watched.get(authorization) ?? startWatching(viewer, authorization);
+  return (viewer, credential, onEnd) => {
+    const key = `${credential.address} ${credential.authorization}`;
+    const isFirst = !watched.has(key);
+    const { listeners, stop, check } = watched.get(key) ?? startWatching(key, viewer, credential);
     const listener: Listener = (why) => onEnd(why);
     const permissions = permissionsOf(viewer);
     listeners.set(listener, permissions);

@@ -74,6 +74,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   'CreateApiKeyResponse.name': 'Deployment',
   prefix: 'tg_live_',
   scopes: ['READ', 'DELIVERIES'],
+  allowedAddresses: ['203.0.113.0/24'],
   'ApiKey.expiresAt': '2027-01-31T00:00:00.000Z',
   'CreateApiKeyResponse.expiresAt': '2027-01-31T00:00:00.000Z',
   last4: 'x7Kd',

@@ -16,7 +16,7 @@ import { responseSchema } from './openapi-resources.ts';
 import { addComponent, bareSchema, header, inputObjectSchema, type Json } from './openapi-schemas.ts';
 import { VALUE_SCHEMAS } from './openapi-values.ts';
 import { pathParameters } from './path-parameters.ts';
-import { expansions, type QueryParameter, queryParameters } from './query-parameters.ts';
+import { expansions, type QueryParameter, queryParameters, RESUME_PARAMETER } from './query-parameters.ts';
 import { mayOmitBody, type RestRoute } from './routes/route.ts';
 import { ROUTES } from './routes.ts';
 import { TAG_DESCRIPTIONS, tagOf } from './tags.ts';
@@ -167,6 +167,13 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     description: 'The format of the file: CSV or JSON Lines. Default: csv.',
     schema: { $ref: '#/components/schemas/ExportFormat', default: 'csv' },
   };
+  const resume = {
+    name: RESUME_PARAMETER,
+    in: 'query',
+    description:
+      'Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters.',
+    schema: { type: 'string' },
+  };
   const filters = queryParameters(schema, route).map((parameter) => ({
     name: parameter.name,
     in: 'query',
@@ -196,6 +203,7 @@ function parameters(schema: GraphQLSchema, route: RestRoute, schemas: Json): Jso
     ...pathParameters(route),
     ...(route.kind === 'list' ? paging : []),
     ...(route.kind === 'export' ? [format] : []),
+    ...(route.resume ? [resume] : []),
     ...filters,
     ...(expandable.length > 0 ? [expand] : []),
     ...(route.method === 'POST' ? [idempotency] : []),

@@ -37,6 +37,9 @@ export const PAGE_PARAMETERS = ['limit', 'after'] as const;
 /** The parameter of exports that chooses the format. It isn't a variable of the document. */
 export const FORMAT_PARAMETER = 'format';
 
+/** The parameter of paged exports that continues one that was cut off. It isn't a variable of the document. */
+export const RESUME_PARAMETER = 'after';
+
 /**
  * A route's query parameters, other than those for pages and `expand`: the fields of its document's `$filter`, and the
  * parameters that the route itself lists.

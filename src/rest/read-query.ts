@@ -7,6 +7,7 @@ import {
   PAGE_PARAMETERS,
   type QueryParameter,
   queryParameters,
+  RESUME_PARAMETER,
 } from './query-parameters.ts';
 import type { RestRoute } from './routes/route.ts';
 import { inAnyCase, ofText, toVariable } from './values.ts';
@@ -34,6 +35,7 @@ export function queryReader(schema: GraphQLSchema, route: RestRoute): ReadQuery 
     ...parameters.map(({ name }) => name),
     ...(expandable.size > 0 ? ['expand'] : []),
     ...(route.kind === 'export' ? [FORMAT_PARAMETER] : []),
+    ...(route.resume ? [RESUME_PARAMETER] : []),
   ];
   const lists = new Set(parameters.filter(({ isList }) => isList).map(({ name }) => name));
   if (expandable.size > 0) lists.add('expand');
@@ -83,7 +85,8 @@ function unknownParameter(name: string, known: readonly string[], lists: Readonl
 const FROM_OTHER_APIS: readonly [names: RegExp, meant: string, advice: string][] = [
   [
     /^(page|offset|skip|cursor|(next_?)?page_?token|next_?cursor|starting_?after)$/i,
-    'after',
+    // Only lists have `limit`. In exports, `after` isn't a cursor.
+    'limit',
     ' To get the next page, send `nextCursor` as `after`.',
   ],
   [/^(per_?page|(page_?)?size|count|first|max_?results)$/i, 'limit', ' Did you mean `limit`?'],

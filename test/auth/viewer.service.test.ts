@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { apiKeyHashes, newApiKey } from '../../src/auth/api-keys.ts';
 import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
 import {
-  type Authenticator,
-  createAuthenticator,
+  createAuthenticator as createServiceAuthenticator,
   idempotencyScope,
   rateLimitScope,
   type Viewer,
@@ -29,13 +28,19 @@ const OLD = `old:${randomBytes(32).toString('base64')}`;
 const NEW = `new:${randomBytes(32).toString('base64')}`;
 const keyring = parseKeyring(OLD);
 
+/** An authenticator whose callers are all at the same address. */
+function createAuthenticator(options: Parameters<typeof createServiceAuthenticator>[0]) {
+  const { authenticate, close } = createServiceAuthenticator(options);
+  return { close, authenticate: (authorization: string | undefined) => authenticate(authorization, '203.0.113.9') };
+}
+
 let database: TestDatabase;
 let db: Database;
 let otherDb: Database;
 let provider: IdentityProvider;
 let signingKey: SigningKey;
 let verifier: TokenVerifier;
-let authenticator: Authenticator;
+let authenticator: ReturnType<typeof createAuthenticator>;
 let queryCount = 0;
 
 beforeAll(async () => {

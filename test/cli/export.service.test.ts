@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -75,6 +75,28 @@ test('export writes a file', async () => {
   expect(await readdir(folder)).toEqual(['events.csv']);
 });
 
+test('export --resume continues a file that was cut off, and starts one that is missing', async () => {
+  const path = join(folder, 'resumed.csv');
+  const resume = ['export', 'events', '--resume', path];
+  expect(await runCli(resume, env)).toMatchObject({ code: 0, stdout: '' });
+  const whole = await readFile(path);
+  expect(parse(whole)).toHaveLength(4);
+  // In the middle of the last row.
+  await writeFile(path, whole.subarray(0, -20));
+  receiver.handle((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/csv' });
+    response.write('evt_cut', () => response.destroy());
+    return undefined;
+  });
+  expect(await runCli(resume, { ...env, TOLLGATE_URL: receiver.url })).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('Run the command again to continue it.'),
+  });
+  expect(await runCli(resume, env)).toMatchObject({ code: 0, stdout: '' });
+  expect(await readFile(path, 'utf8')).toBe(whole.toString());
+  await rm(path);
+});
+
 test('an export that is cut off fails, and leaves no file', async () => {
   receiver.handle((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' });
@@ -112,6 +134,9 @@ test('an export that takes a long time says so, and Ctrl-C ends it without leavi
 test.each([
   [['export', 'things'], 2, 'Cannot export "things". Use one of payments, customers'],
   [['export', 'events', '--format', 'xml'], 2, 'Allowed choices are csv, jsonl'],
+  [['export', 'revenue', '--resume', 'revenue.csv'], 2, 'Revenue is exported in one step'],
+  [['export', 'events', '--resume', 'a.csv', '--output', 'b.csv'], 2, '--output'],
+  [['export', 'events', '--resume', 'package.json'], 2, 'package.json is not an export in CSV.'],
   [['export', 'constructor'], 2, 'Cannot export "constructor".'],
   [['export', 'events', '--filter', 'status'], 2, '--filter must have the form name=value'],
   [['export', 'payments', '--from', 'soon'], 2, '--from'],

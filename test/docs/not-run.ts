@@ -46,6 +46,10 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
   'docs/discovery.md': {
     'npx @agentcash/discovery https://api.example.com': 'needs a domain on the internet',
   },
+  'docs/exports.md': {
+    'curl -sS --fail -H "Authorization: Bearer $TOKEN" "$TOLLGATE/api/projects/$PROJECT/payments/export?after=$LAST_ID" >> payments.csv':
+      'needs an export that was cut off; test/rest/export/export.service.test.ts continues one',
+  },
   'docs/first-connector.md': {
     'SLACK_URL=https://hooks.slack.com/services/T…/B…/…': 'needs a Slack workspace of your own',
   },

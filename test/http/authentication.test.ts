@@ -9,6 +9,7 @@ import { newId } from '../../src/ids.ts';
 import { createFailedCredentials } from '../../src/limits/failed-credentials.ts';
 import { createMemoryRateLimiter } from '../../src/limits/rate-limit.ts';
 
+const CREDENTIAL = { authorization: 'Bearer x', address: '203.0.113.9' };
 const account = { userId: newId('User'), tier: 'STARTER', requestsPerMinute: null } as const;
 const user = (lifetimeMilliseconds: number): Viewer => ({
   ...account,
@@ -30,6 +31,8 @@ let refusal: Error | undefined;
 let caller: Viewer;
 let isGood: (authorization: string | undefined) => boolean;
 let lookups: number;
+/** The address that the API key can't be used from. */
+let forbidden: string | undefined;
 const listeners = new Map<string, () => void>();
 const onEnd = vi.fn();
 
@@ -37,9 +40,10 @@ function admit() {
   const rateLimiter = createMemoryRateLimiter();
   return createAuthentication({
     authenticator: {
-      async authenticate(authorization) {
+      async authenticate(authorization, address) {
         lookups += 1;
         if (refusal) throw refusal;
+        if (address === forbidden) throw new AppError('FORBIDDEN');
         if (!isGood(authorization)) throw new AppError('UNAUTHENTICATED');
         return caller;
       },
@@ -69,6 +73,7 @@ const refuse = (code: ErrorCode) => {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   refusal = undefined;
+  forbidden = undefined;
   caller = apiKey;
   isGood = () => true;
   lookups = 0;
@@ -84,7 +89,7 @@ afterEach(() => {
 describe("watching a stream's credential", () => {
   test('ends the stream when the token expires, and no sooner', async () => {
     caller = user(60_000);
-    admit().watch(caller, 'Bearer x', onEnd);
+    admit().watch(caller, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(59_999);
     expect(onEnd).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -92,21 +97,21 @@ describe("watching a stream's credential", () => {
   });
 
   test('ends the stream immediately if the token has already expired', async () => {
-    admit().watch(user(-1), 'Bearer x', onEnd);
+    admit().watch(user(-1), CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(1);
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
   test("does not end the stream if the token's lifetime exceeds the maximum for a timer", async () => {
     caller = user(50 * 365 * 86_400_000);
-    const stop = admit().watch(caller, 'Bearer x', onEnd);
+    const stop = admit().watch(caller, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(onEnd).not.toHaveBeenCalled();
     stop();
   });
 
   test('ends the stream when the API key expires', async () => {
-    admit().watch({ ...apiKey, expiresAt: new Date(Date.now() + 60_000) }, 'Bearer x', onEnd);
+    admit().watch({ ...apiKey, expiresAt: new Date(Date.now() + 60_000) }, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(59_999);
     expect(onEnd).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -120,7 +125,7 @@ describe("watching a stream's credential", () => {
     'ends the stream within five seconds when %s change',
     async (_what, before, after) => {
       caller = before;
-      admit().watch(before, 'Bearer x', onEnd);
+      admit().watch(before, CREDENTIAL, onEnd);
       await vi.advanceTimersByTimeAsync(5_000);
       expect(onEnd).not.toHaveBeenCalled();
       caller = after;
@@ -130,7 +135,7 @@ describe("watching a stream's credential", () => {
   );
 
   test('ends the stream when it is notified that the API key was revoked', async () => {
-    admit().watch(apiKey, 'Bearer x', onEnd);
+    admit().watch(apiKey, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(0);
     refuse('UNAUTHENTICATED');
     listeners.get(topics.apiKeyRevoked(apiKey.apiKeyId))!();
@@ -140,7 +145,7 @@ describe("watching a stream's credential", () => {
 
   test('ends the stream if the API key was revoked between its check and the watch', async () => {
     refuse('UNAUTHENTICATED');
-    admit().watch(apiKey, 'Bearer x', onEnd);
+    admit().watch(apiKey, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(0);
     expect(onEnd).toHaveBeenCalledOnce();
   });
@@ -149,7 +154,7 @@ describe("watching a stream's credential", () => {
     ['an API key', () => apiKey],
     ['a user', () => user(60_000)],
   ])('notices without a notification that %s is no longer valid', async (_name, viewer) => {
-    admit().watch(viewer(), 'Bearer x', onEnd);
+    admit().watch(viewer(), CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(4_999);
     refuse('UNAUTHENTICATED');
     await vi.advanceTimersByTimeAsync(1);
@@ -159,9 +164,10 @@ describe("watching a stream's credential", () => {
   test('checks a credential once for all of its streams, and ends them all', async () => {
     const authentication = admit();
     const ends = Array.from({ length: 20 }, () => vi.fn());
-    const stops = ends.map((end) => authentication.watch(apiKey, 'Bearer x', end));
+    const stops = ends.map((end) => authentication.watch(apiKey, CREDENTIAL, end));
     const other = vi.fn();
-    const stopOther = authentication.watch({ ...apiKey, apiKeyId: newId('ApiKey') }, 'Bearer y', other);
+    const credential = { ...CREDENTIAL, authorization: 'Bearer y' };
+    const stopOther = authentication.watch({ ...apiKey, apiKeyId: newId('ApiKey') }, credential, other);
     await vi.advanceTimersByTimeAsync(0);
     const before = lookups;
     await vi.advanceTimersByTimeAsync(5_000);
@@ -174,8 +180,21 @@ describe("watching a stream's credential", () => {
     stopOther();
   });
 
+  test('checks the same credential separately for each address', async () => {
+    const addresses = ['203.0.113.9', '198.51.100.7'];
+    const ends = addresses.map(() => vi.fn());
+    const authentication = admit();
+    const stops = addresses.map((address, index) =>
+      authentication.watch(apiKey, { ...CREDENTIAL, address }, ends[index]!),
+    );
+    forbidden = '198.51.100.7';
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ends.map((end) => end.mock.calls)).toEqual([[], [['credential']]]);
+    for (const stop of stops) stop();
+  });
+
   test('leaves the stream open while the credential cannot be checked', async () => {
-    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    const stop = admit().watch(apiKey, CREDENTIAL, onEnd);
     refuse('UNAVAILABLE');
     await vi.advanceTimersByTimeAsync(20_000);
     refusal = new Error('the database is unavailable');
@@ -185,7 +204,7 @@ describe("watching a stream's credential", () => {
   });
 
   test('neither checks nor ends anything once it is stopped', async () => {
-    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    const stop = admit().watch(apiKey, CREDENTIAL, onEnd);
     await vi.advanceTimersByTimeAsync(0);
     stop();
     const before = lookups;
@@ -196,7 +215,7 @@ describe("watching a stream's credential", () => {
   });
 
   test('ignores a check that completes after it was stopped', async () => {
-    const stop = admit().watch(apiKey, 'Bearer x', onEnd);
+    const stop = admit().watch(apiKey, CREDENTIAL, onEnd);
     refuse('UNAUTHENTICATED');
     listeners.get(topics.apiKeyRevoked(apiKey.apiKeyId))!();
     stop();

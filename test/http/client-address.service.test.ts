@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { clientAddress, trustProxies } from '../../src/http/client-address.ts';
 import { openSocket } from '../graphql/socket-client.ts';
 import { startTestApp } from '../support/app.ts';
+import { createKey, createProject, type Resource } from '../support/resources.ts';
 
 const request = (remoteAddress: string | undefined, forwarded?: string | string[]) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
@@ -69,6 +70,66 @@ test('sockets and requests behind a trusted proxy are limited per client', async
     expect((await from('198.51.100.2', bob)).status).toBe(200);
     // Alice's token is known to be good by now, so failures by other callers at the address don't block her.
     expect((await from('198.51.100.1')).status).toBe(200);
+  } finally {
+    await app.stop();
+  }
+});
+
+test('an API key works only from its addresses, on every transport, whatever the client claims', async () => {
+  const app = await startTestApp({ env: { ROLES: 'api', TRUSTED_PROXIES: '127.0.0.1' }, rateLimitNow: () => 0 });
+  try {
+    const alice = await app.user('alice', 'ENTERPRISE');
+    const { base } = await createProject(alice);
+    const allowedAddresses = ['198.51.100.0/24', '2001:db8::/32'];
+    const { key, id } = await createKey(alice, base, { allowedAddresses });
+    const lastUsed = async () => (await alice.rest<Resource>('GET', `${base}/keys/${id}`)).body.lastUsedAt;
+    const query = '{ __typename }';
+    const from = (client: string, path: string, init: RequestInit = {}) =>
+      fetch(app.url + path, {
+        ...init,
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'x-forwarded-for': client, 'content-type': 'application/json' },
+          ...init.headers,
+        },
+      });
+    const post = { method: 'POST', body: JSON.stringify({ query }) };
+    const transports: Readonly<Record<string, (client: string) => Promise<Response>>> = {
+      REST: (client) => from(client, base),
+      GraphQL: (client) => from(client, '/graphql', post),
+      'an export': (client) => from(client, `${base}/events/export`),
+      'an event stream': (client) => from(client, '/graphql', { ...post, headers: { accept: 'text/event-stream' } }),
+    };
+    const connect = async (client: string) => {
+      const socket = await openSocket(app.url, { headers: { 'x-forwarded-for': client } });
+      socket.send({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } });
+      const outcome = await Promise.race([socket.next().then(({ type }) => type), socket.closed]);
+      socket.socket.terminate();
+      return outcome;
+    };
+    const detail = 'This API key can’t be used from 203.0.113.9.';
+    // The proxy appends the address of its client, so an earlier one is only a claim.
+    for (const client of ['203.0.113.9', '198.51.100.7, 203.0.113.9', '::ffff:203.0.113.9']) {
+      for (const [name, send] of Object.entries(transports)) {
+        const response = await send(client);
+        expect({ name, client, status: response.status }).toEqual({ name, client, status: 403 });
+        const text = await response.text();
+        expect(text).toContain(detail);
+        expect(text).toContain('FORBIDDEN');
+      }
+      expect(await connect(client)).toMatchObject({ code: 4403, reason: detail });
+    }
+    expect(await lastUsed()).toBeNull();
+    for (const client of ['198.51.100.7', '203.0.113.9, 198.51.100.7', '2001:db8::7', '::ffff:198.51.100.7']) {
+      for (const [name, send] of Object.entries(transports)) {
+        const response = await send(client);
+        expect({ name, client, status: response.status }).toEqual({ name, client, status: 200 });
+        await response.text();
+      }
+      expect(await connect(client)).toBe('connection_ack');
+    }
+    // A key that has just worked is known, but still doesn't work from elsewhere.
+    expect((await transports.REST!('203.0.113.9')).status).toBe(403);
+    await expect.poll(lastUsed).not.toBeNull();
   } finally {
     await app.stop();
   }

@@ -15,6 +15,8 @@ const KEY: Viewer = {
   expiresAt: null,
 };
 
+const CREDENTIAL = { authorization: 'Bearer tg_live_1', address: '203.0.113.9' };
+
 /** A watch whose credential can be revoked, on a bus that delivers hints immediately. */
 function createWorld() {
   let isValid = true;
@@ -35,7 +37,7 @@ function createWorld() {
     },
   } as unknown as Authenticator;
   const onEnd = vi.fn();
-  const stop = createCredentialWatch({ authenticator, bus })(KEY, 'Bearer tg_live_1', onEnd);
+  const stop = createCredentialWatch({ authenticator, bus })(KEY, CREDENTIAL, onEnd);
   return {
     bus,
     onEnd,

@@ -1067,6 +1067,8 @@ export type ApiKey = {
   last4: string;
   /** What the key can do. */
   scopes: Array<ApiKeyScope>;
+  /** The IP addresses and CIDR blocks that the key can be used from. Empty if from any address. */
+  allowedAddresses: Array<string>;
   /** When the key stops working; null if never. Expired keys stay in the list until you revoke them. */
   expiresAt: string | null;
   /** When the key was last used, to the minute; null if never. */
@@ -1086,6 +1088,8 @@ export type ApiKeyList = {
 
 /** Properties of the new API key. */
 export type CreateApiKeyRequest = {
+  /** The IP addresses and CIDR blocks that the key can be used from, 1 to 20, such as `203.0.113.0/24`. Default: any address. */
+  allowedAddresses?: Array<string> | null;
   /** Default: the project’s mode. */
   environment?: KeyEnvironment | null;
   /** When the key stops working. Must be in the future. Default: never. */
@@ -1112,6 +1116,8 @@ export type CreateApiKeyResponse = {
   last4: string;
   /** What the key can do. */
   scopes: Array<ApiKeyScope>;
+  /** The IP addresses and CIDR blocks that the key can be used from. Empty if from any address. */
+  allowedAddresses: Array<string>;
   /** When the key stops working; null if never. Expired keys stay in the list until you revoke them. */
   expiresAt: string | null;
   /** When the key was last used, to the minute; null if never. */
@@ -4053,6 +4059,8 @@ export type GetDeliveryQuery = {
 
 /** Query parameters for `deliveries.export`. */
 export type ExportDeliveriesQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only deliveries to this connector. */
   connectorId?: string;
   /** Only deliveries of this event. */
@@ -4103,6 +4111,8 @@ export type ListEventsQuery = {
 
 /** Query parameters for `events.export`. */
 export type ExportEventsQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only events of these types. Repeatable. */
   eventType?: Array<EventType>;
   /** Only events that happened at or after this time. */
@@ -4151,6 +4161,8 @@ export type GetPaymentQuery = {
 
 /** Query parameters for `payments.export`. */
 export type ExportPaymentsQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only payments by this customer. */
   customerId?: string;
   /** Only payments for this endpoint. */
@@ -4223,6 +4235,8 @@ export type ListCustomerPaymentsQuery = {
 
 /** Query parameters for `customers.export`. */
 export type ExportCustomersQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only customers whose last payment was at or after this time. */
   from?: string;
   /** Only customers who spent at least this amount in USD, for example, "100". */
@@ -4371,6 +4385,8 @@ export type ListAccountLogQuery = {
 
 /** Query parameters for `auditLog.export`. */
 export type ExportProjectAuditLogQuery = {
+  /** Continues an export that was cut off: only rows after the one with this ID, and no header in CSV. Send the ID of the last complete row, and the same filters. */
+  after?: string;
   /** Only entries with these actions. Repeatable. */
   action?: Array<AuditAction>;
   /** Only changes by this user (`usr_…`) or API key (`key_…`). */

@@ -9,6 +9,7 @@ import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from '../lists.ts';
 import { note, timeOf } from '../output.ts';
+import { cutToLastRow } from '../resume.ts';
 import { failureOf } from '../sdk-failure.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
 import { noteIfSlow } from '../slow.ts';
@@ -26,20 +27,32 @@ const EXPORTED = Object.keys(EXPORTS);
 const FORMATS = ['csv', 'jsonl'];
 const PROGRESS_MILLISECONDS = 500;
 
-type ExportOptions = { format: 'csv' | 'jsonl'; output?: string; from?: string; to?: string; filter: string[] };
+type ExportOptions = {
+  format: 'csv' | 'jsonl';
+  output?: string;
+  resume?: string;
+  from?: string;
+  to?: string;
+  filter: string[];
+};
 
 export function addExport(program: Command): void {
   const command = addServiceOptions(program.command('export'), { json: 'print JSON Lines (same as --format jsonl)' });
   addExamples(
     command,
     'tollgate export payments --from 2026-01-01T00:00:00Z --output payments.csv',
-    'tollgate export deliveries --filter status=FAILED,SKIPPED --format jsonl',
+    'tollgate export deliveries --filter status=FAILED,SKIPPED --json --resume failed.jsonl',
     'tollgate export revenue --filter interval=MONTH --from 365d',
   )
     .description('export everything that matches as CSV or JSON Lines, oldest first')
     .argument('<what>', EXPORTED.join(', '))
     .addOption(new Option('--format <format>', 'format of the file').choices(FORMATS).default('csv'))
     .option('--output <file>', 'write to this file once the export is complete (default: standard output)')
+    .addOption(
+      new Option('--resume <file>', 'continue this file from an export that was cut off, or start it').conflicts(
+        'output',
+      ),
+    )
     .option('--from <time>', 'only items at or after this time: a duration such as 30m or 2h, or a timestamp')
     .option('--to <time>', 'only items before this time: a duration or a timestamp')
     .option('--filter <name=value...>', 'additional filters for the list, such as status=FAILED', [])
@@ -54,20 +67,35 @@ async function exportRows(session: Session, what: string, options: ExportOptions
     throw new Failure('usage', `Cannot export "${what}".${advice}`);
   }
   const { tollgate, signal, isJson } = session;
-  const { output } = options;
-  const query = queryOf(options) as never;
+  const { output, resume } = options;
+  if (resume !== undefined && what === 'revenue') {
+    throw new Failure('usage', 'Revenue is exported in one step, so --resume has no effect. Export it again.');
+  }
+  const format = isJson ? 'jsonl' : options.format;
+  const query = queryOf(options);
   const projectId = await session.projectId();
-  const body = await EXPORTS[what]!(tollgate, query, { projectId, signal })
-    .file(isJson ? 'jsonl' : options.format)
+  const after = resume === undefined ? undefined : await cutToLastRow(resume, format);
+  if (after !== undefined) query.after = [after];
+  const body = await EXPORTS[what]!(tollgate, query as never, { projectId, signal })
+    .file(format)
     .catch((error) => Promise.reject(failureOf(error)));
   const progress = createProgress(what);
   try {
-    const writing = output === undefined ? write(process.stdout, { end: false }) : writeFile(output);
+    const writing = resume !== undefined ? append(resume) : output !== undefined ? writeFile(output) : print();
     await (process.stderr.isTTY ? writing : noteIfSlow(writing, `Exporting ${what}…`));
   } finally {
     progress.stop();
   }
   progress.finish();
+
+  function print(): Promise<void> {
+    return write(process.stdout, { end: false });
+  }
+
+  /** If this fails, the file keeps its rows, so that the same command can continue it. */
+  function append(path: string): Promise<void> {
+    return write(createWriteStream(path, { flags: 'a' }), { end: true });
+  }
 
   async function write(target: Writable, { end }: { end: boolean }): Promise<void> {
     const source = Readable.fromWeb(body as never).on('data', ({ length }: Uint8Array) => progress.add(length));
@@ -81,7 +109,9 @@ async function exportRows(session: Session, what: string, options: ExportOptions
       if (signal.aborted) throw error;
       if (failed === 'target') throw new Failure('failed', `Cannot write: ${(error as Error).message}.`);
       const { message } = failureOf(error) as Error;
-      throw new Failure('unreachable', `${message} The export was cut off and is incomplete.`, { isTransient: true });
+      const advice = resume === undefined ? '' : ' Run the command again to continue it.';
+      const text = `${message} The export was cut off and is incomplete.${advice}`;
+      throw new Failure('unreachable', text, { isTransient: true });
     });
   }
 

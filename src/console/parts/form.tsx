@@ -1,5 +1,5 @@
 import type { UseFormReturnType } from '@mantine/form';
-import { useEffect, useEffectEvent } from 'react';
+import { type ReactNode, useEffect, useEffectEvent } from 'react';
 import { errorsByField, type Problem } from '../api/problem.ts';
 import { ProblemNotice } from './problem-notice.tsx';
 
@@ -13,6 +13,11 @@ export function useServerErrors<Values>(
   useEffect(() => {
     if (problem) show(problem);
   }, [problem]);
+}
+
+/** The error of a field with a list, or the first one of its items, which the field doesn't show by itself. */
+export function listError<Values>({ errors }: Pick<UseFormReturnType<Values>, 'errors'>, field: string): ReactNode {
+  return errors[field] ?? Object.entries(errors).find(([name]) => name.startsWith(`${field}.`))?.[1];
 }
 
 /** Shows the problem at the top of a form, unless the messages next to the fields already say everything. */

@@ -32,6 +32,9 @@ const ApiKey = builder.prismaNode('ApiKey', {
     }),
     last4: t.exposeString('last4', { description: 'The last four characters of the key.' }),
     scopes: t.expose('scopes', { type: [ApiKeyScopeEnum], description: 'What the key can do.' }),
+    allowedAddresses: t.exposeStringList('allowedAddresses', {
+      description: 'The IP addresses and CIDR blocks that the key can be used from. Empty if from any address.',
+    }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
@@ -103,6 +106,11 @@ builder.relayMutationField(
       scopes: t.field({
         type: [ApiKeyScopeEnum],
         description: 'What the key can do: at least one scope. Default: `READ`, `DELIVERIES`, and `WRITE`.',
+      }),
+      allowedAddresses: t.stringList({
+        description:
+          'The IP addresses and CIDR blocks that the key can be used from, 1 to 20, such as `203.0.113.0/24`. Default: any ' +
+          'address.',
       }),
       expiresAt: t.field({
         type: 'DateTime',

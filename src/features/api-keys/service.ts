@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
 import { requireId, visibleItem, visibleProjectId } from '../../auth/access.ts';
+import { normalizeAllowedAddress } from '../../auth/allowed-addresses.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import { lockToManage } from '../../auth/lock-project.ts';
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../auth/permissions.ts';
@@ -20,6 +21,22 @@ import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
 import { requireApiKeyQuota } from './quota.ts';
 
+const MAX_ADDRESSES = 20;
+
+/** An address or a CIDR block, which becomes its only spelling. */
+const allowedAddress = z
+  .string()
+  .max(50)
+  .transform((text, context) => {
+    const address = normalizeAllowedAddress(text);
+    if (address !== undefined) return address;
+    context.addIssue({
+      code: 'custom',
+      message: 'Must be an IP address or a CIDR block, such as "203.0.113.9" or "203.0.113.0/24", not every address.',
+    });
+    return z.NEVER;
+  });
+
 /** Checks a new API key. */
 export const createInput = z.strictObject({
   name: lineOfText(200),
@@ -29,6 +46,12 @@ export const createInput = z.strictObject({
     .min(1, 'Must have at least one scope. Omit this field to use READ, DELIVERIES, and WRITE.')
     .meta({ default: [...DEFAULT_SCOPES] })
     .transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope)))
+    .nullish(),
+  allowedAddresses: z
+    .array(allowedAddress)
+    .min(1, 'Must have at least one address. Omit this field to allow every address.')
+    .max(MAX_ADDRESSES)
+    .transform((addresses) => [...new Set(addresses)])
     .nullish(),
   expiresAt: z
     .date()
@@ -40,6 +63,7 @@ export type CreateApiKeyInput = {
   name: string;
   environment?: KeyEnvironment | null;
   scopes?: readonly Scope[] | null;
+  allowedAddresses?: readonly string[] | null;
   expiresAt?: Date | null;
 };
 export type ApiKeyService = ReturnType<typeof createApiKeyService>;
@@ -111,7 +135,8 @@ export function createApiKeyService(options: {
         const scopes = [...(given.scopes ?? DEFAULT_SCOPES)];
         const key = newApiKey(environment);
         const hash = apiKeyHashes(key, keyring)[0]!;
-        const changes = { name, environment, scopes, expiresAt };
+        const allowed = given.allowedAddresses && { allowedAddresses: given.allowedAddresses };
+        const changes = { name, environment, scopes, ...allowed, expiresAt };
         const values = { projectId: project.id, ...changes, hash, last4: key.slice(-4), createdById: viewer.userId };
         const apiKey = await tx.apiKey.create({ data: { id: newId('ApiKey'), ...values } });
         await recordAudit(tx, viewer, { action: 'api_key.created', projectId, targetId: apiKey.id, changes });

@@ -6,6 +6,8 @@ export type Row = Readonly<Record<string, unknown>>;
 /** How an export is written. Every row ends with a line break. */
 export type ExportFormat = {
   mediaType: string;
+  /** The media type of rows without the text before them. */
+  mediaTypeOfRows: string;
   /** The text before the rows. */
   head(columns: readonly string[]): string;
   rows(rows: readonly Row[], columns: readonly string[]): string;
@@ -14,11 +16,13 @@ export type ExportFormat = {
 export const EXPORT_FORMATS = {
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
+    mediaTypeOfRows: 'text/csv; charset=utf-8; header=absent',
     head: (columns) => csv([columns]),
     rows: (rows, columns) => csv(rows.map((row) => columns.map((column) => row[column]))),
   },
   jsonl: {
     mediaType: 'application/jsonl; charset=utf-8',
+    mediaTypeOfRows: 'application/jsonl; charset=utf-8',
     head: () => '',
     rows: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
   },
@@ -26,11 +30,18 @@ export const EXPORT_FORMATS = {
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;
 
-/** RFC 4180. Null becomes an empty cell, an empty string becomes `""`, and lists and objects become JSON. */
+/** Characters that some programs split rows at, in addition to commas. */
+const OTHER_SEPARATORS = /[;\t|]/;
+
+/**
+ * RFC 4180. Text with one of these separators is quoted, so that no part of it becomes a cell, which could be a
+ * formula. Null becomes an empty cell, an empty string becomes `""`, and lists and objects become JSON.
+ */
 function csv(records: readonly (readonly unknown[])[]): string {
   return stringify(records as unknown[][], {
     record_delimiter: '\r\n',
     quote_record_delimiter: true,
+    quoted_match: OTHER_SEPARATORS,
     cast: {
       boolean: String,
       string: (text) => (text === '' ? { value: '', quoted_empty: true } : withoutFormula(text)),

@@ -18,14 +18,15 @@ const MAX_RETRIES = 10;
  * Reads all rows, oldest first, a page at a time. Between pages, no transaction or connection is open. The last row is
  * the newest one at the time of the call, so rows that are added later don't make an export endless.
  *
+ * @param after the cursor of the row to start after. Without one, the first row is the oldest one.
  * @param signal stops waiting for a database that is unavailable.
  * @throws AppError the same errors as the list. If the database becomes unavailable after the first page, the error is
  * thrown only after several retries.
  */
-export async function* readRows(readPage: ReadPage, signal: AbortSignal): AsyncGenerator<Row[], void> {
+export async function* readRows(readPage: ReadPage, signal: AbortSignal, after?: string): AsyncGenerator<Row[], void> {
   const newest = (await readPage({ first: 1 })).nodes[0];
   if (!newest) return;
-  let page = await readPage({ last: PAGE_SIZE });
+  let page = await readPage({ last: PAGE_SIZE, ...(after !== undefined && { before: after }) });
   for (;;) {
     const rows = page.nodes.toReversed();
     // IDs sort by creation time.

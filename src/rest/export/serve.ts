@@ -8,6 +8,7 @@ import { AppError, invalidField } from '../../errors.ts';
 import type { GraphQLServer } from '../../graphql/yoga.ts';
 import type { Authentication } from '../../http/authentication.ts';
 import { sendStream } from '../../http/send-stream.ts';
+import { ID_PREFIXES, isId } from '../../ids.ts';
 import type { Backlogs } from '../../limits/backlog.ts';
 import { createSlots, type SlotLimits } from '../../limits/slots.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
@@ -70,7 +71,8 @@ export function createExportHandlers(
     // Simply closing the connection would look like the normal end of an HTTP/1.0 response, and some proxies use
     // HTTP/1.0.
     const cut = () => void reply.raw.socket?.resetAndDestroy();
-    const unwatch = authentication.watch(request.viewer!, request.headers.authorization!, cut);
+    const credential = { authorization: request.headers.authorization!, address: request.ip };
+    const unwatch = authentication.watch(request.viewer!, credential, cut);
     const closed = new AbortController();
     const leave = () => {
       release();
@@ -89,19 +91,20 @@ export function createExportHandlers(
     const prepared = prepareRoute(schema, route);
     const columns = columnsOf(schema, route);
 
-    function rowsOf(request: FastifyRequest, signal: AbortSignal): AsyncGenerator<Row[], void> {
+    function rowsOf(request: FastifyRequest, signal: AbortSignal, after: string | undefined) {
       const params = request.params as Record<string, string>;
       const variables = { ...prepared.readQuery(request.query as Query), ...params, ...route.fixed };
       const read = async (page: object) =>
         partOf(await runDocument(server, prepared, { ...variables, ...page }, contextOf(request)), route);
-      return route.isPaged ? readRows((page) => read(page) as Promise<Page>, signal) : readAtOnce(read);
+      return route.isPaged ? readRows((page) => read(page) as Promise<Page>, signal, after) : readAtOnce(read);
     }
 
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const format = formatOf(request.query as Query);
+      const after = afterOf(request.query as Query, route);
       const { cut, signal } = enter(request, reply);
       reply.headers(await authentication.countMore(request.viewer!, EXPORT_COST - 1));
-      const rows = rowsOf(request, signal);
+      const rows = rowsOf(request, signal, after);
       // Nothing is sent before the first page, so most errors get a normal response.
       const first = await rows.next();
       // The client has disconnected, so nobody gets this response.
@@ -109,7 +112,7 @@ export function createExportHandlers(
       reply.hijack();
       reply.raw.writeHead(200, {
         ...(reply.getHeaders() as OutgoingHttpHeaders),
-        'content-type': EXPORT_FORMATS[format].mediaType,
+        'content-type': EXPORT_FORMATS[format][after === undefined ? 'mediaType' : 'mediaTypeOfRows'],
         'content-disposition': `attachment; filename="${fileName(route, format)}"`,
       });
       if (request.method === 'HEAD') {
@@ -122,7 +125,8 @@ export function createExportHandlers(
       };
       const backlog = backlogs.open(request.viewer!.userId, { drop, cut });
       signal.addEventListener('abort', backlog.close);
-      const body = chunksOf(EXPORT_FORMATS[format], columns, first, rows);
+      const head = after === undefined ? EXPORT_FORMATS[format].head(columns) : '';
+      const body = chunksOf(EXPORT_FORMATS[format], { head, columns }, first, rows);
       await sendStream(body, reply.raw, { backlog, log: request.log as Logger, stallMilliseconds, cut });
       return reply;
     };
@@ -137,18 +141,31 @@ function formatOf({ format = 'csv' }: Query): ExportFormatName {
   throw invalidField('/format', mustBeOneOf(format, names));
 }
 
+/**
+ * The cursor of the row that the export continues after, or undefined if it starts with the first one.
+ *
+ * @throws AppError `VALIDATION_FAILED` unless it is the ID of such a row. The row itself may have been deleted.
+ */
+function afterOf({ after }: Query, { resume }: RestRoute): string | undefined {
+  // Routes that can't resume reject the parameter when they read the query.
+  if (after === undefined || !resume) return undefined;
+  if (typeof after === 'string' && isId(resume.type, after)) return resume.cursorOf(after);
+  const example = `\`${ID_PREFIXES[resume.type]}_…\``;
+  throw invalidField('/after', `Must be the ID of the last complete row that you have, such as ${example}.`);
+}
+
 async function* readAtOnce(read: (page: object) => Promise<unknown>): AsyncGenerator<Row[], void> {
   yield (await read({})) as Row[];
 }
 
 async function* chunksOf(
   format: ExportFormat,
-  columns: readonly string[],
+  { head, columns }: { head: string; columns: readonly string[] },
   first: IteratorResult<Row[], void>,
   rest: AsyncGenerator<Row[], void>,
 ): AsyncGenerator<Uint8Array> {
   const firstRows = first.done ? [] : first.value;
-  yield* inChunks(format.head(columns) + format.rows(firstRows, columns));
+  yield* inChunks(head + format.rows(firstRows, columns));
   for await (const rows of rest) yield* inChunks(format.rows(rows, columns));
 }
 

@@ -1,4 +1,5 @@
 import type { DocumentNode } from 'graphql';
+import type { IdType } from '../../ids.ts';
 import type { Deprecation } from '../deprecation.ts';
 
 /** A row in the REST table. */
@@ -38,6 +39,8 @@ export type RestRoute = {
   hasConnectorConfig?: boolean;
   /** For exports: whether the rows are read in pages, with the variables of `exportDocument`. */
   isPaged?: boolean;
+  /** For paged exports: the type of the rows, and how the list's cursor is made from a row's ID. */
+  resume?: { type: IdType; cursorOf: (id: string) => string };
   /** For exports: variables that the request doesn't set. */
   fixed?: Readonly<Record<string, unknown>>;
   /** Whether the body may contain a file in `document`. The file doesn't count toward the usual limit. */

@@ -398,6 +398,46 @@ describe('in its project, an API key', () => {
   });
 });
 
+describe("an API key's addresses", () => {
+  test('are stored in their only spelling, without duplicates, and are in the audit log', async () => {
+    const given = ['10.1.2.3/8', '::ffff:10.0.0.0/104', '2001:DB8::1'];
+    const key = await createKey(alice, base, { allowedAddresses: given });
+    const stored = ['10.0.0.0/8', '2001:db8::1'];
+    expect(key).toMatchObject({ allowedAddresses: stored });
+    const { body } = await alice.rest<Page>('GET', `${base}/audit-log?action=api_key.created`);
+    expect(body.data[0]).toMatchObject({ changes: { allowedAddresses: stored } });
+    expect(await createKey(alice, base)).toMatchObject({ allowedAddresses: [] });
+  });
+
+  test.each([
+    [['0.0.0.0/0'], '/allowedAddresses/0'],
+    [['10.0.0.1', 'example.com'], '/allowedAddresses/1'],
+    [[], '/allowedAddresses'],
+    [Array.from({ length: 21 }, (_, index) => `10.0.0.${index}`), '/allowedAddresses'],
+  ])('cannot be %j', async (allowedAddresses, pointer) => {
+    const { status, body } = await alice.rest<{ errors: { pointer: string }[] }>('POST', `${base}/keys`, {
+      ...GOOD.key,
+      allowedAddresses,
+    });
+    expect({ status, pointers: body.errors.map((error) => error.pointer) }).toEqual({
+      status: 422,
+      pointers: [pointer],
+    });
+  });
+
+  test('are compared with the address of the connection, not with what a client claims', async () => {
+    const { key } = await createKey(alice, base, { allowedAddresses: ['198.51.100.7'] });
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip']) {
+      const claim = name === 'forwarded' ? 'for=198.51.100.7' : '198.51.100.7';
+      const refused = await app.caller(key).rest('GET', base, undefined, { [name]: claim });
+      expect(refused).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+      expect(refused.body).toMatchObject({ detail: 'This API key can’t be used from 127.0.0.1.' });
+    }
+    const local = await createKey(alice, base, { allowedAddresses: ['127.0.0.0/8', '::1'] });
+    expect((await as(local).rest('GET', base)).status).toBe(200);
+  });
+});
+
 test("an API key's last use is recorded", async () => {
   const key = await createKey(alice, base);
   expect(key.lastUsedAt).toBeNull();

@@ -488,6 +488,19 @@ describe('revenue days', () => {
     expect(payment.settledAt!.getTime()).toBeGreaterThanOrEqual(before.getTime() - 1000);
   });
 
+  test("count a failure on the day of the payment's `updatedAt`, as the revenue by hour does", async () => {
+    const project = await one.project();
+    const failing = leaseOf(await claimed(one.ledger, newPayment(project.id)));
+    await one.ledger.verified(failing);
+    // A step never sets `updatedAt` back, so this pins it to a day that isn't the database's.
+    const lastTouched = new Date('2041-05-01T12:00:00Z');
+    await one.db.prisma.payment.update({ where: { id: failing.paymentId }, data: { updatedAt: lastTouched } });
+    const { updatedAt } = await one.ledger.failed(failing, UPSTREAM_FAILURE);
+    expect(updatedAt.getTime()).toBeGreaterThan(lastTouched.getTime());
+    const days = await one.db.prisma.revenueDay.findMany({ where: { projectId: project.id } });
+    expect(days).toMatchObject([{ day: new Date('2041-05-01'), failedCount: 1 }]);
+  });
+
   test('are UTC days in any server time zone', async () => {
     const now = new Date('2031-05-01T23:30:00Z');
     const name = new URL(one.url).pathname.slice(1);

@@ -11,11 +11,18 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { metricValue, readMetrics } from '../../support/metrics.ts';
 import { createProject } from '../../support/resources.ts';
 import { type ServiceNode, startServiceNode } from '../../support/service-node.ts';
-import { insertEvents, openDownload } from './download.ts';
+import { insertEvents, openDownload, readRest } from './download.ts';
 
-/** As JSON Lines, these are 150 MB, which is more than the whole heap. */
-const COUNT = 46_000;
+/** As JSON Lines, these are 137 MB, which is more than the whole heap. */
+const COUNT = 42_000;
+/** The export of this many events comes first, because code and buffers that stay take memory only once. */
+const WARM_UP_COUNT = 4_000;
 const HEAP_MEGABYTES = 128;
+/** Garbage of short-lived objects isn't what an export keeps, and a young generation of the default size has 48 MB. */
+const SEMI_SPACE_MEGABYTES = 4;
+const MAX_ADDITIONAL_BYTES = 50_000_000;
+/** How many rows are read between two looks at the process's memory. */
+const SAMPLE_ROWS = 2_000;
 const TIMEOUT_MILLISECONDS = 600_000;
 
 let database: TestDatabase;
@@ -29,7 +36,8 @@ beforeEach(async () => {
   database = await createTestDatabase();
   sql = new pg.Pool({ connectionString: database.url, max: 1 });
   const where = { databaseUrl: database.url, dataDir };
-  node = await startServiceNode({ role: 'api', ...where, maxHeapMegabytes: HEAP_MEGABYTES });
+  const env = { NODE_OPTIONS: `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}` };
+  node = await startServiceNode({ role: 'api', ...where, maxHeapMegabytes: HEAP_MEGABYTES, env });
   const issuer = await openDevIssuer({ dataDir });
   alice = caller(node.url, 'alice', await issuer.sign({ subject: 'alice', tier: 'ENTERPRISE' }));
 });
@@ -48,14 +56,17 @@ function hashOf(ids: Iterable<string>): string {
 }
 
 test(
-  '46,000 large events are exported with a small heap, each of them once and in order',
+  '42,000 large events are exported with 50 MB of additional memory, each of them once and in order',
   async () => {
     const { base, id: projectId } = await createProject(alice);
     const expected = await insertEvents(sql, { projectId, count: COUNT });
 
     const resident = async () => metricValue(await readMetrics(node.url), 'process_resident_memory_bytes');
+    const path = `${base}/events/export?format=jsonl`;
+    const warmUp = await openDownload(node, alice, `${path}&after=${expected.at(-WARM_UP_COUNT - 1)}`);
+    expect(await readRest(warmUp)).toHaveLength(WARM_UP_COUNT);
     const residentBefore = await resident();
-    const response = await openDownload(node, alice, `${base}/events/export?format=jsonl`);
+    const response = await openDownload(node, alice, path);
     expect(response.statusCode).toBe(200);
     const hash = createHash('sha256');
     let count = 0;
@@ -67,14 +78,14 @@ test(
     for await (const line of createInterface({ input: response })) {
       hash.update((JSON.parse(line) as { id: string }).id);
       count += 1;
-      if (count % 4_000 === 0) {
+      if (count % SAMPLE_ROWS === 0) {
         mostResident = Math.max(mostResident, await resident());
       }
     }
     expect(count).toBe(COUNT);
     expect(bytes).toBeGreaterThan(HEAP_MEGABYTES * 1_000_000);
-    expect(mostResident).toBeGreaterThan(residentBefore);
-    expect(mostResident - residentBefore).toBeLessThan(bytes);
+    expect(residentBefore).toBeGreaterThan(0);
+    expect(mostResident - residentBefore).toBeLessThan(MAX_ADDITIONAL_BYTES);
     expect(hash.digest('hex')).toBe(hashOf(expected));
     expect(node.isRunning()).toBe(true);
   },

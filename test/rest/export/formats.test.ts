@@ -11,7 +11,7 @@ const csvOf = (rows: Row[]) => csv.head(COLUMNS) + csv.rows(rows, COLUMNS);
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
-    unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', "'", '"', ',', ';', '＝', '1', '.', 'a', ' '),
+    unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', "'", '"', ',', ';', '|', '＝', '1', '.', 'a', ' '),
   }),
 );
 const row = fc.record({
@@ -51,10 +51,24 @@ test('no cell can be a formula in a spreadsheet', () => {
   );
 });
 
+// When LibreOffice opens a file, it can split cells at several separators.
+test.each([[[',', ';']], [[',', '\t']], [[',', '|']], [[',', ';', '\t', '|']]])(
+  'no cell is split, or can be a formula, in a program that splits at %j',
+  (delimiter) => {
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1 }), (rows) => {
+        const records: string[][] = parse(csvOf(rows), { delimiter, record_delimiter: '\r\n' });
+        expect(records.map(({ length }) => length)).toEqual(records.map(() => COLUMNS.length));
+        expect(records.flat().filter(isFormula)).toEqual([]);
+      }),
+    );
+  },
+);
+
 test.each([
   ['=1+1', "'=1+1"],
   ['@SUM(A1)', "'@SUM(A1)"],
-  ['+cmd|x', "'+cmd|x"],
+  ['+cmd|x', `"'+cmd|x"`],
   ['-2+3', "'-2+3"],
   ['＝1', "'＝1"],
   ["'=1", "''=1"],
@@ -66,6 +80,10 @@ test.each([
   ['79228162514264337593543950336', '79228162514264337593543950336'],
 ])('the text %s is %s in CSV', (given, expected) => {
   expect(csv.rows([{ text: given }], ['text'])).toBe(`${expected}\r\n`);
+});
+
+test.each(['x;=1+1', 'x\t=1+1', 'x|=1+1'])('the text %j is quoted in CSV', (given) => {
+  expect(csv.rows([{ text: given }], ['text'])).toBe(`"${given}"\r\n`);
 });
 
 test('CSV distinguishes empty text from null, and has lists and objects as JSON', () => {

@@ -39,6 +39,20 @@ test.each([0, 1, 99, 100, 101, 1000])('all of %i rows are read once, oldest firs
   expect(await idsOf(readRows(listOf(ids).read, never))).toEqual(ids);
 });
 
+test.each([
+  ['the first row', 1],
+  ['a row in the middle', 120],
+  ['the last row', 250],
+])('an export continues after %s', async (_name, count) => {
+  const ids = idsFrom(1, 250);
+  expect(await idsOf(readRows(listOf(ids).read, never, idOf(count)))).toEqual(ids.slice(count));
+});
+
+test('an export continues after a row that was deleted in the meantime', async () => {
+  const { read } = listOf([...idsFrom(1, 119), ...idsFrom(121, 130)]);
+  expect(await idsOf(readRows(read, never, idOf(120)))).toEqual(idsFrom(121, 130));
+});
+
 test('rows that are added during an export are not in it, even if they keep coming', async () => {
   const ids = idsFrom(1, 250);
   const list = listOf([...ids]);

@@ -37,6 +37,10 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
     ),
   },
   { title: 'Scopes', render: ({ scopes }) => scopes.map(formatEnum).join(', ') },
+  {
+    title: 'Addresses',
+    render: ({ allowedAddresses }) => (allowedAddresses.length > 0 ? allowedAddresses.join(', ') : 'Any'),
+  },
   { title: 'Status', render: (row) => <KeyStatus row={row} /> },
   { title: 'Expires', render: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : 'Never') },
   { title: 'Last used', render: ({ lastUsedAt }) => (lastUsedAt ? <Time iso={lastUsedAt} /> : 'Never') },

@@ -1,9 +1,9 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Select, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { type ApiKeyScope, CreateApiKeyDocument } from '../../../generated/console/api-keys.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { expiryOf, LIFETIMES } from './expiry.ts';
 import { ScopesField } from './scopes.tsx';
 
@@ -11,11 +11,14 @@ const DEFAULT_SCOPES: ApiKeyScope[] = ['READ', 'DELIVERIES', 'WRITE'];
 
 export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; onCreated(key: string): void }) {
   const project = useProject();
-  const form = useForm({ initialValues: { name: '', scopes: DEFAULT_SCOPES, expiresAt: '', lastDay: '' } });
+  const form = useForm({
+    initialValues: { name: '', scopes: DEFAULT_SCOPES, allowedAddresses: [] as string[], expiresAt: '', lastDay: '' },
+  });
   const { submit, problem, isBusy } = useSubmit(CreateApiKeyDocument);
   useServerErrors(form, problem);
-  const create = form.onSubmit(async ({ name, scopes, expiresAt, lastDay }) => {
-    const input = { projectId: project.id, name, scopes, expiresAt: expiryOf(expiresAt, lastDay) };
+  const create = form.onSubmit(async ({ name, scopes, allowedAddresses, expiresAt, lastDay }) => {
+    const allowed = allowedAddresses.length > 0 ? { allowedAddresses } : {};
+    const input = { projectId: project.id, name, scopes, ...allowed, expiresAt: expiryOf(expiresAt, lastDay) };
     const data = await submit({ input });
     if (data?.createApiKey) onCreated(data.createApiKey.key);
   });
@@ -33,6 +36,15 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
             {...form.getInputProps('name')}
           />
           <ScopesField {...form.getInputProps('scopes')} />
+          <TagsInput
+            label="Allowed addresses"
+            description="IP addresses or CIDR blocks, such as 203.0.113.0/24. Leave this empty to allow every address."
+            splitChars={[',', ' ']}
+            maxTags={20}
+            acceptValueOnBlur
+            {...form.getInputProps('allowedAddresses')}
+            error={listError(form, 'allowedAddresses')}
+          />
           <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('expiresAt')} />
           {form.values.expiresAt === 'date' && (
             <TextInput

@@ -11,7 +11,7 @@ import {
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { ForRole } from '../../parts/role.tsx';
@@ -68,6 +68,7 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
           label="Email addresses"
           description="Up to 10. Press Enter after each one."
           {...form.getInputProps('emails')}
+          error={listError(form, 'emails')}
         />
         <TextInput
           label="Webhook URL"

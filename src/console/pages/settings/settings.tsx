@@ -15,7 +15,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { type PayeeChange, PayeeDialog, payeeChanges } from '../../parts/payee-dialog.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
@@ -147,6 +147,7 @@ function ProjectForm({ settings }: { settings: Settings }) {
             label="Customer milestones (USD)"
             description="Records a customer.milestone event when a customer’s total spend reaches one of these amounts."
             {...form.getInputProps('milestonesUsd')}
+            error={listError(form, 'milestonesUsd')}
           />
           <Group>
             <Button type="submit" loading={isBusy} disabled={!form.isDirty()}>

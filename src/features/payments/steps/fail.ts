@@ -25,6 +25,9 @@ export type FailItem = PaymentIdentity & {
  * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals for their days, and
  * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't indicate a
  * problem with the seller's service. Returns undefined for payments whose status or lease doesn't allow this.
+ *
+ * The day is the one of the payment's `updatedAt`, like its hour in `RevenueHour`. If the clock were read again, that
+ * could already be the next day.
  */
 export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
   return {
@@ -102,7 +105,7 @@ const FAIL = `
   ), unpaid AS (
     DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT "id" FROM moved))
   ), entry AS (
-    SELECT m."projectId", ${dayOf('coalesce(d."now", clock_timestamp())')} AS "day", m."endpointId", 0 AS "totalAtomic",
+    SELECT m."projectId", ${dayOf('coalesce(d."now", m."updatedAt")')} AS "day", m."endpointId", 0 AS "totalAtomic",
       0 AS "paymentCount", count(*)::int AS "failedCount"
     FROM moved m JOIN due d USING ("id") WHERE m."failureStage" <> 'VERIFY' GROUP BY 1, 2, 3
   ), ${enterDays('entry')}
