@@ -113,6 +113,17 @@ describe.skipIf(!executablePath)('the API keys page of the console', () => {
     await name.focus();
     await page.keyboard.press('Control+V');
     expect(await name.inputValue()).toBe(key);
+
+    // Browsers don't copy from a masked field, so the field shows its text.
+    await page.goto(`${insecureAddress(app).url}/console/projects/${id}/settings`);
+    const secret = page.locator('input[aria-label="Upstream secret"]');
+    expect(await secret.getAttribute('type')).toBe('password');
+    await page.evaluate(`document.execCommand = () => false`);
+    await page.getByRole('button', { name: 'Copy upstream secret' }).click();
+    await page.getByText('Not copied', { exact: true }).waitFor();
+    expect(await secret.getAttribute('type')).toBe('text');
+    expect(await page.evaluate('getSelection().toString()')).toBe(await secret.inputValue());
+
     // Browsers also ignore this header over plain HTTP, and say so.
     const isAboutHeader = (text: string) => text.startsWith('The Cross-Origin-Opener-Policy header has been ignored');
     expect(page.complaints.filter((text) => !isAboutHeader(text))).toEqual([]);
