@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProject } from '../support/resources.ts';
-import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, insecureAddress, openSignedIn, openTab } from './browser.ts';
 import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the API keys page of the console', () => {
@@ -93,5 +93,50 @@ describe.skipIf(!executablePath)('the API keys page of the console', () => {
     await page.reload();
     await row.getByText('Expired', { exact: true }).waitFor();
     expect(page.complaints).toEqual([]);
+  });
+
+  test('over plain HTTP, a new key can be copied, or is selected if the browser copies nothing', async () => {
+    const alice = await app.user('alice');
+    const { id } = await createProject(alice, { name: 'Weather' });
+    const page = await openTab();
+    await openSignedIn(page, insecureAddress(app), alice.token, `/console/projects/${id}/keys`);
+    expect(await page.evaluate('[isSecureContext, navigator.clipboard]')).toEqual([false, undefined]);
+    await page.getByRole('button', { name: 'Create API key' }).first().click();
+    const form = page.getByRole('dialog', { name: 'New API key' });
+    const name = form.getByLabel('Name');
+    await name.fill('Deployment');
+    await form.getByRole('button', { name: 'Create key' }).click();
+    const created = page.getByRole('dialog', { name: 'Your new API key' });
+    const key = await created.locator('pre').innerText();
+
+    // A browser that refuses to copy.
+    await page.evaluate(`document.execCommand = () => false`);
+    await created.getByRole('button', { name: 'Copy command' }).click();
+    await page.getByText('Not copied', { exact: true }).waitFor();
+    expect(await page.evaluate('getSelection().toString()')).toBe(key);
+
+    await page.evaluate('delete document.execCommand');
+    await created.getByRole('button', { name: 'Copy command' }).click();
+    await created.getByRole('button', { name: 'Copied' }).waitFor();
+    await created.getByLabel('I’ve stored it in a safe place').check();
+    await created.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Create API key' }).first().click();
+    await name.focus();
+    await page.keyboard.press('Control+V');
+    expect(await name.inputValue()).toBe(key);
+
+    // Browsers don't copy from a masked field, so the field shows its text.
+    await page.goto(`${insecureAddress(app).url}/console/projects/${id}/settings`);
+    const secret = page.locator('input[aria-label="Upstream secret"]');
+    expect(await secret.getAttribute('type')).toBe('password');
+    await page.evaluate(`document.execCommand = () => false`);
+    await page.getByRole('button', { name: 'Copy upstream secret' }).click();
+    await page.getByText('Not copied', { exact: true }).waitFor();
+    expect(await secret.getAttribute('type')).toBe('text');
+    expect(await page.evaluate('getSelection().toString()')).toBe(await secret.inputValue());
+
+    // Browsers also ignore this header over plain HTTP, and say so.
+    const isAboutHeader = (text: string) => text.startsWith('The Cross-Origin-Opener-Policy header has been ignored');
+    expect(page.complaints.filter((text) => !isAboutHeader(text))).toEqual([]);
   });
 });

@@ -25,7 +25,15 @@ const ARGUMENTS = [
   '--disable-sync',
   // All tabs share one process, so they compile the console's scripts only once.
   '--process-per-site',
+  // An address that isn't a secure context when it is opened over plain HTTP, unlike loopback addresses.
+  '--host-resolver-rules=MAP tollgate.test 127.0.0.1',
+  '--disable-features=HttpsUpgrades',
 ];
+
+/** The same service at an address where browsers withhold `navigator.clipboard` and `crypto.subtle`. */
+export function insecureAddress(app: Pick<TestApp, 'url'>): Pick<TestApp, 'url'> {
+  return { url: app.url.replace(/127\.0\.0\.1|localhost/, 'tollgate.test') };
+}
 
 /** The system's Chromium. Without it, the browser tests are skipped with a warning. */
 export const executablePath: string | undefined = process.env.CHROMIUM ?? findOnPath();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { closeTabs, executablePath, expectAccessible, openTab } from './browser.ts';
+import { closeTabs, executablePath, expectAccessible, insecureAddress, openTab } from './browser.ts';
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
 import { useBrowser } from './shared.ts';
 
@@ -63,6 +63,14 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     provider.setTokenLifetime(3600);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Create your first project').waitFor();
+  });
+
+  test('over plain HTTP, the page says that signing in needs HTTPS', async () => {
+    const page = await openTab();
+    await page.goto(`${insecureAddress(app).url}/console/`);
+    await page.getByText('Sign-in needs HTTPS').waitFor();
+    expect(await page.getByRole('button', { name: 'Continue' }).count()).toBe(0);
+    await expectAccessible(page);
   });
 
   test('the content security policy allows calls to the issuer, and scripts only from this server', async () => {

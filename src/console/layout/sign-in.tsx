@@ -68,13 +68,14 @@ function ProviderSignIn({ issuer, session }: { issuer: string; session: OidcSess
       setFailure(error);
     });
   };
+  if (!window.isSecureContext) return <NeedsHttps />;
   return (
     <>
       <Text size="sm" c="dimmed">
         You’ll sign in at {new URL(issuer).host}, then return here.
       </Text>
       {failure && (
-        <Alert color="red" role="alert" title="Can’t reach the identity provider">
+        <Alert color="red" role="alert" title="Can’t start signing in">
           {failure.message}
         </Alert>
       )}
@@ -82,6 +83,16 @@ function ProviderSignIn({ issuer, session }: { issuer: string; session: OidcSess
         Continue
       </Button>
     </>
+  );
+}
+
+/** Browsers offer the hashes of PKCE only in secure contexts (Web Cryptography Level 2 §10, `SecureContext`). */
+function NeedsHttps() {
+  return (
+    <Alert color="orange" role="alert" title="Sign-in needs HTTPS">
+      This page came over plain HTTP, where browsers don’t offer the encryption that sign-in needs. Open the console at
+      an address that starts with https://, or at http://localhost on the machine that runs the server.
+    </Alert>
   );
 }
 

@@ -1,12 +1,15 @@
 import { Box, Code, Group } from '@mantine/core';
+import { useRef } from 'react';
 import { Copy } from './copy-button.tsx';
 
 /** A command or snippet with a copy button. */
 export function Command({ children }: { children: string }) {
+  const code = useRef<HTMLPreElement>(null);
   return (
     <Group w="100%" gap={0} wrap="nowrap" align="start" className="command">
       <Code
         block
+        ref={code}
         flex={1}
         miw={0}
         bg="transparent"
@@ -18,7 +21,7 @@ export function Command({ children }: { children: string }) {
         {children}
       </Code>
       <Box p={6}>
-        <Copy value={children} what="command" />
+        <Copy value={children} what="command" shownIn={() => code.current} />
       </Box>
     </Group>
   );

@@ -41,13 +41,18 @@ export function ProblemNotice(props: { problem: Problem; onRetry?: () => void })
 
 function SignInAgain() {
   const api = use(ApiContext);
-  const [state, setState] = useState<'ready' | 'busy' | 'done' | 'failed'>('ready');
+  const [state, setState] = useState<'ready' | 'busy' | 'done'>('ready');
+  const [failure, setFailure] = useState<Error>();
   async function signIn() {
     setState('busy');
-    await api?.signInAgain().then(
-      () => setState('done'),
-      () => setState('failed'),
-    );
+    setFailure(undefined);
+    try {
+      await api?.signInAgain();
+      setState('done');
+    } catch (error) {
+      setFailure(error as Error);
+      setState('ready');
+    }
   }
   if (state === 'done') return <Text size="sm">You’ve signed in again. Now try the change again.</Text>;
   return (
@@ -55,7 +60,7 @@ function SignInAgain() {
       <Button size="xs" variant="default" loading={state === 'busy'} onClick={() => void signIn()}>
         Sign in again
       </Button>
-      {state === 'failed' && <Text size="sm">Can’t reach the identity provider. Try again.</Text>}
+      {failure && <Text size="sm">Can’t start signing in: {failure.message}</Text>}
     </>
   );
 }

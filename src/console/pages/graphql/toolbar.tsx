@@ -1,7 +1,9 @@
 import { Button, Group, Menu, Select, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { IconHistory, IconLink, IconSparkles, IconTerminal2 } from '@tabler/icons-react';
+import { showNotCopied } from '../../parts/copy-button.tsx';
+import { copyText } from '../../parts/copy-text.ts';
 import { Time } from '../../parts/time.tsx';
+import { showDone } from '../../parts/toast.tsx';
 import { EXAMPLES } from './examples.ts';
 import { type HistoryEntry, titleOf } from './history.ts';
 
@@ -54,7 +56,7 @@ export function GraphqlToolbar(props: {
           size="xs"
           variant="default"
           leftSection={<IconTerminal2 size={14} />}
-          onClick={() => void copyText(curl(), 'curl command')}
+          onClick={() => void copy(curl(), 'curl command')}
         >
           Copy as cURL
         </Button>
@@ -62,7 +64,7 @@ export function GraphqlToolbar(props: {
           size="xs"
           variant="default"
           leftSection={<IconLink size={14} />}
-          onClick={() => void copyText(link(), 'link')}
+          onClick={() => void copy(link(), 'link')}
         >
           Copy link
         </Button>
@@ -71,11 +73,7 @@ export function GraphqlToolbar(props: {
   );
 }
 
-async function copyText(text: string, what: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    notifications.show({ message: `Copied the ${what}`, color: 'teal' });
-  } catch {
-    notifications.show({ message: `Your browser didn’t let the console copy the ${what}`, color: 'red' });
-  }
+async function copy(text: string, what: string): Promise<void> {
+  if (await copyText(text)) showDone(`Copied the ${what}`);
+  else showNotCopied(`The console can’t show the ${what} anywhere else. Open the console over HTTPS to copy it.`);
 }

@@ -1,7 +1,8 @@
 import { Button, Group, PasswordInput, Skeleton, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
 import {
@@ -175,6 +176,13 @@ function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHe
 }
 
 function UpstreamSecret({ secret }: { secret: string }) {
+  const [isShown, setShown] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  function reveal(): Element | null {
+    // Browsers don't copy from a masked field.
+    flushSync(() => setShown(true));
+    return input.current;
+  }
   return (
     <Panel title="Upstream secret">
       <Text size="sm" c="dimmed">
@@ -182,8 +190,16 @@ function UpstreamSecret({ secret }: { secret: string }) {
         documentation has code samples.
       </Text>
       <Group gap={4} maw={560} wrap="nowrap">
-        <PasswordInput aria-label="Upstream secret" value={secret} readOnly flex={1} />
-        <Copy value={secret} what="upstream secret" />
+        <PasswordInput
+          ref={input}
+          aria-label="Upstream secret"
+          value={secret}
+          readOnly
+          flex={1}
+          visible={isShown}
+          onVisibilityChange={setShown}
+        />
+        <Copy value={secret} what="upstream secret" shownIn={reveal} />
       </Group>
     </Panel>
   );
