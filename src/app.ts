@@ -127,6 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await applyMigrations(db.directUrl, MIGRATIONS, log);
     const metrics = createMetrics({ pool: db.pool, log });
     onClose(metrics.close);
+    metrics.watch('clockOffset', clock.offsetSeconds);
     const bus = await openBus({ url: db.directUrl, pool: db.pool, log });
     onClose(() => bus.close());
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });

@@ -7,15 +7,21 @@ const SAMPLES = 5;
  * too.
  */
 const MEASURE_EVERY_MILLISECONDS = 5_000;
+/** Smaller differences are no reason for a warning. */
+const MAX_OFFSET_SECONDS = 5;
+const WARN_EVERY_MILLISECONDS = 60_000;
 
 /**
  * The database's time without a query for each call: its last known time plus the time that has passed since then on
- * this process's monotonic clock. The error is at most half the fastest round trip.
+ * this process's monotonic clock. The error is at most half the fastest round trip. If this machine's clock differs by
+ * more than 5 s, a warning is logged, and repeated every minute.
  *
  * @throws the driver's error if the first measurement fails. Later failures are only logged.
  */
 export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logger) {
   let zero = await measure();
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  warnIfWrong();
   let isClosed = false;
   let timer = measureLater();
 
@@ -23,6 +29,7 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
     return setTimeout(async () => {
       try {
         zero = await measure();
+        warnIfWrong();
       } catch (error) {
         log.debug({ err: error }, 'could not read the database time; retrying');
       }
@@ -45,7 +52,25 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
     return best.milliseconds;
   }
 
+  function offsetSeconds(): number {
+    return (Date.now() - (zero + performance.now())) / 1000;
+  }
+
+  function warnIfWrong(): void {
+    const offset = offsetSeconds();
+    const isDue = performance.now() - warnedAt >= WARN_EVERY_MILLISECONDS;
+    if (Math.abs(offset) <= MAX_OFFSET_SECONDS || !isDue) return;
+    warnedAt = performance.now();
+    const which = offset > 0 ? 'ahead of' : 'behind';
+    log.warn(
+      { offsetSeconds: offset },
+      `this machine's clock is ${Math.abs(Math.round(offset))} s ${which} the database's; synchronize both with NTP`,
+    );
+  }
+
   return {
+    /** How far this machine's clock is ahead of the database's. Negative if it is behind. */
+    offsetSeconds,
     /** Whole milliseconds since 1970. */
     now: () => Math.floor(zero + performance.now()),
     close(): void {

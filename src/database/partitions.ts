@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { sharedNow } from '../clock.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import { createLoop, type Loop } from '../loop.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
@@ -104,7 +105,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
 /** How many seconds from now the first table runs out of partitions. */
 export async function readPartitionsAhead(db: Pick<pg.Pool, 'query'>): Promise<number> {
   const ends = await Promise.all(TABLES.map(async (table) => lastEnd(await readPartitions(db, table))));
-  return (Math.min(...ends) - Date.now()) / 1000;
+  return (Math.min(...ends) - sharedNow()) / 1000;
 }
 
 type Partition = {

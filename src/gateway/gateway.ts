@@ -48,7 +48,8 @@ export function startGateway(options: {
   signer: UpstreamSigner;
   rateLimiter: RateLimiter;
   publicUrl: string | undefined;
-  now?: (() => Date) | undefined;
+  /** The time on the clock shared by all processes. */
+  now: () => Date;
   responsePacing?: ResponsePacing | undefined;
   responseMemory?: ResponseMemoryBounds | undefined;
   maxCallsPerAddress?: number | undefined;
@@ -59,7 +60,7 @@ export function startGateway(options: {
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
   const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log, metrics } = options;
-  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now = () => new Date() } = options;
+  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
    * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and notification

@@ -63,7 +63,7 @@ export type GatewayOptions = {
   documentsOf: DocumentsOf;
   /** This service's public URL, if known. */
   publicUrl: string | undefined;
-  now?: () => Date;
+  now: () => Date;
 };
 
 /** `version`: the version of the routes, if the response depends only on them and the target. */
@@ -81,7 +81,7 @@ type Connection = Pick<PaidRequest, 'gone' | 'closed'> & {
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
   const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, paymentRequiredCache } = options;
-  const { callSlots, notificationStreams, detailsOf, documentsOf, now = () => new Date() } = options;
+  const { callSlots, notificationStreams, detailsOf, documentsOf, now } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');

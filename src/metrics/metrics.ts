@@ -12,6 +12,10 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Gauges that read numbers from other modules on each scrape. */
 const WATCHED = {
+  clockOffset: {
+    name: 'tollgate_clock_offset_seconds',
+    help: 'How far this machine’s clock is ahead of the database’s clock, or behind it if negative. The service works by the database’s clock. If it is more than 5 s for one process, synchronize its machine with NTP; if it is for all of them, check the database server.',
+  },
   liveStreams: {
     name: 'tollgate_live_streams',
     help: 'Open WebSockets and event streams in this process. Reported only by processes with the `api` role.',

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { sharedNow } from '../clock.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { openWriteBatcher } from '../database/write-batcher.ts';
 import { createLedger } from '../features/payments/ledger.ts';
@@ -54,7 +55,7 @@ export async function openGatewayRole(resources: AppResources) {
       onClose(documents.close);
       const gateway = startGateway({
         ...{ routes, ledger, egress, upstreamAllow, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log },
-        now: overrides.now,
+        now: overrides.now ?? (() => new Date(sharedNow())),
         responsePacing: overrides.responsePacing,
         responseMemory: overrides.responseMemory,
         maxCallsPerAddress: overrides.maxCallsPerAddress,

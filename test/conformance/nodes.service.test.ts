@@ -6,6 +6,8 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { DELETED_PROJECT_ID } from '../../src/features/deletions/soft-delete.ts';
+import { sign, v2Headers } from '../gateway/sign.ts';
+import { createShop, payingFetch, startRails } from '../gateway/support.ts';
 import { caller } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
@@ -44,8 +46,12 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function start(role: ServiceNode['role'], clockShiftSeconds = 0): Promise<ServiceNode> {
-  const node = await startServiceNode({ role, databaseUrl: database.url, dataDir, clockShiftSeconds });
+async function start(
+  role: ServiceNode['role'],
+  clockShiftSeconds = 0,
+  env: Record<string, string> = {},
+): Promise<ServiceNode> {
+  const node = await startServiceNode({ role, databaseUrl: database.url, dataDir, clockShiftSeconds, env });
   nodes.push(node);
   return node;
 }
@@ -121,6 +127,44 @@ describe('nodes with wrong clocks', () => {
       const { status } = await alice(fast).rest('PATCH', path, {});
       expect(status, table).toBe(200);
       expect(await off('"updatedAt"', table), table).toBeLessThan(300);
+    }
+  });
+});
+
+describe('gateways with wrong clocks', () => {
+  test("sell by the database's clock, and warn", async () => {
+    const rails = await startRails();
+    try {
+      const { env } = rails;
+      const sell = (role: ServiceNode['role'], shift: number) => start(role, shift, env);
+      const [ahead, behind] = await Promise.all([sell('api,gateway', 90), sell('gateway', -90)]);
+      const shop = await createShop(ahead, alice(ahead), {
+        '/usual': { upstreamUrl: receiver.url },
+        '/slow': { upstreamUrl: receiver.url, timeoutSeconds: 60 },
+      });
+      const buyer = await rails.wallet();
+      const { startedAt } = (await sql.query('SELECT now() AS "startedAt"')).rows[0];
+      for (const { url, printed } of [ahead, behind]) {
+        const validBefore = String(Math.floor(Date.now() / 1000) + 60);
+        const headers = v2Headers(await sign(buyer, { validBefore }));
+        // Too late for an endpoint that needs 75 s.
+        expect((await fetch(`${url}/gateway/${shop.projectId}/usual`, { headers })).status, url).toBe(402);
+        for (const path of ['usual', 'slow']) {
+          const response = await payingFetch(buyer)(`${url}/gateway/${shop.projectId}/${path}`);
+          expect(response.status, `${url}: ${path}: ${await response.text()}`).toBe(200);
+        }
+        await expect.poll(printed, WAIT).toContain("the database's; synchronize both with NTP");
+        const metrics = await readMetrics(url);
+        expect(Math.round(metricValue(metrics, 'tollgate_clock_offset_seconds'))).toBe(url === ahead.url ? 90 : -90);
+      }
+      // The times of settlements are the database's, so they lie between the start of the sales and now.
+      const { rows } = await sql.query(
+        'SELECT count(*)::int, bool_and("settledAt" BETWEEN $1 AND now()) AS "isTrue" FROM "Payment"',
+        [startedAt],
+      );
+      expect(rows).toEqual([{ count: 4, isTrue: true }]);
+    } finally {
+      await rails.close();
     }
   });
 });

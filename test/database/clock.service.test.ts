@@ -42,6 +42,22 @@ test('the clock follows the database’s clock if it differs after a failover', 
   clock.close();
 });
 
+test('a machine clock that is off by more than 5 s is measured and logged', async () => {
+  for (const [aheadSeconds, expected] of [
+    [90, "this machine's clock is 90 s ahead of the database's; synchronize both with NTP"],
+    [-90, "this machine's clock is 90 s behind the database's; synchronize both with NTP"],
+    [3, undefined],
+  ] as const) {
+    const pool = { query: async () => ({ rows: [{ now: Date.now() - aheadSeconds * 1000 }] }) };
+    const lines: string[] = [];
+    const noting = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+    const clock = await openDatabaseClock(pool as unknown as pg.Pool, noting);
+    expect(Math.round(clock.offsetSeconds())).toBe(aheadSeconds);
+    clock.close();
+    expect(lines).toEqual(expected ? [expected] : []);
+  }
+});
+
 test('opening the clock fails if the database does not respond', async () => {
   const pool = { query: () => Promise.reject(new Error('gone')) } as unknown as pg.Pool;
   await expect(openDatabaseClock(pool, log)).rejects.toThrow('gone');

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { sharedNow } from '../../clock.ts';
 import type { OauthApps } from '../../config/oauth-apps.ts';
 import type {
   ConnectorDefinition,
@@ -163,7 +164,11 @@ export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & {
       build: (refreshToken) =>
         grant && !app
           ? { kind: 'pause', reason: noApp(grant.title) }
-          : credential.build(config, { now: new Date(), ...(refreshToken && { refreshToken }), ...(app && { app }) }),
+          : credential.build(config, {
+              now: new Date(sharedNow()),
+              ...(refreshToken && { refreshToken }),
+              ...(app && { app }),
+            }),
       classify: (response) => credential.classify(response, config, app),
     };
     return withAccessToken(connector, source, ({ accessToken, refreshToken }) => {

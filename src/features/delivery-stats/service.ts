@@ -1,5 +1,6 @@
 import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
@@ -97,7 +98,7 @@ const spanOf = (projectId: VisibleProjectId, { from, to }: Period) => [projectId
 
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: { db: TenantDatabase; now?: () => Date; maxRead?: number }) {
-  const { db, now = () => new Date(), maxRead = MAX_READ } = options;
+  const { db, now = () => new Date(sharedNow()), maxRead = MAX_READ } = options;
   return {
     /**
      * Counts deliveries by the interval in which they finished. Intervals without deliveries are included.

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { sharedNow } from '../../clock.ts';
 import { signedWebhookHeaders } from '../../delivery/send/webhook-request.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
@@ -127,7 +128,7 @@ const CHANNELS: Record<
     const body = webhookBodyOf(id, createdAt, content);
     const headers = signedWebhookHeaders({
       ...{ id, body, secrets: [webhookSecret], userAgent: options.userAgent, version: PAYLOAD_VERSION },
-      timestampSeconds: Math.floor(Date.now() / 1000),
+      timestampSeconds: Math.floor(sharedNow() / 1000),
     });
     await post(options.egress, webhookUrl, headers, body);
   },

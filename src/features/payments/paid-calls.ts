@@ -1,3 +1,4 @@
+import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
 import { notFound } from '../../errors.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
@@ -44,7 +45,7 @@ const START_MILLISECONDS = 5_000;
  *
  * @param now the time, which may be off by less than a call's lease
  */
-export function unservedReasonOf(payment: CallState, now: Date = new Date()): string | null {
+export function unservedReasonOf(payment: CallState, now: Date = new Date(sharedNow())): string | null {
   const { status, settlement, servedAt, unservedReason, callLeasedUntil, upstreamCallCount, updatedAt } = payment;
   if (status !== 'SETTLED' || settlement === 'AFTER_RESPONSE' || servedAt !== null) return null;
   if (callLeasedUntil !== null && callLeasedUntil > now) return null;
@@ -60,7 +61,7 @@ export function unservedReasonOf(payment: CallState, now: Date = new Date()): st
  */
 export function noCallReasonOf(
   { servedAt, callLeasedUntil, upstreamCallCount }: CallState,
-  now: Date = new Date(),
+  now: Date = new Date(sharedNow()),
 ): NoCallReason | undefined {
   if (servedAt !== null) return 'served';
   if (callLeasedUntil !== null && callLeasedUntil > now) return 'calling';

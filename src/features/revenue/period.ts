@@ -1,3 +1,4 @@
+import { sharedNow } from '../../clock.ts';
 import { invalidField } from '../../errors.ts';
 
 export type RevenueInterval = 'HOUR' | 'DAY' | 'MONTH';
@@ -49,7 +50,7 @@ export function toPeriod(
 /** The number of intervals to charge for. A period that is invalid costs as much as the longest one. */
 export function countIntervals(query: Parameters<typeof toPeriod>[0]): number {
   try {
-    const { from, to, interval } = toPeriod(query, new Date());
+    const { from, to, interval } = toPeriod(query, new Date(sharedNow()));
     return countBuckets(from, to, interval);
   } catch {
     return MAX_BUCKETS;

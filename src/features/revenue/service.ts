@@ -1,5 +1,6 @@
 import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { sharedNow } from '../../clock.ts';
 import type { Transaction } from '../../database/client.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
@@ -28,7 +29,7 @@ type Source = Pick<Transaction, '$queryRawUnsafe'>;
 
 /** A project's revenue by time, endpoint, and customer. Methods throw AppError `VALIDATION_FAILED`. */
 export function createRevenueService(options: { db: TenantDatabase; now?: () => Date }) {
-  const { db, now = () => new Date() } = options;
+  const { db, now = () => new Date(sharedNow()) } = options;
   return {
     /**
      * Revenue for every interval in a period, including intervals without payments. Payments count toward the interval

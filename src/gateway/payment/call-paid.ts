@@ -43,9 +43,9 @@ export function createCallPaid(options: {
   dispatcherOf: (route: PaidRoute) => Dispatcher;
   signer: UpstreamSigner;
   log: Logger;
-  now?: () => Date;
+  now: () => Date;
 }) {
-  const { ledger, dispatcherOf, signer, log, now = () => new Date() } = options;
+  const { ledger, dispatcherOf, signer, log, now } = options;
 
   /** @throws AppError if there is no response to pass on. */
   return async function callPaid(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<PaidCallResult> {

@@ -39,7 +39,7 @@ export type PayOptions = {
   isOpen(projectId: string, upstreamUrl: string): boolean;
   log: Logger;
   onStep?: OnPaymentStep;
-  now?: () => Date;
+  now: () => Date;
 };
 
 /** A settled payment. */
@@ -57,7 +57,7 @@ const KEEP_LARGE_SECONDS = 3600;
  * If the endpoint settles first: claim → verify → settle → upstream. Then the upstream's response is streamed.
  */
 export function createPay(options: PayOptions) {
-  const { ledger, verify, callPaid, settler, streamPaid, isOpen, log, onStep, now = () => new Date() } = options;
+  const { ledger, verify, callPaid, settler, streamPaid, isOpen, log, onStep, now } = options;
 
   /** @throws AppError if there is no response to return. The payment's record says what happened. */
   async function pay(request: PaidRequest): Promise<PaidResponse> {

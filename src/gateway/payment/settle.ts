@@ -38,8 +38,8 @@ const MAX_REMEMBERED = 10_000;
 type Unsettled = Exclude<FacilitatorSettlement, { kind: 'settled' }>;
 
 /** Settles served payments, and looks up payments whose settlement outcome is unclear. */
-export function createSettler(options: { ledger: Ledger; settlements: Settlements; log: Logger; now?: () => Date }) {
-  const { ledger, settlements, log, now = () => new Date() } = options;
+export function createSettler(options: { ledger: Ledger; settlements: Settlements; log: Logger; now: () => Date }) {
+  const { ledger, settlements, log, now } = options;
   const running = new Map<string, Promise<SettleResult>>();
   /** When payments were last looked up and stayed unresolved, the oldest lookup first. */
   const unresolved = new Map<string, { result: SettleResult; at: number }>();

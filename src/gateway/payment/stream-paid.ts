@@ -51,9 +51,9 @@ export function createStreamPaid(options: {
   dispatcherOf(route: PaidRoute): Dispatcher;
   signer: UpstreamSigner;
   log: Logger;
-  now?: () => Date;
+  now: () => Date;
 }) {
-  const { ledger, dispatcherOf, signer, log, now = () => new Date() } = options;
+  const { ledger, dispatcherOf, signer, log, now } = options;
 
   /**
    * @param payment SETTLED. The caller has reserved `STREAM_BYTES` and has checked that the request is the one that was

@@ -202,7 +202,7 @@ test('a payment on a network that is no longer served stays open and is logged, 
   const payment = await served();
   const lines: { msg: string; network: string }[] = [];
   const noting = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const without = createSettler({ ledger: one.ledger, settlements: new Map(), log: noting });
+  const without = createSettler({ ledger: one.ledger, settlements: new Map(), log: noting, now: () => new Date() });
 
   const open = { ...payment, status: 'SETTLING' } as const;
   expect(await without.resolve(open, leaseOf(payment))).toEqual({ kind: 'unresolved', isDenied: false });
