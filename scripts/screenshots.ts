@@ -92,7 +92,10 @@ async function picture(from: Browser, project: string, token: string, colorSchem
     return own === colorScheme && (only.length === 0 || only.includes(name));
   });
   const context = await from.newContext({
-    ...{ viewport: SIZE, deviceScaleFactor: SCALE, colorScheme, reducedMotion: 'reduce' },
+    viewport: SIZE,
+    deviceScaleFactor: SCALE,
+    colorScheme,
+    reducedMotion: 'reduce',
   });
   const page = await context.newPage();
   await page.addInitScript((kept) => sessionStorage.setItem('tollgate.token', kept), token);

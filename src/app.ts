@@ -115,8 +115,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   async function openResources(): Promise<AppResources> {
     const db = await openDatabase({
-      ...{ url: databaseUrl, directUrl: config.databaseDirectUrl },
-      ...{ poolSize: config.databasePoolSize, log },
+      url: databaseUrl,
+      directUrl: config.databaseDirectUrl,
+      poolSize: config.databasePoolSize,
+      log,
     }).catch((error) => {
       throw error instanceof PoolerSettingsError ? error : new UnusableDatabaseError(databaseUrl, error);
     });
@@ -143,7 +145,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     onClose(() => egress.close());
     const { payloadVersions } = overrides;
     return {
-      ...{ config, log, db, bus, keyring, egress, metrics, overrides, onClose },
+      config,
+      log,
+      db,
+      bus,
+      keyring,
+      egress,
+      metrics,
+      overrides,
+      onClose,
       serviceEgress: egress.within(anyOf(config.egressAllow, config.serviceAllow)),
       secretBox: createSecretBox(keyring),
       events: createEventService({ db: behindWall(db), bus, ...(payloadVersions && { payloadVersions }) }),

@@ -20,7 +20,11 @@ function rest(title: string, request: (data: Data) => ApiRequest): Part {
 
 function graphql(title: string, contains: string, of: (data: Data) => { query: string; variables: unknown }): Part {
   const request = (data: Data): ApiRequest => ({
-    ...{ method: 'POST', path: '/graphql', body: JSON.stringify(of(data)), status: 200, contains },
+    method: 'POST',
+    path: '/graphql',
+    body: JSON.stringify(of(data)),
+    status: 200,
+    contains,
     inTurn: data.emptyProjectIds,
   });
   return { title: `GraphQL: ${title}`, names: GRAPHQL_SERVERS, request };
@@ -31,16 +35,24 @@ const endpointsOf = ({ projectId }: { projectId: string }) => `/api/projects/${p
 /** The benchmark's parts, by name. */
 export const PARTS: Record<string, Part> = {
   'rest-one': rest('get an endpoint', (data) => ({
-    ...{ method: 'GET', path: `${endpointsOf(data)}/${data.endpointId}`, status: 200 },
+    method: 'GET',
+    path: `${endpointsOf(data)}/${data.endpointId}`,
+    status: 200,
     contains: '"priceUsd":"0.01"',
   })),
   'rest-list': rest('list 20 endpoints', (data) => ({
-    ...{ method: 'GET', path: `${endpointsOf(data)}?limit=20`, status: 200 },
+    method: 'GET',
+    path: `${endpointsOf(data)}?limit=20`,
+    status: 200,
     contains: '"priceUsd":"0.01"',
   })),
   'rest-create': rest('create an endpoint', ({ emptyProjectIds }) => ({
-    ...{ method: 'POST', path: endpointsOf({ projectId: emptyProjectIds[0]! }), body: JSON.stringify(NEW_ENDPOINT) },
-    ...{ status: 201, contains: '"priceUsd":"0.01"', inTurn: emptyProjectIds },
+    method: 'POST',
+    path: endpointsOf({ projectId: emptyProjectIds[0]! }),
+    body: JSON.stringify(NEW_ENDPOINT),
+    status: 201,
+    contains: '"priceUsd":"0.01"',
+    inTurn: emptyProjectIds,
   })),
   'graphql-one': graphql('get an endpoint', '"priceUsd":"0.01"', ({ projectId, endpointId }) => ({
     query: `query ($project: ID!, $id: ID!) { project(id: $project) { endpoint(id: $id) { ${FIELDS} } } }`,

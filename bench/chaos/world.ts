@@ -32,10 +32,18 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   const apiPort = newPort();
   const secretKeys = `k1:${randomBytes(32).toString('base64')}`;
   const environment = (role: Role): NodeJS.ProcessEnv => ({
-    ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, DATA_DIR: dataDir },
-    ...{ NODE_ENV: 'test', LOG_LEVEL: 'silent', SANDBOX: 'off' },
-    ...{ ROLES: role, PORT: role === 'api' ? String(apiPort) : '0', DATABASE_URL: postgres.url },
-    ...{ SECRET_KEYS: secretKeys, EGRESS_ALLOW: '127.0.0.1/32:*', DATABASE_POOL_SIZE: '6' },
+    PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    DATA_DIR: dataDir,
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    SANDBOX: 'off',
+    ROLES: role,
+    PORT: role === 'api' ? String(apiPort) : '0',
+    DATABASE_URL: postgres.url,
+    SECRET_KEYS: secretKeys,
+    EGRESS_ALLOW: '127.0.0.1/32:*',
+    DATABASE_POOL_SIZE: '6',
   });
 
   let isEnding = false;
@@ -89,7 +97,9 @@ export async function startWorld({ workers, seed, mood }: { workers: number; see
   await Promise.all(nodes.map(({ ready }) => ready()));
 
   return {
-    ...{ pool, nodes, receiverUrl },
+    pool,
+    nodes,
+    receiverUrl,
 
     /** Sends one request to the API. Returns undefined if the API didn't respond or failed internally. */
     async call<T>(method: string, path: string, body?: unknown): Promise<T | undefined> {

@@ -63,7 +63,9 @@ export async function startChain() {
     /** Whether the payment was charged. */
     isCharged: ({ from, nonce }: { from: Hex; nonce: Hex }): Promise<boolean> =>
       chain.client.readContract({
-        ...{ address: NETWORK.asset.address, abi: ABI, functionName: 'authorizationState' },
+        address: NETWORK.asset.address,
+        abi: ABI,
+        functionName: 'authorizationState',
         args: [from, nonce],
       }),
   };
@@ -82,14 +84,18 @@ export async function signPayment(account: ReturnType<typeof privateKeyToAccount
   const { value, validAfter, validBefore } = authorization;
   const signature = await account.signTypedData({
     domain: {
-      ...{ name: NETWORK.asset.name, version: NETWORK.asset.version },
-      ...{ chainId: NETWORK.chainId, verifyingContract: NETWORK.asset.address },
+      name: NETWORK.asset.name,
+      version: NETWORK.asset.version,
+      chainId: NETWORK.chainId,
+      verifyingContract: NETWORK.asset.address,
     },
     types: TYPES,
     primaryType: 'TransferWithAuthorization',
     message: {
       ...authorization,
-      ...{ value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+      value: BigInt(value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
     },
   });
   const payment = { x402Version: 2, accepted: terms, payload: { signature, authorization } };

@@ -71,7 +71,8 @@ function createHost(folder: string, name: string, address: string): Host {
   inside('link', 'set', 'eth0', 'up');
   const running = new Set<ChildProcess>();
   return {
-    ...{ name, address },
+    name,
+    address,
     run(program) {
       const args = ['netns', 'exec', name, ...commandLine(program)];
       const child = runProgram(folder, name, { command: 'ip', args, env: program.env });

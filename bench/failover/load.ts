@@ -61,7 +61,8 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
   /** Retries until the service returns a final response. Retries have the same idempotency key. */
   async function insist(method: string, path: string, body: unknown): Promise<{ id: string }> {
     const headers = {
-      ...{ authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
       'idempotency-key': crypto.randomUUID(),
     };
     for (;;) {
@@ -151,7 +152,12 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
   running.catch((error) => console.error(error));
 
   return {
-    ...{ projectId: project.id, changes, created, payments, received: receiver.received, calls: upstream.calls },
+    projectId: project.id,
+    changes,
+    created,
+    payments,
+    received: receiver.received,
+    calls: upstream.calls,
     /** The longest pauses since the last call, in seconds. */
     pauses: () => ({ writes: writes.read(), purchases: purchases.read(), deliveries: deliveries.read() }),
     async stop(): Promise<void> {

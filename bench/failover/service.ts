@@ -36,10 +36,17 @@ export async function startService(folder: string, cluster: Cluster, env: Record
       command: join(ROOT, 'node_modules/.bin/node'),
       args: [join(ROOT, 'src/main.ts')],
       env: {
-        ...{ NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', ROLES: name.toLowerCase().replace(/\d/, '') },
-        ...{ PORT: String(port), DATA_DIR: folder, DATABASE_POOL_SIZE: '10', EGRESS_ALLOW: '127.0.0.1/32:*' },
-        ...{ DATABASE_URL: `postgres://tollgate:${PASSWORD}@127.0.0.1:${PGBOUNCER_PORT}/tollgate` },
-        ...{ DATABASE_DIRECT_URL: directUrl, TRUSTED_PROXIES: `127.0.0.1,${ADDRESS}` },
+        NODE_ENV: 'test',
+        SANDBOX: 'off',
+        LOG_LEVEL: 'warn',
+        ROLES: name.toLowerCase().replace(/\d/, ''),
+        PORT: String(port),
+        DATA_DIR: folder,
+        DATABASE_POOL_SIZE: '10',
+        EGRESS_ALLOW: '127.0.0.1/32:*',
+        DATABASE_URL: `postgres://tollgate:${PASSWORD}@127.0.0.1:${PGBOUNCER_PORT}/tollgate`,
+        DATABASE_DIRECT_URL: directUrl,
+        TRUSTED_PROXIES: `127.0.0.1,${ADDRESS}`,
         ...env,
       },
     }).once('exit', (code, signal) => console.log(`${name} ended with ${code ?? signal}`));
@@ -50,7 +57,8 @@ export async function startService(folder: string, cluster: Cluster, env: Record
     await waitFor(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
 
   return {
-    ...{ url, directUrl },
+    url,
+    directUrl,
     async restartPooler(): Promise<void> {
       await kill(pooler);
       await sleep(1_000);

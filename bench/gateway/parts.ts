@@ -162,7 +162,8 @@ async function stream(contest: Contest, isQuick: boolean): Promise<Table> {
   const sources = [undefined, ...contest.contestants].map((server) => ({
     label: server?.name ?? 'the upstream alone',
     read: (count: number) => contest.stream(server, count),
-    ...{ first: [] as number[], all: [] as number[] },
+    first: [] as number[],
+    all: [] as number[],
   }));
   for (const { read } of sources) await read(requests.warmUp);
   for (let round = 1; round <= ROUNDS; round++) {

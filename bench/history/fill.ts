@@ -67,7 +67,10 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
   }
   const payments = Math.ceil(events * weeks * PAYMENTS_AN_EVENT);
   await fillBusiness(pool, {
-    ...{ payments, projectId, from: firstEnd - weeks * WEEK_MILLISECONDS, until: Date.now() - 60_000 },
+    payments,
+    projectId,
+    from: firstEnd - weeks * WEEK_MILLISECONDS,
+    until: Date.now() - 60_000,
   });
   await pool.query('DROP FUNCTION bench_id');
   await pool.query('VACUUM (ANALYZE)');

@@ -34,8 +34,12 @@ const { values } = parseArgs({
 });
 
 const postgres = await startThrowawayPostgres({
-  ...{ shared_buffers: '512MB', max_wal_size: '8GB', maintenance_work_mem: '256MB' },
-  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
+  shared_buffers: '512MB',
+  max_wal_size: '8GB',
+  maintenance_work_mem: '256MB',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
 });
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' };

@@ -85,14 +85,15 @@ export function createData({ prisma, newId }) {
         });
         await tx.auditEntry.create({
           data: {
-            ...{
-              id: newId('AuditEntry'),
-              userId: user.id,
-              projectId,
-              targetId: created.id,
-              action: 'endpoint.created',
-            },
-            ...{ actorKind: 'USER', actorId: user.id, actorName: user.subject, changes: data },
+            id: newId('AuditEntry'),
+            userId: user.id,
+            projectId,
+            targetId: created.id,
+            action: 'endpoint.created',
+            actorKind: 'USER',
+            actorId: user.id,
+            actorName: user.subject,
+            changes: data,
           },
         });
         return created;

@@ -55,7 +55,9 @@ async function tokenSource(dataDir: string, subject: string): Promise<Token> {
     if (Date.now() >= renewAt) {
       renewAt = Date.now() + (TOKEN_SECONDS / 2) * 1000;
       token = issuer.sign({
-        ...{ subject, tier: 'ENTERPRISE', requestsPerMinute: null },
+        subject,
+        tier: 'ENTERPRISE',
+        requestsPerMinute: null,
         expiresInSeconds: TOKEN_SECONDS,
       });
     }
@@ -101,7 +103,8 @@ async function read(index: number): Promise<void> {
   else if (index % 3 === 1) await call('GET', `${base}/endpoints`);
   else {
     const { errors } = await call<{ errors?: unknown }>('POST', '/graphql', {
-      ...{ query: PROJECT, variables: { id: projectId } },
+      query: PROJECT,
+      variables: { id: projectId },
     });
     if (errors) throw new Error(JSON.stringify(errors));
   }

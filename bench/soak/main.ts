@@ -113,8 +113,12 @@ async function run(): Promise<boolean> {
   const stub = startChild<StubMethods>(new URL('../gateway/stub.ts', import.meta.url));
   const { facilitatorUrl, upstreamUrl } = await stub.call('listen', NETWORK);
   const service = await startService(folder, {
-    ...{ ...clock.env, DATABASE_URL: postgres.url, RETENTION_DAYS: String(RETENTION_DAYS) },
-    ...{ NETWORK, FACILITATOR_URL: facilitatorUrl, RPC_URL: facilitatorUrl },
+    ...clock.env,
+    DATABASE_URL: postgres.url,
+    RETENTION_DAYS: String(RETENTION_DAYS),
+    NETWORK,
+    FACILITATOR_URL: facilitatorUrl,
+    RPC_URL: facilitatorUrl,
   });
   const clients = startChild<ClientMethods>(new URL('clients.ts', import.meta.url), clock.env);
   const rates = scaled(LOAD, Number(values.rate));

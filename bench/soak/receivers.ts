@@ -45,7 +45,9 @@ export async function startReceivers(marks: Marks, times: TimeCollector) {
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    ...{ good, flaky, settled },
+    good,
+    flaky,
+    settled,
     requests: () => requests,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   };

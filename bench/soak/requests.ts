@@ -27,7 +27,8 @@ export function createCaller(url: string, token: () => Promise<string>, onRetry:
     const key = crypto.randomUUID();
     for (;;) {
       const headers = {
-        ...{ authorization: `Bearer ${await token()}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${await token()}`,
+        'content-type': 'application/json',
         ...(method !== 'GET' && { 'idempotency-key': key }),
       };
       const response = await send(`${url}${path}`, { method, headers, body: JSON.stringify(body) });

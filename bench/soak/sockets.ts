@@ -78,7 +78,8 @@ export async function openDashboard(options: {
   })();
   await started.promise;
   return {
-    ...{ projectId, seen },
+    projectId,
+    seen,
     connections: () => connections,
     hasCursor: () => cursor !== null,
     async close(): Promise<void> {

@@ -78,8 +78,13 @@ async function start(program: Program, role: string): Promise<Start> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...flags, join(ROOT, PROGRAMS[program])], {
     env: {
-      ...{ PATH: process.env.PATH, NODE_ENV: 'test', SANDBOX: 'off', ROLES: role, PORT: port },
-      ...{ DATABASE_URL: postgres.url, DATA_DIR: dataDir },
+      PATH: process.env.PATH,
+      NODE_ENV: 'test',
+      SANDBOX: 'off',
+      ROLES: role,
+      PORT: port,
+      DATABASE_URL: postgres.url,
+      DATA_DIR: dataDir,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -25,7 +25,8 @@ export function startChild<M extends Methods>(program: URL, env: Record<string, 
     // The child writes its log as usual, but the output is discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
-    ...{ execPath, execArgv },
+    execPath,
+    execArgv,
   });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;

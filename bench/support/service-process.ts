@@ -37,9 +37,16 @@ export async function startServiceProcess(options: {
   const url = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [program], {
     env: {
-      ...{ PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, DATA_DIR: folder },
-      ...{ NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', EGRESS_ALLOW: '127.0.0.1/32:*' },
-      ...{ ROLES: role, PORT: String(port), TRUSTED_PROXIES: '127.0.0.1' },
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      DATA_DIR: folder,
+      NODE_ENV: 'test',
+      SANDBOX: 'off',
+      LOG_LEVEL: 'warn',
+      EGRESS_ALLOW: '127.0.0.1/32:*',
+      ROLES: role,
+      PORT: String(port),
+      TRUSTED_PROXIES: '127.0.0.1',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -59,7 +66,10 @@ export async function startServiceProcess(options: {
     await sleep(50);
   }
   return {
-    ...{ role, name, url, pid: child.pid! },
+    role,
+    name,
+    url,
+    pid: child.pid!,
     /** @throws Error if it doesn't exit cleanly, or has already ended */
     async stop(): Promise<void> {
       if (!running.has(child)) throw new Error(`${name} has ended. Its log is ${log}.`);

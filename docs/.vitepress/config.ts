@@ -32,7 +32,11 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: anchorOf },
     // Allow only what GitHub shows in the same way.
-    ...{ attrs: false, emoji: false, snippet: false, toc: false, math: false },
+    attrs: false,
+    emoji: false,
+    snippet: false,
+    toc: false,
+    math: false,
     config(md) {
       repositoryLinks(md, linkedFiles);
       plainBraces(md);

@@ -124,7 +124,10 @@ export async function searchableProjects(
   if (viewer.kind === 'apiKey') return [viewer.projectId as VisibleProjectId];
   const where = visibleProjects(viewer);
   const projects = await prisma.project.findMany({
-    ...{ where, select: { id: true }, orderBy: { id: 'desc' }, take: MAX_SEARCHED_PROJECTS },
+    where,
+    select: { id: true },
+    orderBy: { id: 'desc' },
+    take: MAX_SEARCHED_PROJECTS,
   });
   return projects.map(({ id }) => id as VisibleProjectId);
 }

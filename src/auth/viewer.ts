@@ -160,7 +160,11 @@ export function createAuthenticator(options: {
     const { tier, requestsPerMinute } = await withClaims(user, claims);
     const isOperator = isListed(operators, claims);
     return {
-      ...{ kind: 'user', userId: user.id, tier, requestsPerMinute, expiresAt: claims.expiresAt },
+      kind: 'user',
+      userId: user.id,
+      tier,
+      requestsPerMinute,
+      expiresAt: claims.expiresAt,
       signedInAt: claims.signedInAt,
       ...(user.memberships && { memberships: user.memberships }),
       ...(user.blockedOwners && { blockedOwners: user.blockedOwners }),

@@ -35,7 +35,9 @@ export function followDeliveries(
 
 function optionsOf({ signal }: Session, projectId: string, onReady: () => void): FollowOptions {
   return {
-    ...{ projectId, signal, onReady },
+    projectId,
+    signal,
+    onReady,
     onReconnect(error) {
       const { message } = failureOf(error) as Error;
       note(`Connection lost: ${message.replace(/\.$/, '')}. Reconnecting; no updates will be lost.`);

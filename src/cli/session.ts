@@ -64,7 +64,9 @@ export function openSession(command: Command): Session {
   const client = createServiceClient({ url: options.url, credential });
   const send = requestAs({ client: 'cli', userAgent: 'tollgate-cli' });
   const tollgate = new Tollgate({
-    ...{ baseUrl: options.url, token: credential, maxRetries: 0 },
+    baseUrl: options.url,
+    token: credential,
+    maxRetries: 0,
     fetch: (target, init) => noteIfSlow(send(target, init), waitingFor(options.url)),
   });
   const signal = interruption();

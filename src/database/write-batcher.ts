@@ -44,7 +44,11 @@ const RESPONSE_TIMEOUT_MILLISECONDS = 20_000;
  */
 export function openWriteBatcher({ url, pool, log }: { url: string; pool: pg.Pool; log: Logger }) {
   const own = openPool({
-    ...{ url, poolSize: 1, log, applicationName: 'tollgate-ledger', query_timeout: RESPONSE_TIMEOUT_MILLISECONDS },
+    url,
+    poolSize: 1,
+    log,
+    applicationName: 'tollgate-ledger',
+    query_timeout: RESPONSE_TIMEOUT_MILLISECONDS,
     pipeline: true,
     onConnect: applySettings(QUEUE_SETTINGS),
   });

@@ -77,21 +77,37 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const signal = createWakeSignal(settings.pollMilliseconds);
   const leases = createLeases<ClaimedDelivery>({ db: db.pool, leaseSeconds });
   const admission = createAdmission({
-    ...{ db: db.pool, log, limits: settings, slotsInUse: leases.count, signal },
+    db: db.pool,
+    log,
+    limits: settings,
+    slotsInUse: leases.count,
+    signal,
     onTurnEnded: () => bus.publish(topics.paces),
   });
   const registry = createWorkerRegistry(db.pool);
   const claimLoop = createClaimLoop({
-    ...{ pool: db.pool, log, admission, leases, signal, metrics, settings },
+    pool: db.pool,
+    log,
+    admission,
+    leases,
+    signal,
+    metrics,
+    settings,
     isOwnTurn: registry.isOwnTurn,
   });
   const maintenance = createMaintenance({
-    ...{ pool: db.pool, leases, registry, signal, log },
+    pool: db.pool,
+    leases,
+    registry,
+    signal,
+    log,
     onPaces: claimLoop.onPaces,
   });
   const reporter = createReporter({ log, metrics });
   const health = createHealth({
-    ...{ db: db.pool, log, failingLimitSeconds: settings.failingLimitSeconds },
+    db: db.pool,
+    log,
+    failingLimitSeconds: settings.failingLimitSeconds,
     canProbe: (type) => options.connectors(type)?.probe !== undefined,
     retriesOf: (delivery) =>
       scheduleOf(delivery, delivery.connector ? options.connectors(delivery.connector.type) : undefined).length,
@@ -103,16 +119,24 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const senderOptions = { secretBox, log, timeoutMilliseconds, quickRetries, userAgent };
   const jobOptions = {
     sendWebhook: createWebhookSender({
-      ...{ ...senderOptions, egressOf: webhookEgress, ...(payloadVersions && { payloadVersions }) },
+      ...senderOptions,
+      egressOf: webhookEgress,
+      ...(payloadVersions && { payloadVersions }),
       withAccessToken: createWithAccessToken(
         { pool: db.pool, egressOf: webhookEgress, secretBox, userAgent },
         'webhook',
       ),
     }),
     sendToConnector: createConnectorSender({
-      ...{ ...senderOptions, egress, isLocalChain, ...(consoleUrl && { consoleUrl }) },
+      ...senderOptions,
+      egress,
+      isLocalChain,
+      ...(consoleUrl && { consoleUrl }),
       withToken: createWithToken({
-        ...{ pool: db.pool, egressOf: () => egress, secretBox, userAgent },
+        pool: db.pool,
+        egressOf: () => egress,
+        secretBox,
+        userAgent,
         ...(options.oauthApps && { oauthApps: options.oauthApps }),
       }),
       readHistory: createEndpointHistory(db.pool),
@@ -255,7 +279,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     },
     stop,
     stats: () => ({
-      ...{ inFlight: leases.count(), failingDestinations: admission.brokenCount() },
+      inFlight: leases.count(),
+      failingDestinations: admission.brokenCount(),
       ...reporter.counts(),
     }),
   };

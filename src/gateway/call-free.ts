@@ -62,7 +62,9 @@ export function createCallFree(options: {
   const { dispatcherOf, rateLimiter, log, onOutcome } = options;
   const limitOf = (protocol: PaidRoute['protocol'], scope: string) =>
     createAddressLimit({
-      ...{ rateLimiter, scope, what: 'free requests' },
+      rateLimiter,
+      scope,
+      what: 'free requests',
       requestsPerMinute: FREE_REQUESTS_PER_MINUTE[protocol],
     });
   const limits = { HTTP: limitOf('HTTP', 'free'), MCP: limitOf('MCP', 'free mcp') };
@@ -79,7 +81,9 @@ export function createCallFree(options: {
     const { body, memory } = request;
     const response = await callUpstream(dispatcherOf(request), {
       ...upstreamRequest(request),
-      ...{ body, memory, timeoutMilliseconds: limitMillisecondsOf(request) },
+      body,
+      memory,
+      timeoutMilliseconds: limitMillisecondsOf(request),
     });
     const { statusCode, headers } = response;
     if (statusCode === 402) throw paymentRequiredByUpstream();
@@ -92,7 +96,8 @@ export function createCallFree(options: {
     if (!memory.take(STREAM_BYTES)) throw busyRefusal({});
     const stream = await streamUpstream(dispatcherOf(request), {
       ...upstreamRequest(request),
-      ...{ body: body && meterBody(body), idleMilliseconds: limitMillisecondsOf(request) },
+      body: body && meterBody(body),
+      idleMilliseconds: limitMillisecondsOf(request),
     });
     if (stream.statusCode === 402) {
       stream.body.destroy();

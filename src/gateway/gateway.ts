@@ -77,7 +77,15 @@ export function startGateway(options: {
   const verify = createVerify({ ledger, settlements, log });
   const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const pay = createPay({
-    ...{ ledger, verify, callPaid, settler, streamPaid, repeat, isOpen, log, now },
+    ledger,
+    verify,
+    callPaid,
+    settler,
+    streamPaid,
+    repeat,
+    isOpen,
+    log,
+    now,
     ...(metrics && { onStep: metrics.onStep }),
   });
   const recovery = createRecovery({ ledger, settler, log });
@@ -87,7 +95,8 @@ export function startGateway(options: {
     // Streams that stay open for minutes don't take the connections of other requests.
     dispatcherOf: (request) =>
       (isNotificationStream(request) ? dispatcherOfNotifications : dispatcherOfFree)(request.route),
-    ...{ rateLimiter, log },
+    rateLimiter,
+    log,
     onOutcome: metrics?.onFreeRequest,
   });
   const responseMemory = createResponseMemory(options.responseMemory);

@@ -106,7 +106,9 @@ export function createRequestHandler(options: GatewayOptions) {
     const offered = { ...resource, url: address.base + written };
     const details = detailsOf(route);
     const declarations = declarationsOf(route, details instanceof Promise ? await details : details, {
-      ...{ method: request.method, base: address.base, segments: requested.segments },
+      method: request.method,
+      base: address.base,
+      segments: requested.segments,
     });
     const paymentRequired = (error: string, refused: RefusedPayment | undefined) => {
       if (route.isBlocked) throw blockedRefusal();
@@ -119,12 +121,20 @@ export function createRequestHandler(options: GatewayOptions) {
       route,
       method: request.method,
       target: locateTarget({
-        ...{ origin: target.origin, path: target.path, upstream, route, address },
-        ...{ method: request.method, segments: requested.segments, routes },
+        origin: target.origin,
+        path: target.path,
+        upstream,
+        route,
+        address,
+        method: request.method,
+        segments: requested.segments,
+        routes,
       }),
       headers: () => headersFor(request, route, address, mcp),
       body: bodyFor(request, mcp),
-      ...{ gone, closed, memory },
+      gone,
+      closed,
+      memory,
     });
     const serveFree = async (mcp?: McpRequest) => {
       if (route.isBlocked) throw blockedRefusal();

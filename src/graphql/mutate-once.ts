@@ -40,7 +40,9 @@ export async function mutateOnce(
   const { status, headers, body } = await runOnce(
     store,
     {
-      ...{ viewer, header: key, log },
+      viewer,
+      header: key,
+      log,
       fingerprint: createHash('sha256').update(document).digest('hex'),
       requireAccess: ({ body }) => requireAccess(body as Stored, context),
       outcomeOf: ({ body }) => outcomeOf(JSON.parse((body as Stored).text)),

@@ -175,7 +175,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     subscribe: (args) => run(args, () => (args.rootValue as Enveloped).subscribe(args)),
   });
   attachTransport(protocol, sockets, {
-    ...{ log, backlogs: streams.backlogs },
+    log,
+    backlogs: streams.backlogs,
     pingMilliseconds: options.pingMilliseconds ?? PING_MILLISECONDS,
     unauthenticatedOwnerOf: (request) => `unauthenticated at ${options.addressOf(request)}`,
     extraOf: (handle): SocketState => ({

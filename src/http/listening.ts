@@ -85,7 +85,8 @@ async function isTollgate(address: Address): Promise<boolean> {
   const egress = createEgress({ allow: parseEgressAllow(`127.0.0.1/32:${port},[::1]/128:${port}`), log: SILENT });
   try {
     const settings = await egress.fetchJson(`${urlOfAddress(address)}/console/config.json`, {
-      ...{ timeoutMilliseconds: PROBE_MILLISECONDS, maxBytes: MAX_PROBE_BYTES },
+      timeoutMilliseconds: PROBE_MILLISECONDS,
+      maxBytes: MAX_PROBE_BYTES,
     });
     return typeof settings === 'object' && settings !== null && 'version' in settings && 'signIn' in settings;
   } catch {

@@ -223,7 +223,10 @@ function toChanges(rows: ResultRow[], positionOf: (row: ResultRow) => Position):
   const late = find(true);
   const behind = find(false);
   return {
-    ...{ late, behind, nowMilliseconds, horizon: BigInt(horizon) },
+    late,
+    behind,
+    nowMilliseconds,
+    horizon: BigInt(horizon),
     isLateFull: late.length >= PAGE_SIZE,
     isFull: behind.length === PAGE_SIZE,
   };

@@ -68,7 +68,9 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
       const existing = followers.get(key);
       if (existing) return existing;
       const options = {
-        ...{ ...readAs(viewer, projectId, everything), ...shared, pollMilliseconds: POLL_MILLISECONDS },
+        ...readAs(viewer, projectId, everything),
+        ...shared,
+        pollMilliseconds: POLL_MILLISECONDS,
         subscribe: (wake: () => void) => bus.subscribe(topicOf(projectId), () => wake()),
       };
       const follower = createFollower<Row, FeedItem<Row, Name>>(options, () => {
@@ -95,7 +97,11 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
       const start = reached ?? (await present());
       subscriptionCount += 1;
       return subscribeToRows<Row, FeedItem<Row, Name>>({
-        ...{ ...reads, ...shared, start, backlog, retryMilliseconds: POLL_MILLISECONDS },
+        ...reads,
+        ...shared,
+        start,
+        backlog,
+        retryMilliseconds: POLL_MILLISECONDS,
         matches: matches(filter),
         findFollower: () => findFollower(viewer, projectId),
         onEnd: () => {

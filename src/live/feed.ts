@@ -36,34 +36,54 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
   const { pool, prisma } = db;
 
   const events = opener.feed<Event, 'event', readonly string[] | null>({
-    ...{ name: 'event', idType: 'Event', topicOf: topics.events, everything: null },
-    ...{ changesOf: (projectId, types) => eventChanges(pool, projectId, types), matches: eventMatches },
+    name: 'event',
+    idType: 'Event',
+    topicOf: topics.events,
+    everything: null,
+    changesOf: (projectId, types) => eventChanges(pool, projectId, types),
+    matches: eventMatches,
     load: async (where) => byId(await prisma.event.findMany({ where })),
   });
 
   const deliveries = opener.feed<Delivery, 'delivery', DeliveryColumns>({
-    ...{ name: 'delivery', idType: 'Delivery', topicOf: topics.deliveries, everything: toDeliveryColumns({}) },
-    ...{ changesOf: (projectId, filter) => deliveryChanges(pool, projectId, filter), matches: deliveryMatches },
+    name: 'delivery',
+    idType: 'Delivery',
+    topicOf: topics.deliveries,
+    everything: toDeliveryColumns({}),
+    changesOf: (projectId, filter) => deliveryChanges(pool, projectId, filter),
+    matches: deliveryMatches,
     load: async (where, found) => unchanged(found, await prisma.delivery.findMany({ where })),
     // Claims and lease extensions aren't reported.
     isIgnorable: ({ status }) => status === 'RUNNING',
   });
 
   const payments = opener.feed<Payment, 'payment', ReturnType<typeof toColumns>>({
-    ...{ name: 'payment', idType: 'Payment', topicOf: topics.payments, everything: toColumns({}) },
-    ...{ changesOf: (projectId, filter) => paymentChanges(pool, projectId, filter), matches: paymentMatches },
+    name: 'payment',
+    idType: 'Payment',
+    topicOf: topics.payments,
+    everything: toColumns({}),
+    changesOf: (projectId, filter) => paymentChanges(pool, projectId, filter),
+    matches: paymentMatches,
     load: async (where, found) => unchanged(found, await prisma.payment.findMany({ where })),
   });
 
   const replays = opener.feed<Replay, 'replay', null>({
-    ...{ name: 'replay', idType: 'Replay', topicOf: topics.replays, everything: null },
-    ...{ changesOf: (projectId) => replayChanges(pool, projectId), matches: () => () => true },
+    name: 'replay',
+    idType: 'Replay',
+    topicOf: topics.replays,
+    everything: null,
+    changesOf: (projectId) => replayChanges(pool, projectId),
+    matches: () => () => true,
     load: async (where, found) => unchanged(found, await prisma.replay.findMany({ where })),
   });
 
   const notices = opener.feed<Notice, 'notice', null>({
-    ...{ name: 'notice', idType: 'Notice', topicOf: topics.notices, everything: null },
-    ...{ changesOf: (projectId) => noticeChanges(pool, projectId), matches: () => () => true },
+    name: 'notice',
+    idType: 'Notice',
+    topicOf: topics.notices,
+    everything: null,
+    changesOf: (projectId) => noticeChanges(pool, projectId),
+    matches: () => () => true,
     load: async (where, found) => unchanged(found, await prisma.notice.findMany({ where })),
   });
 
@@ -72,8 +92,11 @@ export function createLiveFeed({ db, bus }: { db: TenantDatabase; bus: Bus }) {
 
     /** For each subscription, the function that returns a cursor for the present moment. */
     now: {
-      ...{ events: events.now, deliveries: deliveries.now, payments: payments.now },
-      ...{ replays: replays.now, notices: notices.now },
+      events: events.now,
+      deliveries: deliveries.now,
+      payments: payments.now,
+      replays: replays.now,
+      notices: notices.now,
     },
 
     /** @throws AppError `NOT_FOUND` if the viewer can't see the project, or `VALIDATION_FAILED` for a bad cursor. */

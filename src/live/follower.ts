@@ -39,7 +39,12 @@ export function createFollower<Row, Item>(
   let started: Promise<void> | undefined;
 
   const toFound: Present<Row, Found<Row, Item>> = (row, progress, location) => ({
-    ...{ row, progress, location, item: toItem(row, progress), bytes: roughBytes(row), isIgnorable: isIgnorable(row) },
+    row,
+    progress,
+    location,
+    item: toItem(row, progress),
+    bytes: roughBytes(row),
+    isIgnorable: isIgnorable(row),
   });
 
   async function follow(progress: Progress): Promise<void> {

@@ -75,7 +75,9 @@ async function* showRows<Row, Item>(
   const reserve = (bytes: number) => backlog?.reserve(bytes) ?? (() => {});
   const isCrowded = () => backlog?.isCrowded() ?? false;
   const present = (row: Row, reached: Progress, location: FoundRow) => ({
-    ...{ item: toItem(row, reached), location, isRowIgnorable: isIgnorable(row) },
+    item: toItem(row, reached),
+    location,
+    isRowIgnorable: isIgnorable(row),
   });
   let progress = options.start;
   /** What was shown when rows last came from the follower. Its progress may not include all of that yet. */

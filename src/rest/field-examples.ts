@@ -93,7 +93,9 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   documentationUrl: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
   canProbe: false,
   vendorLimit: {
-    ...{ count: 1, perSeconds: 1, burst: 5 },
+    count: 1,
+    perSeconds: 1,
+    burst: 5,
     documentationUrl: 'https://docs.slack.dev/apis/web-api/rate-limits',
   },
   'ConnectorTypeField.name': 'webhookUrl',

@@ -22,7 +22,8 @@ export function newConnectorBody({ description, ...body }: Json, input: GraphQLI
   const variants = configTypes(input).map(({ type, name, config }) => {
     const reference = addComponent(schemas, `${name}ConnectorConfig`, configSchema(config, schemas));
     const variant = {
-      ...{ ...body, description: `Properties of a new connector of the type \`${type}\`.` },
+      ...body,
+      description: `Properties of a new connector of the type \`${type}\`.`,
       properties: {
         ...properties,
         type: { type: 'string', enum: [type], description: properties.type!.description },
@@ -60,7 +61,8 @@ function configTypes(input: GraphQLInputObjectType) {
   return Object.values(typed.getFields())
     .map(({ type }) => getNamedType(type) as GraphQLInputObjectType)
     .map((config) => ({
-      ...{ config, type: connectorTypeOf(config) },
+      config,
+      type: connectorTypeOf(config),
       name: config.name.replace(/ConnectorConfigInput$/, ''),
     }));
 }

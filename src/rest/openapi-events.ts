@@ -53,8 +53,11 @@ export function eventWebhooks(): Json {
 
 function webhookRequest(eventType: EventType): Json {
   const example = {
-    ...{ id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st', type: eventType, timestamp: '2026-01-02T03:04:05.678Z' },
-    ...{ projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st', data: SAMPLE_PAYLOADS[eventType] },
+    id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
+    type: eventType,
+    timestamp: '2026-01-02T03:04:05.678Z',
+    projectId: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+    data: SAMPLE_PAYLOADS[eventType],
   };
   return {
     operationId: `on${schemaName(eventType)}`,
@@ -84,6 +87,9 @@ function webhookRequest(eventType: EventType): Json {
 }
 
 const inHeader = (name: string, description: string): Json => ({
-  ...{ name, in: 'header', required: true, description },
+  name,
+  in: 'header',
+  required: true,
+  description,
   schema: { type: 'string' },
 });

@@ -4,7 +4,11 @@ import type { Json } from './json.ts';
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const object = (description: string, properties: Json): Json => ({
-  ...{ type: 'object', description, additionalProperties: false, minProperties: 1, properties },
+  type: 'object',
+  description,
+  additionalProperties: false,
+  minProperties: 1,
+  properties,
 });
 
 const TEXT: Json = { type: 'string' };
@@ -15,7 +19,9 @@ const DECIMAL_TEXT: Json = { type: 'string', pattern: DECIMAL.source };
 /** The operators for values of a schema. */
 function operators(value: Json, which: { isOrdered?: boolean; isText?: boolean }): Json {
   return {
-    ...{ eq: value, ne: value, in: { type: 'array', minItems: 1, items: value } },
+    eq: value,
+    ne: value,
+    in: { type: 'array', minItems: 1, items: value },
     ...(which.isOrdered && { gt: value, gte: value, lt: value, lte: value }),
     ...(which.isText && { startsWith: FRAGMENT, contains: FRAGMENT }),
     exists: { type: 'boolean', description: 'Whether the field must have a value.' },
@@ -25,15 +31,18 @@ function operators(value: Json, which: { isOrdered?: boolean; isText?: boolean }
 /** The schemas of the operators, by the type of the field. Fields with a fixed set of values have their own. */
 const OPERATORS: Readonly<Record<EventField['type'], { name: string; value: Json; schema: Json }>> = {
   text: {
-    ...{ name: 'TextCondition', value: TEXT },
+    name: 'TextCondition',
+    value: TEXT,
     schema: object('Operators for text. All must match.', operators(TEXT, { isOrdered: true, isText: true })),
   },
   integer: {
-    ...{ name: 'IntegerCondition', value: INTEGER },
+    name: 'IntegerCondition',
+    value: INTEGER,
     schema: object('Operators for whole numbers. All must match.', operators(INTEGER, { isOrdered: true })),
   },
   decimal: {
-    ...{ name: 'DecimalCondition', value: DECIMAL_TEXT },
+    name: 'DecimalCondition',
+    value: DECIMAL_TEXT,
     schema: object('Operators for decimal strings. All must match.', operators(DECIMAL_TEXT, { isOrdered: true })),
   },
 };
@@ -75,7 +84,8 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Json>> = {
     body: { ...JSON_SCHEMA, description: 'The schema of the body.' },
   }),
   ToolCallArguments: {
-    ...{ type: 'object', additionalProperties: true },
+    type: 'object',
+    additionalProperties: true,
     description: 'The arguments of a tool call, up to 2,000 characters of JSON.',
   },
 };

@@ -4,7 +4,9 @@ import type { RestRoute } from './routes/route.ts';
 
 /** The types of the parameters that aren't named after their type. */
 const TYPES: Readonly<Record<string, IdType>> = {
-  ...{ keyId: 'ApiKey', memberId: 'ProjectMember', transferId: 'ProjectTransfer' },
+  keyId: 'ApiKey',
+  memberId: 'ProjectMember',
+  transferId: 'ProjectTransfer',
 };
 
 /**
@@ -14,7 +16,11 @@ const TYPES: Readonly<Record<string, IdType>> = {
  */
 export function pathParameters({ path }: Pick<RestRoute, 'path'>): Json[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, description: descriptionOf(name!), schema: { type: 'string' } },
+    name,
+    in: 'path',
+    required: true,
+    description: descriptionOf(name!),
+    schema: { type: 'string' },
   }));
 }
 

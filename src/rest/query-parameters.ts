@@ -28,7 +28,10 @@ export type QueryParameter = {
 
 /** Filter fields that have a different name in REST, where the names of repeated parameters are singular. */
 const SINGULAR: Readonly<Record<string, string>> = {
-  ...{ eventTypes: 'eventType', actions: 'action', types: 'type', tiers: 'tier' },
+  eventTypes: 'eventType',
+  actions: 'action',
+  types: 'type',
+  tiers: 'tier',
 };
 
 /** The parameters for paging through a list. */

@@ -102,8 +102,10 @@ export function registerRest(
             ? await runOnce(
                 idempotency,
                 {
-                  ...{ viewer: request.viewer!, header: key },
-                  ...{ fingerprint: fingerprintOf(route, request), log: request.log as Logger },
+                  viewer: request.viewer!,
+                  header: key,
+                  fingerprint: fingerprintOf(route, request),
+                  log: request.log as Logger,
                   requireAccess: () =>
                     requireAccessToStored(route, request.params as Record<string, string>, contextOf(request)),
                 },

@@ -82,31 +82,50 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
   metrics.watch('liveSubscriptions', services.feed.subscriptionCount);
   const ownDocuments = new Set(ROUTES.map(({ document }) => document));
   const server = createGraphQLServer({
-    ...{ log, ownDocuments, publicUrl: config.publicUrl, poolSize: config.databasePoolSize },
+    log,
+    ownDocuments,
+    publicUrl: config.publicUrl,
+    poolSize: config.databasePoolSize,
     onOperation: metrics.onOperation,
   });
   const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
-    ...{ viewer, services, requestId },
+    viewer,
+    services,
+    requestId,
     prisma: db.prisma,
   });
   const contextOf = (request: FastifyRequest) => makeContext(request.viewer!, request.id);
 
   const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
   registerRest(http, {
-    ...{ server, schema, authentication, idempotency, backlogs, contextOf },
+    server,
+    schema,
+    authentication,
+    idempotency,
+    backlogs,
+    contextOf,
     routes: resources.overrides.routes ?? ROUTES,
     publicUrl: config.publicUrl,
     exports: resources.overrides.exports,
   });
   const consoleReads = await openConsoleReads(join(DIST, 'console'));
   registerGraphQL(http, {
-    ...{ server, authentication, streams, consoleReads, idempotency, contextOf },
+    server,
+    authentication,
+    streams,
+    consoleReads,
+    idempotency,
+    contextOf,
     hasExplorer: config.graphqlExplorer,
     publicUrl: config.publicUrl,
   });
   const trustsProxy = trustProxies(config.trustedProxies);
   const sockets = serveWebSocket(http.server, {
-    ...{ server, authentication, streams, consoleReads, log },
+    server,
+    authentication,
+    streams,
+    consoleReads,
+    log,
     addressOf: (request) => clientAddress(request, trustsProxy),
     contextOf: makeContext,
   });
@@ -118,7 +137,8 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
   const pay = isLoopback(config.host) ? resources.overrides.testPayments?.pay : undefined;
   if (pay) registerTestPayments(http, authentication, pay);
   const settings = consoleSettings(config.consoleClient, {
-    ...{ mayUseDevIssuer: signDevToken !== undefined, hasTestPayments: pay !== undefined },
+    mayUseDevIssuer: signDevToken !== undefined,
+    hasTestPayments: pay !== undefined,
     hasExplorer: config.graphqlExplorer,
   });
   await registerConsole(http, { folder: join(DIST, 'console'), settings });
@@ -139,7 +159,9 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
       authenticator,
       rateLimiter,
       failedCredentials: createFailedCredentials({
-        ...{ rateLimiter, scope: 'credentials', what: 'credentials' },
+        rateLimiter,
+        scope: 'credentials',
+        what: 'credentials',
         failuresPerMinute: REFUSED_CREDENTIALS_PER_MINUTE,
       }),
       knownCredentials: createKnownCredentials(),
@@ -169,10 +191,24 @@ function createServices(resources: AppResources): Services {
   const requireRecentSignIn = createRequireRecentSignIn(config.recentSignInSeconds);
   const hostRules = { ownHosts: ownHostsOf(config), production };
   const projects = createProjectService({
-    ...{ db, bus, networks, hostRules, secretOf, upstreamAllow, secretBox, gatewayDomain, requireRecentSignIn },
+    db,
+    bus,
+    networks,
+    hostRules,
+    secretOf,
+    upstreamAllow,
+    secretBox,
+    gatewayDomain,
+    requireRecentSignIn,
   });
   const endpoints = createEndpointService({
-    ...{ db, bus, events, egressAllow, upstreamAllow, secretBox, requireRecentSignIn },
+    db,
+    bus,
+    events,
+    egressAllow,
+    upstreamAllow,
+    secretBox,
+    requireRecentSignIn,
   });
   const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe });
   return {
@@ -180,7 +216,13 @@ function createServices(resources: AppResources): Services {
     operator: createOperatorService({ db, bus, operators: config.operators, log: resources.log }),
     projects,
     projectCopies: createProjectCopyService({
-      ...{ db, bus, events, secretBox, upstreamAllow, gatewayDomain, networkRules: projects.networkRules },
+      db,
+      bus,
+      events,
+      secretBox,
+      upstreamAllow,
+      gatewayDomain,
+      networkRules: projects.networkRules,
     }),
     endpoints,
     imports: createImportService({
@@ -197,23 +239,40 @@ function createServices(resources: AppResources): Services {
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, webhookAllow }),
     connectors,
     connectorAuthorizations: createConnectorAuthorizations({
-      ...{ db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent: USER_AGENT },
+      db,
+      secretBox,
+      egress,
+      egressAllow,
+      connectors,
+      oauthApps,
+      publicUrl,
+      userAgent: USER_AGENT,
     }),
     events,
     deliveries: createDeliveryService({
-      ...{ db, bus, secretBox, userAgent: USER_AGENT, ...versions },
+      db,
+      bus,
+      secretBox,
+      userAgent: USER_AGENT,
+      ...versions,
       connectors: findConnector,
       retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds,
     }),
     deliveryStats: createDeliveryStatsService({ db }),
     notices: createNoticeService({
-      ...{ db, secretBox, egressAllow, publicUrl: config.publicUrl },
+      db,
+      secretBox,
+      egressAllow,
+      publicUrl: config.publicUrl,
       canSendEmail: config.mail !== undefined,
     }),
     members: createMemberService({ db, bus }),
     invitations: createInvitationService({ db, bus, publicUrl, canSendEmail: config.mail !== undefined }),
     transfers: createTransferService({
-      ...{ db, bus, publicUrl, requireRecentSignIn },
+      db,
+      bus,
+      publicUrl,
+      requireRecentSignIn,
       canSendEmail: config.mail !== undefined,
     }),
     replays: createReplayService({ db, bus }),

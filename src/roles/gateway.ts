@@ -54,7 +54,16 @@ export async function openGatewayRole(resources: AppResources) {
       const documents = openDocuments({ db: db.pool, bus });
       onClose(documents.close);
       const gateway = startGateway({
-        ...{ routes, ledger, egress, upstreamAllow, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log },
+        routes,
+        ledger,
+        egress,
+        upstreamAllow,
+        rails,
+        signer,
+        rateLimiter,
+        publicUrl,
+        paymentRequiredCache,
+        log,
         now: overrides.now ?? (() => new Date(sharedNow())),
         responsePacing: overrides.responsePacing,
         responseMemory: overrides.responseMemory,

@@ -42,7 +42,12 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
   onClose(() => queuePool.end());
   metrics.watchPool('queue', queuePool);
   const worker = createDeliveryWorker({
-    ...{ db: { pool: queuePool }, egress, secretBox, bus, connectors: findConnector, log },
+    db: { pool: queuePool },
+    egress,
+    secretBox,
+    bus,
+    connectors: findConnector,
+    log,
     webhookEgress: (projectId) => egress.within(config.webhookAllow.of(projectId)),
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
@@ -60,7 +65,12 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
     createRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
     createNoticeRunner({
-      ...{ pool: db.pool, egress, secretBox, consoleOrigin, log, userAgent: USER_AGENT },
+      pool: db.pool,
+      egress,
+      secretBox,
+      consoleOrigin,
+      log,
+      userAgent: USER_AGENT,
       mailer: config.mail && createMailer(config.mail, egress),
     }),
     partitions,

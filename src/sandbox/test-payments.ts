@@ -47,9 +47,12 @@ function fetchThrough(egress: Egress) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init);
     const { statusCode, headers, body } = await egress.send({
-      ...{ method: request.method, url: request.url, headers: Object.fromEntries(request.headers) },
+      method: request.method,
+      url: request.url,
+      headers: Object.fromEntries(request.headers),
       ...(request.body && { body: Buffer.from(await request.arrayBuffer()) }),
-      ...{ timeoutMilliseconds: TIMEOUT_MILLISECONDS, maxResponseBytes: MAX_BODY_BYTES },
+      timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+      maxResponseBytes: MAX_BODY_BYTES,
     });
     const text = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     return new Response(hasBody(statusCode) ? new Uint8Array(body) : null, { status: statusCode, headers: text });

@@ -100,7 +100,9 @@ describe("an issuer's keys", () => {
     const lines: string[] = [];
     const { config, fetchJson } = provider;
     verifier = createTokenVerifier({
-      ...{ issuers: [config], fetchJson, now: () => time },
+      issuers: [config],
+      fetchJson,
+      now: () => time,
       log: pino({}, { write: (line: string) => void lines.push(line) }),
     });
     await verifier.start();

@@ -6,7 +6,9 @@ const NOW = Date.parse('2026-01-01T12:00:00Z');
 const ACCOUNT = { userId: 'usr_1', tier: 'PRO', requestsPerMinute: null } as const;
 
 const person = (agoSeconds?: number): Viewer => ({
-  ...{ ...ACCOUNT, kind: 'user', expiresAt: new Date(NOW) },
+  ...ACCOUNT,
+  kind: 'user',
+  expiresAt: new Date(NOW),
   ...(agoSeconds !== undefined && { signedInAt: new Date(NOW - agoSeconds * 1000) }),
 });
 const key: Viewer = { ...ACCOUNT, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', scopes: [], expiresAt: null };

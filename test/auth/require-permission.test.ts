@@ -13,7 +13,11 @@ const account = { userId: newId('User'), tier: 'PRO', requestsPerMinute: null } 
 const projectId = newId('Project');
 const keyWith = (...scopes: Scope[]): Viewer => ({
   ...account,
-  ...{ kind: 'apiKey', apiKeyId: newId('ApiKey'), projectId, scopes, expiresAt: null },
+  kind: 'apiKey',
+  apiKeyId: newId('ApiKey'),
+  projectId,
+  scopes,
+  expiresAt: null,
 });
 const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
 const memberOf = (memberships: Record<string, Role>): Viewer => ({ ...user, memberships }) as Viewer;

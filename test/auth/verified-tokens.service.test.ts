@@ -33,7 +33,10 @@ beforeEach(async () => {
   seconds = START_SECONDS;
   provider.publish(keyA);
   verifier = createTokenVerifier({
-    ...{ issuers: [provider.config], fetchJson: provider.fetchJson, log, now: () => seconds * 1000 },
+    issuers: [provider.config],
+    fetchJson: provider.fetchJson,
+    log,
+    now: () => seconds * 1000,
     refreshMilliseconds: 3_600_000,
   });
   await verifier.start();

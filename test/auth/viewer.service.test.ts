@@ -285,7 +285,11 @@ test('a user and their API keys share a rate limit, but not stored responses', (
   const user: Viewer = { ...account, kind: 'user', expiresAt: new Date() };
   const apiKey: Viewer = {
     ...account,
-    ...{ kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', scopes: ['READ'], expiresAt: null },
+    kind: 'apiKey',
+    apiKeyId: 'key_1',
+    projectId: 'proj_1',
+    scopes: ['READ'],
+    expiresAt: null,
   };
   expect(rateLimitScope(apiKey)).toBe(rateLimitScope(user));
   expect(idempotencyScope(apiKey)).not.toBe(idempotencyScope(user));

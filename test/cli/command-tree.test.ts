@@ -94,7 +94,11 @@ describe('exit codes', () => {
 
   test('with --json, an error that has no service error code is named after its reason', () => {
     expect(problemOf(new Failure('notFound', 'Gone.'))).toEqual({
-      ...{ detail: 'Gone.', code: 'NOT_FOUND', exitCode: 7, isTransient: false, errors: [] },
+      detail: 'Gone.',
+      code: 'NOT_FOUND',
+      exitCode: 7,
+      isTransient: false,
+      errors: [],
     });
     expect(problemOf(new Error('boom'))).toMatchObject({ detail: 'boom', code: 'FAILED', exitCode: 1 });
   });

@@ -49,7 +49,8 @@ describe('trigger', () => {
       ['payment.setled', 'Did you mean `payment.settled`?'],
     ] as const) {
       expect(await runCli(['trigger', type], here)).toMatchObject({
-        ...{ code: 2, stdout: '' },
+        code: 2,
+        stdout: '',
         stderr: expect.stringContaining(advice),
       });
     }

@@ -84,7 +84,8 @@ describe('with an API key that has only the scope DELIVERIES', () => {
     ['search', 'weather'],
   ])('%s %s is rejected with an error that names the required scope', async (...args) => {
     expect(await runCli(args, env)).toMatchObject({
-      ...{ code: EXIT_CODES.forbidden, stdout: '' },
+      code: EXIT_CODES.forbidden,
+      stdout: '',
       stderr: expect.stringContaining('This API key does not have the scope READ.'),
     });
   });

@@ -52,7 +52,8 @@ test('import shows what it will do, asks for confirmation, and creates and updat
     { path: '/a/:id', description: 'A', priceUsd: '0.02' },
   ]);
   expect(await runCli(['import', file, '--yes'], env)).toMatchObject({
-    ...{ code: 0, stdout: '' },
+    code: 0,
+    stdout: '',
     stderr: expect.stringContaining('There is nothing to import: the endpoints already match the document.'),
   });
 });
@@ -69,7 +70,8 @@ test('import prints control characters in a document as escapes, so that they ca
 test('import changes nothing without a confirmation or a price, or with --dry-run', async () => {
   expect(await runCli(['import', file, '--price', '0.02'], env, 'n\n')).toMatchObject({ code: 2, stdout: '' });
   expect(await runCli(['import', file, '--yes'], env)).toMatchObject({
-    ...{ code: 2, stdout: '' },
+    code: 2,
+    stdout: '',
     stderr: expect.stringContaining('Set the price of 2 endpoints with --price, for example, --price 0.01.'),
   });
   const { code, stdout } = await runCli(['import', file, '--dry-run', '--json'], env);

@@ -113,7 +113,8 @@ describe('with --json', () => {
   test('parser errors and rejected values are also printed as problems', async () => {
     const unknown = await runCli(['replay', '--json', '--nope'], env);
     expect({ ...unknown, stderr: JSON.parse(unknown.stderr) }).toMatchObject({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: { code: 'USAGE', detail: "unknown option '--nope'", exitCode: 2 },
     });
     for (const port of ['0', '65536', '99999']) {
@@ -123,7 +124,8 @@ describe('with --json', () => {
     const invalid = await runCli(['replay', '--json', '--dry-run', '--max-per-second', '0'], env);
     expect(invalid.code).toBe(4);
     expect(JSON.parse(invalid.stderr)).toMatchObject({
-      ...{ code: 'VALIDATION_FAILED', errors: [{ pointer: '/maxPerSecond', message: 'Must be at least 1.' }] },
+      code: 'VALIDATION_FAILED',
+      errors: [{ pointer: '/maxPerSecond', message: 'Must be at least 1.' }],
     });
   });
 
@@ -156,8 +158,15 @@ describe('with --json', () => {
 
 /** The commands with examples that are run. All others need a sandbox or another shell, or never end. */
 const RUN: Record<string, RegExp | undefined> = {
-  ...{ trigger: undefined, 'deliveries show': undefined, 'deliveries resend': undefined, replay: undefined },
-  ...{ token: undefined, completion: undefined, mcp: undefined, search: undefined, list: undefined },
+  trigger: undefined,
+  'deliveries show': undefined,
+  'deliveries resend': undefined,
+  replay: undefined,
+  token: undefined,
+  completion: undefined,
+  mcp: undefined,
+  search: undefined,
+  list: undefined,
   ...Object.fromEntries(LISTS.map(({ path }) => [`list ${path}`, undefined])),
   'deliveries tail': /endpoint\.created/,
 };

@@ -63,7 +63,9 @@ test('in a project without webhooks, listen forwards the test event that trigger
   const headers = received!.headers as Record<string, string>;
   expect(stdout).toContain(headers['webhook-id']);
   expect(new Webhook(secret).verify(received!.body.toString(), headers)).toMatchObject({
-    ...{ type: 'payment.settled', test: true, projectId: project.id },
+    type: 'payment.settled',
+    test: true,
+    projectId: project.id,
     data: { amountUsd: '0.01' },
   });
   cli.signal('SIGINT');

@@ -67,7 +67,9 @@ describe('search', () => {
 
   test('says that nothing was found, and why some text can’t be searched for', async () => {
     expect(await runCli(['search', 'nothing like this'], env)).toMatchObject({
-      ...{ code: 0, stdout: '', stderr: 'Nothing found.\n' },
+      code: 0,
+      stdout: '',
+      stderr: 'Nothing found.\n',
     });
     expect(await runCli(['search', '%%'], env)).toMatchObject({
       code: 4,

@@ -46,8 +46,13 @@ test('the service stops when the shell that npm started it in ends on SIGTERM', 
     cwd: ROOT,
     detached: true,
     env: {
-      ...{ ...INHERITED, npm_lifecycle_event: 'start', NODE_ENV: 'test', SANDBOX: 'off' },
-      ...{ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: dataDir },
+      ...INHERITED,
+      npm_lifecycle_event: 'start',
+      NODE_ENV: 'test',
+      SANDBOX: 'off',
+      PORT: String(port),
+      DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -65,8 +70,12 @@ test('the service stops when the shell that npm started it in ends on SIGTERM', 
 });
 
 const settings = (port: number) => ({
-  ...{ NODE_ENV: 'development', SANDBOX: 'off', LOG_LEVEL: 'info' },
-  ...{ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: dataDir },
+  NODE_ENV: 'development',
+  SANDBOX: 'off',
+  LOG_LEVEL: 'info',
+  PORT: String(port),
+  DATABASE_URL: database.url,
+  DATA_DIR: dataDir,
 });
 
 test('with LOG_FORMAT=text, start first prints what people need to read, and the log has no JSON', async () => {
@@ -151,7 +160,8 @@ test('start says why its database cannot be used, without the password or a stac
     const other = new URL(url);
     change(other);
     const { code, stdout, stderr } = await startCli(['start'], {
-      ...{ ...settings(await freePort()), LOG_LEVEL: 'warn' },
+      ...settings(await freePort()),
+      LOG_LEVEL: 'warn',
       DATABASE_URL: other.href,
     }).ended;
     expect(code).toBe(1);

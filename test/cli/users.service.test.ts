@@ -48,7 +48,8 @@ test('get prints a user, found by ID or by subject, and the account’s resource
 
 test('set-tier and set-rate change the user, and after set-tier issuer, tokens set the tier again', async () => {
   expect(await users('set-tier', 'idp|alice', 'enterprise')).toMatchObject({
-    ...{ code: 0, stdout: `${id}  idp|alice  ENTERPRISE  unlimited requests per minute  set by an operator\n` },
+    code: 0,
+    stdout: `${id}  idp|alice  ENTERPRISE  unlimited requests per minute  set by an operator\n`,
   });
   expect((await users('set-rate', id, '5000')).stdout).toContain('ENTERPRISE  5000 requests per minute');
   expect(await stored()).toMatchObject({ tier: 'ENTERPRISE', requestsPerMinute: 5000, tierSetBy: 'OPERATOR' });

@@ -24,8 +24,14 @@ test('whoami prints a token’s user, and GET /api/me returns the same', async (
   const { status, body } = await user.rest('GET', '/api/me');
   expect(status).toBe(200);
   expect(body).toMatchObject({
-    ...{ user: { subject: 'alice' }, tier: 'PRO', apiKeyId: null, projectId: null, scopes: null },
-    ...{ projectCount: 1, limits: { requestsPerMinute: 300, maxConnectors: 5, connectorCount: 0 }, isOperator: false },
+    user: { subject: 'alice' },
+    tier: 'PRO',
+    apiKeyId: null,
+    projectId: null,
+    scopes: null,
+    projectCount: 1,
+    limits: { requestsPerMinute: 300, maxConnectors: 5, connectorCount: 0 },
+    isOperator: false,
   });
   expect(JSON.parse((await runCli(['whoami', '--json'], env)).stdout)).toEqual(body);
 });

@@ -23,8 +23,16 @@ function problemsOf(env: Record<string, string | undefined>): string[] {
 describe('without any variables', () => {
   test('every default is safe on a developer’s machine', () => {
     expect(readConfig({})).toMatchObject({
-      ...{ production: false, port: 4000, host: '127.0.0.1', dataDir: '.data', databaseUrl: undefined },
-      ...{ issuers: [], secretKeys: undefined, corsOrigins: [], trustedProxies: [], publicUrl: undefined },
+      production: false,
+      port: 4000,
+      host: '127.0.0.1',
+      dataDir: '.data',
+      databaseUrl: undefined,
+      issuers: [],
+      secretKeys: undefined,
+      corsOrigins: [],
+      trustedProxies: [],
+      publicUrl: undefined,
       roles: new Set(['api', 'gateway', 'worker']),
     });
   });
@@ -198,14 +206,16 @@ describe('a variable', () => {
 
   test('is reported once, whether it is malformed, contradictory, or unsafe', () => {
     const wrong = {
-      ...{ PORT: 'abc', ROLES: 'foo', DATABASE_POOL_SIZE: '1', NETWORK: 'x', AUTH_ISSUERS: '{' },
-      ...{
-        EGRESS_ALLOW: 'foo',
-        SECRET_KEYS: 'foo',
-        FACILITATOR_KEY_ID: 'x',
-        FACILITATOR_URL: 'x',
-        CONSOLE_CLIENT_ID: 'x',
-      },
+      PORT: 'abc',
+      ROLES: 'foo',
+      DATABASE_POOL_SIZE: '1',
+      NETWORK: 'x',
+      AUTH_ISSUERS: '{',
+      EGRESS_ALLOW: 'foo',
+      SECRET_KEYS: 'foo',
+      FACILITATOR_KEY_ID: 'x',
+      FACILITATOR_URL: 'x',
+      CONSOLE_CLIENT_ID: 'x',
     };
     const problems = problemsOf({ NODE_ENV: 'production', ...wrong });
     const named = [...Object.keys(wrong), 'CONSOLE_ISSUER', 'FACILITATOR_KEY_SECRET'];
@@ -266,8 +276,10 @@ describe('a variable', () => {
 describe('several networks', () => {
   test('use the shared facilitator, public nodes, and their own URLs where they are set', () => {
     const { networks } = readConfig({
-      ...{ NETWORKS: 'base,polygon', FACILITATOR_URL: 'https://f.example' },
-      ...{ FACILITATOR_URLS: '{"polygon": "https://p.example"}', RPC_URLS: '{"base": "https://b.example"}' },
+      NETWORKS: 'base,polygon',
+      FACILITATOR_URL: 'https://f.example',
+      FACILITATOR_URLS: '{"polygon": "https://p.example"}',
+      RPC_URLS: '{"base": "https://b.example"}',
     });
     expect(networks).toMatchObject([
       { network: { id: 'eip155:8453' }, facilitatorUrl: 'https://f.example', rpcUrl: 'https://b.example' },

@@ -12,8 +12,10 @@ let shops: { paid: string; free: string };
 
 beforeAll(async () => {
   const endpointsWith = (priceUsd: string) => ({
-    ...{ '/premium': { priceUsd: '1' }, '/Reports/:id': { priceUsd: '1' } },
-    ...{ '/same': { priceUsd }, '/*': { priceUsd } },
+    '/premium': { priceUsd: '1' },
+    '/Reports/:id': { priceUsd: '1' },
+    '/same': { priceUsd },
+    '/*': { priceUsd },
   });
   stage = await openAttackStage({ endpoints: endpointsWith('0.001') });
   const { app, seller, upstream } = stage;

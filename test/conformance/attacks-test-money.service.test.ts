@@ -62,7 +62,9 @@ test('a live project offers no test network, and a test project no real one', as
   };
   expect(await networksOf(shop.url)).toEqual([LIVE.id]);
   const copy = await alice.rest<{ id: string }>('POST', `${shop.base}/copy`, {
-    ...{ name: 'Test', walletAddress: SELLER, mode: 'TEST' },
+    name: 'Test',
+    walletAddress: SELLER,
+    mode: 'TEST',
   });
   expect(await networksOf(`${app.url}/gateway/${copy.body.id}`)).toEqual([TEST.id]);
 

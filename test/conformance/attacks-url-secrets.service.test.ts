@@ -237,7 +237,9 @@ describe('a service that gets more URLs with secrets', () => {
 
   test('gets them in a copy of the project, which is read with the copy’s API key', async () => {
     const copied = await stage.user.rest<{ id: string }>('POST', `${stage.base}/copy`, {
-      ...{ name: 'Copy', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045', mode: 'TEST' },
+      name: 'Copy',
+      walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
+      mode: 'TEST',
     });
     expect(copied.status).toBe(200);
     const base = `/api/projects/${copied.body.id}`;

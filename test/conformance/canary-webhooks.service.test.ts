@@ -71,7 +71,9 @@ beforeAll(async () => {
     return { statusCode: issues ? 200 : 400, body: JSON.stringify({ ...token, ...(!issues && error) }) };
   });
   app = await startTestApp({
-    ...{ log, databaseUrl: database.url, env: { SECRET_KEYS: masterKeys[0]!, DATABASE_URL: database.url } },
+    log,
+    databaseUrl: database.url,
+    env: { SECRET_KEYS: masterKeys[0]!, DATABASE_URL: database.url },
     delivery: { retryScheduleSeconds: [] },
   });
   alice = await app.user('alice', 'ENTERPRISE');
@@ -112,7 +114,10 @@ const TYPES = {
   BASIC: (core: string) => ({ type: 'BASIC', username: 'tollgate', password: core }),
   BEARER: (core: string) => ({ type: 'BEARER', token: core }),
   OAUTH2_CLIENT_CREDENTIALS: (core: string) => ({
-    ...{ type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: tokenUrl.url, clientId: 'client-1', clientSecret: core },
+    type: 'OAUTH2_CLIENT_CREDENTIALS',
+    tokenUrl: tokenUrl.url,
+    clientId: 'client-1',
+    clientSecret: core,
   }),
 };
 const made: string[] = [];
@@ -133,11 +138,9 @@ async function revive(): Promise<void> {
 describe('webhooks with secrets', () => {
   test.each(Object.entries(TYPES))('are created, changed, and rejected: %s', async (type, authenticationOf) => {
     const bodyOf = (name: string) => ({
-      ...{
-        url: `${receiver.url}/${type}`,
-        eventTypes: ['*'],
-        headers: [{ name: 'X-Key', value: plant(`${type}: header ${name}`) }],
-      },
+      url: `${receiver.url}/${type}`,
+      eventTypes: ['*'],
+      headers: [{ name: 'X-Key', value: plant(`${type}: header ${name}`) }],
       authentication: authenticationOf(plant(`${type}: ${name}`)),
     });
     const first = await alice.rest<Resource>('POST', `${base}/webhooks`, bodyOf('at first'), {

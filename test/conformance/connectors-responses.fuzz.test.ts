@@ -25,10 +25,28 @@ const STEPS: Partial<Record<ConnectorType, readonly string[]>> = {
 
 /** What a status means by default. */
 const DEFAULTS: Record<number, Outcome['kind']> = {
-  ...{ 301: 'drop', 302: 'drop', 303: 'drop', 304: 'drop', 307: 'drop', 308: 'drop' },
-  ...{ 400: 'drop', 401: 'pause', 403: 'pause', 404: 'disable', 405: 'drop', 408: 'retry', 410: 'disable' },
-  ...{ 413: 'drop', 415: 'drop', 422: 'drop', 429: 'retry', 451: 'drop' },
-  ...{ 500: 'retry', 502: 'retry', 503: 'retry', 504: 'retry' },
+  301: 'drop',
+  302: 'drop',
+  303: 'drop',
+  304: 'drop',
+  307: 'drop',
+  308: 'drop',
+  400: 'drop',
+  401: 'pause',
+  403: 'pause',
+  404: 'disable',
+  405: 'drop',
+  408: 'retry',
+  410: 'disable',
+  413: 'drop',
+  415: 'drop',
+  422: 'drop',
+  429: 'retry',
+  451: 'drop',
+  500: 'retry',
+  502: 'retry',
+  503: 'retry',
+  504: 'retry',
 };
 
 const PAGE = '<!doctype html><title>Error</title>';

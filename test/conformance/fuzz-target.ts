@@ -24,9 +24,14 @@ export async function openFuzzTarget(env: Record<string, string> = {}) {
   const { body } = await alice.rest<{ data: { id: string; eventId: string }[] }>('GET', `${base}/deliveries`);
   const { body: started } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true });
   const ids: Record<string, string> = {
-    ...{ projectId, webhookId, endpointId, keyId: (await createKey(alice, base)).id },
+    projectId,
+    webhookId,
+    endpointId,
+    keyId: (await createKey(alice, base)).id,
     connectorId: (await createConnector(alice, base, QUIET_CONNECTOR)).id,
-    ...{ deliveryId: body.data[0]!.id, eventId: body.data[0]!.eventId, replayId: started.replay.id },
+    deliveryId: body.data[0]!.id,
+    eventId: body.data[0]!.eventId,
+    replayId: started.replay.id,
     userId: await userIdOf(await app.user('subordinate')),
     noticeId: await createNotice(app, { projectId, subjectId: webhookId }),
     ...(await createPayment(app, { projectId, endpointId, mark: 'weather' })),

@@ -38,7 +38,9 @@ afterAll(() => app?.stop());
 
 /** Builds a query for a field of each type. */
 const PLACES: Record<string, (call: string) => string> = {
-  ...{ Query: (call) => call, Mutation: (call) => call, Viewer: (call) => `viewer { ${call} }` },
+  Query: (call) => call,
+  Mutation: (call) => call,
+  Viewer: (call) => `viewer { ${call} }`,
   Project: (call) => `project(id: "${ids.projectId}") { ${call} }`,
   Revenue: (call) => `project(id: "${ids.projectId}") { revenue { ${call} } }`,
   Webhook: (call) => `node(id: "${ids.webhookId}") { ... on Webhook { ${call} } }`,
@@ -59,7 +61,10 @@ type Leaf = {
 const TEXTS = ['\0', '\ud800', 'x'.repeat(200_000)];
 
 const SCALARS: Record<string, fc.Arbitrary<unknown>> = {
-  ...{ ID: hostileText(), String: hostileText(), JSON: hostileJson(), Boolean: fc.boolean() },
+  ID: hostileText(),
+  String: hostileText(),
+  JSON: hostileJson(),
+  Boolean: fc.boolean(),
   Int: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
   Float: fc.double({ noNaN: true, noDefaultInfinity: true }),
   DateTime: fc
@@ -115,20 +120,22 @@ function goodOf(nullable: GraphQLInputType, name: string, asked: string): unknow
   }
   const subject = Object.keys(ids).find((key) => asked.toLowerCase().includes(key.slice(0, -2).toLowerCase()));
   const known: Record<string, unknown> = {
-    ...{ ...GOOD.endpoint, ...GOOD.webhook, ...GOOD.project, ...GOOD.connector, filter: { type: 'payment.settled' } },
-    ...{
-      type: 'SLACK',
-      mode: 'TEST',
-      eventTypes: ['ALL'],
-      projectId: ids.projectId,
-      tool: 'list_payments',
-      state: 'unknown',
-      role: 'VIEWER',
-      email: 'guest@example.com',
-      memberId: 'none',
-      code: 'unknown',
-      reason: 'Unpaid invoice.',
-    },
+    ...GOOD.endpoint,
+    ...GOOD.webhook,
+    ...GOOD.project,
+    ...GOOD.connector,
+    filter: { type: 'payment.settled' },
+    type: 'SLACK',
+    mode: 'TEST',
+    eventTypes: ['ALL'],
+    projectId: ids.projectId,
+    tool: 'list_payments',
+    state: 'unknown',
+    role: 'VIEWER',
+    email: 'guest@example.com',
+    memberId: 'none',
+    code: 'unknown',
+    reason: 'Unpaid invoice.',
     ids: [ids.projectId],
     query: 'weather',
     // Mutations that delete get an ID that doesn't exist, because other operations need the resources.

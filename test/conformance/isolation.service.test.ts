@@ -29,14 +29,21 @@ const DATE_AND_LENGTH = new Set(['date', 'content-length', 'connection', 'keep-a
  * For each variant, the variant with the same response. Identifiers that can't exist are rejected before any lookup.
  */
 const LIKE = {
-  ...{ foreign: 'missing', missing: 'missing', deleted: 'missing' },
-  ...{ malformed: 'malformed', miscased: 'malformed' },
+  foreign: 'missing',
+  missing: 'missing',
+  deleted: 'missing',
+  malformed: 'malformed',
+  miscased: 'malformed',
   // The error names the types, and is the same whether or not the resource exists.
-  ...{ wrongTypeOwn: 'wrongTypeMissing', wrongTypeForeign: 'wrongTypeMissing', wrongTypeMissing: 'wrongTypeMissing' },
+  wrongTypeOwn: 'wrongTypeMissing',
+  wrongTypeForeign: 'wrongTypeMissing',
+  wrongTypeMissing: 'wrongTypeMissing',
 } as const satisfies Record<Variant, Variant>;
 /** Attempts aren't nodes, so for `node`, their IDs have the wrong type. */
 const ATTEMPTS: Partial<Record<Variant | 'own', Variant | 'own'>> = {
-  ...{ wrongTypeOwn: 'own', wrongTypeForeign: 'foreign', wrongTypeMissing: 'missing' },
+  wrongTypeOwn: 'own',
+  wrongTypeForeign: 'foreign',
+  wrongTypeMissing: 'missing',
 };
 const STREAM_MILLISECONDS = 60_000;
 
@@ -61,7 +68,8 @@ async function ask(caller: TestUser, request: Request, headers: Record<string, s
   const response = await fetch(app.url + (isGraphQL ? '/graphql' : request.path), {
     method: isGraphQL ? 'POST' : request.method,
     headers: {
-      ...{ authorization: `Bearer ${caller.token}`, 'x-request-id': REQUEST_ID },
+      authorization: `Bearer ${caller.token}`,
+      'x-request-id': REQUEST_ID,
       ...(isGraphQL && request.isStream && { accept: 'text/event-stream' }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
@@ -210,12 +218,16 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     const requests: Request[] = Object.entries({ ...lists, events: 'Event', deliveries: 'Delivery' } as const).flatMap(
       ([list, type]) =>
         ['after', 'before'].map((argument) => ({
-          ...{ kind: 'graphql', isStream: false, variables: {} },
+          kind: 'graphql',
+          isStream: false,
+          variables: {},
           query: `{ project(id: "${own}") { ${list}(${argument}: "${items[type]}") { nodes { id } } } }`,
         })),
     );
     const projects = ['after', 'before'].map((argument) => ({
-      ...{ kind: 'graphql' as const, isStream: false, variables: {} },
+      kind: 'graphql' as const,
+      isStream: false,
+      variables: {},
       query: `{ projects(${argument}: "${projectId}") { nodes { id name } } }`,
     }));
     for (const request of [...requests, ...projects]) {
@@ -268,7 +280,8 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     const fromCursor = query.replace('projectId: $projectId', `projectId: $projectId, after: "${foreign}"`);
     expect(fromCursor).toContain(foreign);
     client.send({
-      ...{ id: '2', type: 'subscribe' },
+      id: '2',
+      type: 'subscribe',
       payload: { query: fromCursor, variables: { projectId: stranger.home.ids.Project } },
     });
     await createEndpoint(tenants.bob, `/api/projects/${tenants.secret.ids.Project}`, { description: 'plantedmark' });

@@ -43,7 +43,11 @@ export const ROUTES: Route[] = [
   { path: '/mcp/*', method: 'POST', priceAtomic: 8_000n, message: 'tools/call' },
   { path: '/mcp/*', method: 'POST', priceAtomic: 0n, message: 'tools/list' },
   {
-    ...{ path: '/private/*', method: 'GET', priceAtomic: 600n, isFirst: true, isPrivate: true },
+    path: '/private/*',
+    method: 'GET',
+    priceAtomic: 600n,
+    isFirst: true,
+    isPrivate: true,
     credential: { value: 'of the private endpoint', from: 'endpoint' },
   },
 ];
@@ -152,10 +156,14 @@ export function planPayments(count: number, rails: Rails[], rich: PrivateKeyAcco
     const drawn = FATES_IN_TURN[index % FATES_IN_TURN.length]!;
     const canHave = route.priceAtomic > 0n && (route.isFirst || !drawn.isOnce);
     return {
-      ...{ route, fate: canHave ? drawn : FATES.good, path: route.path.replace('*', String(index)) },
-      ...{ way: ways[index % ways.length]!, rails: rails[index % rails.length]! },
+      route,
+      fate: canHave ? drawn : FATES.good,
+      path: route.path.replace('*', String(index)),
+      way: ways[index % ways.length]!,
+      rails: rails[index % rails.length]!,
       buyer: drawn === FATES.poor ? poor : rich[index % rich.length]!,
-      ...{ callCount: 0, answers: [] },
+      callCount: 0,
+      answers: [],
     };
   });
 }

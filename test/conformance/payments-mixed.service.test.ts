@@ -94,7 +94,9 @@ async function openShop(owner: TestUser, isTest: boolean): Promise<Shop> {
       await made('PATCH', base, { upstreamHeaders: [{ ...header, urlPrefix: upstreamUrl }] });
     }
     const id = await made('POST', `${base}/endpoints`, {
-      ...{ path, upstreamUrl, priceUsd: formatUnits(priceAtomic, 6) },
+      path,
+      upstreamUrl,
+      priceUsd: formatUnits(priceAtomic, 6),
       ...(methods && { methods }),
       ...(isFirst && { settlement: 'BEFORE_REQUEST' }),
       ...(timeoutSeconds && { timeoutSeconds }),
@@ -216,7 +218,9 @@ test('after many concurrent payments on every kind of route and network, in both
     ).toHaveLength(isCharged(plan) ? 1 : 0);
     for (const row of rows) {
       expect(row).toMatchObject({
-        ...{ atomic: route.priceAtomic.toString(), method: route.method, network: own.network.id },
+        atomic: route.priceAtomic.toString(),
+        method: route.method,
+        network: own.network.id,
         endpointId: shopOf(plan).endpointIds.get(route),
       });
     }
@@ -259,7 +263,8 @@ test('after many concurrent payments on every kind of route and network, in both
     const own = charged.filter((plan) => plan.route === route && shopOf(plan) === shop);
     const book = days.find((day) => day.endpointId === endpointId);
     expect(book ?? { total: '0', paid: 0, failed: 0 }, `${route.method} ${route.path}`).toMatchObject({
-      ...{ total: sum(own).toString(), paid: own.length },
+      total: sum(own).toString(),
+      paid: own.length,
       failed: failed.filter((row) => row.endpointId === endpointId).length,
     });
   }

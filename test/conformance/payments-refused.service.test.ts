@@ -339,7 +339,10 @@ describe("a payment that doesn't meet the terms gets 402 and isn't recorded", ()
     });
     const { network, from } = namedIn(sent);
     expect(failureIn(response, sent)).toEqual({
-      ...{ success: false, errorReason: error, transaction: '', network },
+      success: false,
+      errorReason: error,
+      transaction: '',
+      network,
       ...(error !== 'unsupported_scheme' && { payer: from }),
     });
     expect(await response.json()).toMatchObject({ x402Version: 1, error });
@@ -394,7 +397,11 @@ describe('a payment that the facilitator rejects', () => {
       expect(requiredOf(response)).toMatchObject({ error, accepts: [accepted()] });
       const { network, from } = namedIn(sent);
       expect(failureIn(response, sent)).toEqual({
-        ...{ success: false, errorReason: error, transaction: '', network, payer: from },
+        success: false,
+        errorReason: error,
+        transaction: '',
+        network,
+        payer: from,
       });
       const { rows } = await database.query('SELECT * FROM "Payment" WHERE id = $1', [
         response.headers.get('tollgate-payment-id'),

@@ -121,7 +121,10 @@ test('without READ, a key can read a project only in the result of a mutation th
   const mutations = Object.values(schema.getMutationType()!.getFields());
   const leading = mutations.filter(({ type }) => typesBelow(getNamedType(type)).has('Project'));
   expect(Object.fromEntries(leading.map(({ name }) => [name, EXPECTED[`mutation ${name}`]]))).toEqual({
-    ...{ acceptTransfer: 'people', copyProject: 'people', createProject: 'people', verifyGatewayHost: 'people' },
+    acceptTransfer: 'people',
+    copyProject: 'people',
+    createProject: 'people',
+    verifyGatewayHost: 'people',
     updateProject: ['WRITE'],
   });
 });

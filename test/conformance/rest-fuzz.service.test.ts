@@ -47,7 +47,8 @@ const pathOf = (route: RestRoute, overrides: Record<string, string> = {}) =>
 const FILTER = { not: { 'data.path': { in: ['/a'], contains: '/' } }, or: [{ 'data.path': '/b' }] };
 const OPENAPI = 'openapi: 3.1.0\nservers: [{ url: "https://api.example.com" }]\npaths: { /a: { get: {} } }\n';
 const GOOD_BODIES: Record<string, Record<string, unknown>> = {
-  ...{ createProject: GOOD.project, updateProject: GOOD.project },
+  createProject: GOOD.project,
+  updateProject: GOOD.project,
   createEndpoint: { ...GOOD.endpoint, description: 'x' },
   updateEndpoint: { ...GOOD.endpoint, description: 'x', isActive: true },
   previewImport: { document: OPENAPI, upstreamUrl: 'https://api.example.com', priceUsd: '1' },

@@ -31,8 +31,12 @@ test('the audit log shows each changed field with a label, and its previous valu
 
 test('the audit log shows only the fields that were set for a new resource, and those that were cleared in a changed one', () => {
   const created = {
-    ...{ upstreamUrl: 'https://api.example', tags: [], description: null, timeoutSeconds: 30 },
-    ...{ settlement: 'AFTER_RESPONSE', methods: ['GET', 'HEAD'] },
+    upstreamUrl: 'https://api.example',
+    tags: [],
+    description: null,
+    timeoutSeconds: 30,
+    settlement: 'AFTER_RESPONSE',
+    methods: ['GET', 'HEAD'],
   };
   expect(changesOf({ changes: created, previous: null })).toEqual([
     { label: 'Upstream URL', after: 'https://api.example' },

@@ -31,7 +31,8 @@ describe.skipIf(!executablePath)('connecting an account in the console', () => {
       env: { PORT: port, PUBLIC_URL: publicUrl, ...apps },
     });
     consent = createConsent({
-      ...{ app: APP, redirectUri: `${publicUrl}/console/connect` },
+      app: APP,
+      redirectUri: `${publicUrl}/console/connect`,
       onIssued: (token) => vendors.accept(token),
     });
     vendors.issueTokens(consent.answer);

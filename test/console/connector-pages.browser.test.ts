@@ -81,7 +81,9 @@ describe.skipIf(!executablePath)('the connectors page of the console', () => {
   test('if a connector’s credential expires within 60 days, the page shows the date by which to reconnect it', async () => {
     const page = await open();
     const config = {
-      ...{ clientId: 'client', clientSecret: 'secret', refreshToken: 'refresh' },
+      clientId: 'client',
+      clientSecret: 'secret',
+      refreshToken: 'refresh',
       realmId: '9130355377388383',
     };
     const { id } = await createConnector(alice, base, { type: 'quickbooks', config });

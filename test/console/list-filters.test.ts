@@ -110,7 +110,8 @@ test('the console’s filters are read from the page’s URL, without empty ones
   const values = valuesIn(LIST_FILTERS.deliveries, search);
   expect(values).toEqual({ status: ['FAILED', 'PENDING'], destination: ['con_1'] });
   expect(graphqlFilter(LIST_FILTERS.deliveries, values)).toEqual({
-    ...{ status: ['FAILED', 'PENDING'], connectorId: 'con_1' },
+    status: ['FAILED', 'PENDING'],
+    connectorId: 'con_1',
   });
 });
 

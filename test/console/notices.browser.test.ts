@@ -92,7 +92,8 @@ describe.skipIf(!executablePath)('the notices of the console', () => {
     await expect
       .poll(async () => (await alice.rest('GET', `${base}/contacts`)).body)
       .toMatchObject({
-        ...{ emails: ['ops@example.com'], weeklyDigest: false },
+        emails: ['ops@example.com'],
+        weeklyDigest: false,
         webhookUrl: 'https://me.example.com/hooks/••••',
       });
   });

@@ -119,7 +119,10 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect((await alice.rest('GET', `${base}/endpoints/${id}`)).body).toMatchObject({
-      ...{ inputSchema: { query: { type: 'object' } }, exampleResponse: null, mimeType: 'text/csv', tags: ['weather'] },
+      inputSchema: { query: { type: 'object' } },
+      exampleResponse: null,
+      mimeType: 'text/csv',
+      tags: ['weather'],
     });
     expect(page.complaints).toEqual([]);
   });

@@ -118,7 +118,9 @@ describe.skipIf(!executablePath)('the console of a shared project', () => {
       if (!menu) continue;
       const { reading, changing } = menu;
       expect({ path, ...(await openMenu(page)) }).toEqual({
-        ...{ path, enabled: reading, disabled: changing.map((label) => label + VIEWER) },
+        path,
+        enabled: reading,
+        disabled: changing.map((label) => label + VIEWER),
       });
       await expectAccessible(page);
     }

@@ -26,7 +26,9 @@ describe('the samples of every operation', () => {
     const compilerOptions = {
       // The SDK uses the Web Crypto API.
       lib: ['es2024', 'esnext.array', 'dom', 'dom.iterable'],
-      ...{ noEmit: true, rootDir: '/', noUnusedLocals: true },
+      noEmit: true,
+      rootDir: '/',
+      noUnusedLocals: true,
       paths: { '@tollgate/sdk': [join(ROOT, 'packages/sdk/src/index.ts')] },
     };
     const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['*.ts'], exclude: [] };

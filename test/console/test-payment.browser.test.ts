@@ -90,9 +90,11 @@ describe.skipIf(!executablePath)('test payments in the console', () => {
   ])('a request %s is rejected', async (_what, credential, changes, headers, status) => {
     const body = JSON.stringify({ path: '/gateway/proj_x/a', method: 'GET', ...changes });
     const lines = {
-      ...{ host: new URL(app.url).host, ...headers },
+      host: new URL(app.url).host,
+      ...headers,
       ...(credential && { authorization: `Bearer ${alice.token}` }),
-      ...{ 'content-type': 'application/json', 'content-length': String(body.length) },
+      'content-type': 'application/json',
+      'content-length': String(body.length),
     };
     const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
     const [response] = await sendRaw(app.url, [`POST /console/test-payments HTTP/1.1\r\n${head.join('')}\r\n${body}`]);

@@ -67,7 +67,8 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
     await page.getByRole('menuitem', { name: 'Send test event' }).click();
     await expect.poll(() => stage.receiver.requests.length).toBe(1);
     expect(stage.receiver.requests[0]!.headers).toMatchObject({
-      ...{ 'x-stage': 'test', 'x-key': 'the-key-of-mine' },
+      'x-stage': 'test',
+      'x-key': 'the-key-of-mine',
       authorization: `Basic ${btoa('tollgate-2:correct horse battery')}`,
     });
     expect(page.complaints).toEqual([]);
@@ -107,7 +108,8 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
   test('asks for the secrets again when the URL changes', async () => {
     const url = `${stage.receiver.url}/before`;
     const page = await openWith({
-      ...{ url, headers: [{ name: 'X-Key', value: 'the-key-of-mine' }] },
+      url,
+      headers: [{ name: 'X-Key', value: 'the-key-of-mine' }],
       authentication: { type: 'BEARER', token: 'token-0123456789' },
     });
     await page.getByRole('button', { name: url, exact: true }).click();
@@ -122,7 +124,8 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
     await page.getByRole('textbox', { name: 'Token' }).fill('token-another');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await expect.poll(webhook).toMatchObject({
-      ...{ url: `${stage.receiver.url}/after`, headers: [{ name: 'X-Key', value: '••••mine' }] },
+      url: `${stage.receiver.url}/after`,
+      headers: [{ name: 'X-Key', value: '••••mine' }],
       authentication: { type: 'BEARER', token: '••••ther' },
     });
     expect(page.complaints).toEqual([]);
@@ -131,7 +134,8 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
   test('changes the type of authentication, and removes headers and authentication', async () => {
     const url = `${stage.receiver.url}/changed`;
     const page = await openWith({
-      ...{ url, headers: [{ name: 'X-Key', value: 'the-key-of-mine' }] },
+      url,
+      headers: [{ name: 'X-Key', value: 'the-key-of-mine' }],
       authentication: { type: 'BEARER', token: 'token-0123456789' },
     });
     const edit = async () => page.getByRole('button', { name: url, exact: true }).click();
@@ -149,8 +153,12 @@ describe.skipIf(!executablePath)('the webhook form of the console', () => {
     expect(await webhook()).toMatchObject({
       headers: [{ name: 'X-Key', value: '••••mine' }],
       authentication: {
-        ...{ type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: 'https://login.example.com/token' },
-        ...{ clientId: 'client-1', clientSecret: '••••6789', scope: null, token: null },
+        type: 'OAUTH2_CLIENT_CREDENTIALS',
+        tokenUrl: 'https://login.example.com/token',
+        clientId: 'client-1',
+        clientSecret: '••••6789',
+        scope: null,
+        token: null,
       },
     });
     await edit();

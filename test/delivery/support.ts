@@ -58,7 +58,13 @@ export async function openStage() {
 
   const stage = {
     url: database.url,
-    ...{ pool, bus, log, lines, secretBox, egress, projectId: ownProjectId },
+    pool,
+    bus,
+    log,
+    lines,
+    secretBox,
+    egress,
+    projectId: ownProjectId,
 
     startWorker(
       settings: Partial<DeliverySettings> = {},
@@ -66,7 +72,9 @@ export async function openStage() {
     ): DeliveryWorker {
       const worker = createDeliveryWorker({
         db: { pool: extra.pool ?? pool },
-        ...{ egress, secretBox, log },
+        egress,
+        secretBox,
+        log,
         bus,
         connectors: extra.findConnector ?? ((type) => extra.connectors?.find((definition) => definition.type === type)),
         settings: { version: '1.2.3', ...FAST, ...settings },

@@ -360,8 +360,10 @@ describe('a worker that stops', () => {
     const webhook = await stage.addWebhook(receiver.url);
     const id = await stage.addDelivery(webhook.id);
     const quickRetries = {
-      ...{ maxRetries: 50, maxDurationMilliseconds: 60_000 },
-      ...{ maxRetryAfterSeconds: 2, minDelayMilliseconds: 1 },
+      maxRetries: 50,
+      maxDurationMilliseconds: 60_000,
+      maxRetryAfterSeconds: 2,
+      minDelayMilliseconds: 1,
     };
     const worker = stage.startWorker({ quickRetries, retryScheduleSeconds: [600] });
     await receiver.waitFor(1);

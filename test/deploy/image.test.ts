@@ -76,7 +76,9 @@ describe('the Compose file', () => {
 
   test.each(ours)('%s has no privileges and a read-only file system', (_name, service) => {
     expect(service).toMatchObject({
-      ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
     });
     for (const key of ['privileged', 'cap_add', 'user', 'devices', 'network_mode', 'pid'])
       expect(service).not.toHaveProperty(key);

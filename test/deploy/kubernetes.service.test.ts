@@ -33,8 +33,12 @@ test.each(WORKLOADS)('$metadata.name becomes ready with its settings, and writes
       ...INHERITED,
       ...environmentOf(workload),
       // Replaces the placeholders that users fill in, and the values that differ outside a container.
-      ...{ DATABASE_URL: database.url, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` },
-      ...{ PORT: String(port), HOST: '127.0.0.1', DATA_DIR: dataDir, DATABASE_POOL_SIZE: '5' },
+      DATABASE_URL: database.url,
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      DATA_DIR: dataDir,
+      DATABASE_POOL_SIZE: '5',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -11,7 +11,12 @@ import { environmentOf, FOLDER, MANIFESTS, type Manifest, ROOT, WORKLOADS } from
 
 /** Kubernetes's own JSON schemas. */
 const MODELS: Record<string, new (object: never) => { validate(): void }> = {
-  ...{ Deployment, Ingress, PodDisruptionBudget, ConfigMap, Secret, Service },
+  Deployment,
+  Ingress,
+  PodDisruptionBudget,
+  ConfigMap,
+  Secret,
+  Service,
 };
 
 const rolesOf = (kind: string) =>

@@ -90,7 +90,8 @@ test('with --json, the demo and pay print one JSON document on standard output',
       { path: '/quotes/ETH', ...paid, network: others.network.id },
       { path: '/broken', status: 500, transaction: null, network: null },
     ],
-    ...{ totalUsd: '0.012', paymentCount: 2 },
+    totalUsd: '0.012',
+    paymentCount: 2,
   });
   const pay = await tollgate('pay', `${app.url}/gateway/${projectId}/weather?city=Bern`, '--json');
   expect(JSON.parse(pay.stdout)).toMatchObject({ ...paid, body: expect.stringContaining('Bern') });

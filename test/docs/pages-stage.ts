@@ -52,7 +52,9 @@ export async function startStage() {
     body.toString() === '{' ? { statusCode: 400, body: 'invalid_payload' } : { body: 'ok' },
   );
   const env = {
-    ...{ NODE_ENV: 'development', SANDBOX: 'off', EGRESS_ALLOW: '' },
+    NODE_ENV: 'development',
+    SANDBOX: 'off',
+    EGRESS_ALLOW: '',
     ...operatorsEnv('olga', 'alice'),
   };
   const api = await startReceiver(() => ({ headers: { 'content-type': 'application/json' }, body: OPENAPI }));
@@ -76,7 +78,10 @@ export async function startStage() {
   await rails.chain.giveDollars(address, 1_000_000_000n);
   const sandbox: SandboxFile = {
     serverUrl: app.url,
-    ...{ network: NETWORK.id, asset: NETWORK.asset.address, rpcUrl: rails.rpcUrl, upstreamUrl: upstream.url },
+    network: NETWORK.id,
+    asset: NETWORK.asset.address,
+    rpcUrl: rails.rpcUrl,
+    upstreamUrl: upstream.url,
     wallet: { address, privateKey },
   };
   await writeFile(join(app.dataDir, 'sandbox.json'), JSON.stringify(sandbox));
@@ -95,7 +100,11 @@ export async function startStage() {
     const [first] = await receiver.waitFor(({ body }) => body.includes(projectId));
     const deliveries = await user.rest<{ data: { id: string }[] }>('GET', `${base}/deliveries`);
     const ids: Record<string, string> = {
-      ...{ proj: projectId, ep: endpoint.id, wh: webhook.id, dlv: deliveries.body.data[0]!.id, usr: customerId },
+      proj: projectId,
+      ep: endpoint.id,
+      wh: webhook.id,
+      dlv: deliveries.body.data[0]!.id,
+      usr: customerId,
       evt: String(first!.headers['webhook-id']),
     };
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-page-'));
@@ -106,9 +115,17 @@ export async function startStage() {
     await writeFile(join(folder, 'client-key.pem'), CLIENT_KEY);
     const [receiverPort, apiPort] = [await freePort(), await freePort()];
     const shell = startShell(folder, {
-      ...{ TOLLGATE: server.url, TOKEN: user.token, PROJECT: projectId, ENDPOINT: endpoint.id, WEBHOOK: webhook.id },
-      ...{ DELIVERY: ids.dlv!, SLACK_URL: 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmn' },
-      ...{ DATA_DIR: app.dataDir, TOLLGATE_URL: server.url, TOLLGATE_PROJECT: projectId, TOLLGATE_TOKEN: user.token },
+      TOLLGATE: server.url,
+      TOKEN: user.token,
+      PROJECT: projectId,
+      ENDPOINT: endpoint.id,
+      WEBHOOK: webhook.id,
+      DELIVERY: ids.dlv!,
+      SLACK_URL: 'https://hooks.slack.com/services/T012AB3CD/B045EF6GH/abcdefghijklmn',
+      DATA_DIR: app.dataDir,
+      TOLLGATE_URL: server.url,
+      TOLLGATE_PROJECT: projectId,
+      TOLLGATE_TOKEN: user.token,
     });
     return {
       shell,

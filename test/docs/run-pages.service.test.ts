@@ -137,15 +137,14 @@ test('the TypeScript programs on all pages compile', async () => {
         names.push(name);
       }
     const compilerOptions = {
-      ...{
-        strict: true,
-        noEmit: true,
-        target: 'es2024',
-        lib: ['es2024', 'dom'],
-        module: 'nodenext',
-        skipLibCheck: true,
-      },
-      ...{ types: ['node'], allowImportingTsExtensions: true },
+      strict: true,
+      noEmit: true,
+      target: 'es2024',
+      lib: ['es2024', 'dom'],
+      module: 'nodenext',
+      skipLibCheck: true,
+      types: ['node'],
+      allowImportingTsExtensions: true,
       paths: { '@tollgate/sdk': [join(ROOT, 'packages/sdk/src/index.ts')] },
     };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));

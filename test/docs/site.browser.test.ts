@@ -22,12 +22,10 @@ describe.skipIf(!executablePath)('the documentation site', () => {
 
   beforeAll(async () => {
     http = createHttpServer({
-      ...{
-        log: pino({ level: 'silent' }),
-        allowedOrigins: { listed: [], allowsLocal: false },
-        trustsProxy: false,
-        publicUrl: undefined,
-      },
+      log: pino({ level: 'silent' }),
+      allowedOrigins: { listed: [], allowsLocal: false },
+      trustsProxy: false,
+      publicUrl: undefined,
       rewriteUrl: ({ url: path = '/' }) => path,
       onResponse: () => undefined,
     });

@@ -85,7 +85,10 @@ describe("a request's phases", () => {
     expect(await phasesOf(`http://nowhere.test:${port}/`)).toEqual({ ...NO_PHASES, dnsMs: number });
     expect(await phasesOf(refused.url)).toEqual({ ...NO_PHASES, connectMs: number });
     expect(await phasesOf(`https://other-name.test:${port}/`)).toEqual({
-      ...{ dnsMs: number, connectMs: number, tlsMs: number, firstByteMs: null },
+      dnsMs: number,
+      connectMs: number,
+      tlsMs: number,
+      firstByteMs: null,
     });
     expect(await phasesOf(broken.url)).toEqual({ ...NO_PHASES, connectMs: number });
   });
@@ -101,7 +104,10 @@ describe("a request's phases", () => {
     const call = { dnsMs: 1, connectMs: 2, tlsMs: null, firstByteMs: 4 };
     expect(addPhases(NO_PHASES, call)).toEqual(call);
     expect(addPhases(call, { ...NO_PHASES, tlsMs: 3, firstByteMs: 5 })).toEqual({
-      ...{ dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 9 },
+      dnsMs: 1,
+      connectMs: 2,
+      tlsMs: 3,
+      firstByteMs: 9,
     });
   });
 });

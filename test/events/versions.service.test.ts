@@ -111,7 +111,9 @@ describe('webhooks of a service with three payload versions', () => {
 
   test.each([0, 4, 1.5, '1'])('cannot be pinned to %j', async (payloadVersion) => {
     const response = await alice.rest('POST', `${base}/webhooks`, {
-      ...{ url: receiver.url, eventTypes: ['*'], payloadVersion },
+      url: receiver.url,
+      eventTypes: ['*'],
+      payloadVersion,
     });
     expect(response).toMatchObject({ status: 422, body: { errors: [{ pointer: '/payloadVersion' }] } });
   });

@@ -57,7 +57,9 @@ async function newShop() {
   };
   const here = `/gateway/${shop.projectId}`;
   return {
-    ...{ owner, set, projectId: shop.projectId },
+    owner,
+    set,
+    projectId: shop.projectId,
     urls: [app.url + here, gateway.url + here],
     statuses: (path: string) =>
       Promise.all([app.url, gateway.url].map(async (url) => (await fetch(url + here + path)).status)),

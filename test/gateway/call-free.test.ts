@@ -14,7 +14,8 @@ test('a free request is rejected if its body was already read, instead of being 
   const body = Readable.from(['order']);
   for await (const _chunk of body);
   await expect(callFree({ body } as unknown as FreeRequest)).rejects.toMatchObject({
-    ...{ code: 'UNAVAILABLE', retryAfterSeconds: 1 },
+    code: 'UNAVAILABLE',
+    retryAfterSeconds: 1,
   });
 });
 
@@ -31,7 +32,11 @@ test.each([
     onOutcome: (outcome) => counted.push(outcome),
   });
   const free = {
-    ...{ route: { settlement: 'AFTER_RESPONSE' }, target: {}, method: 'GET', headers: () => ({}), body: null },
+    route: { settlement: 'AFTER_RESPONSE' },
+    target: {},
+    method: 'GET',
+    headers: () => ({}),
+    body: null,
     gone: new AbortController().signal,
     memory: { take: () => true, mayDrop: () => {} },
   };

@@ -171,7 +171,8 @@ describe('a request for a free endpoint', () => {
       expect(refused[0]!.status).toBe(429);
       expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       expect(await refused[0]!.json()).toMatchObject({
-        ...{ code: 'RATE_LIMITED', detail: expect.stringContaining('free requests') },
+        code: 'RATE_LIMITED',
+        detail: expect.stringContaining('free requests'),
       });
       expect(upstream.requests).toHaveLength(served);
       expect((await ask(processes[0]!, '/paid')).status).toBe(402);

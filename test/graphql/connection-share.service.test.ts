@@ -93,7 +93,9 @@ test('an account’s subscriptions use the same quarter of the connections for t
   await createWebhook(alice, base, { eventTypes: ['endpoint.created'] });
   await createEndpoint(alice, base);
   const after = encodeCursor({
-    ...{ position: { milliseconds: 1, id: newId('Delivery', 1) }, readAtMilliseconds: 1, horizon: 1n },
+    position: { milliseconds: 1, id: newId('Delivery', 1) },
+    readAtMilliseconds: 1,
+    horizon: 1n,
     shown: new Map(),
   });
   const locker = await sql.connect();

@@ -277,7 +277,8 @@ describe('a mutation whose response is too large to store', () => {
     for (let time = 0; time < 2; time++) {
       const retry = await send(document, key);
       expect(retry).toMatchObject({
-        ...{ status: 409, replayed: null },
+        status: 409,
+        replayed: null,
         body: { errors: [{ extensions: { code: 'IDEMPOTENCY_RESPONSE_NOT_STORED', retryable: false } }] },
       });
       await pool.query(age, [key]);

@@ -5,7 +5,9 @@ import { countIntrospections, priceIntrospection } from '../../src/graphql/intro
 import { schema } from '../../src/graphql/schema.ts';
 
 const argsOf = (query: string, variableValues: Record<string, unknown> = {}): ExecutionArgs => ({
-  ...{ schema, document: parse(query), variableValues },
+  schema,
+  document: parse(query),
+  variableValues,
 });
 const SMALL = 'fragment S on Query { __schema { queryType { name } } }';
 

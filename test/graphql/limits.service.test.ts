@@ -115,7 +115,8 @@ describe('a subscription, which is priced per item', () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${alice.token}`,
+        'content-type': 'application/json',
         accept: 'text/event-stream',
       },
       body: JSON.stringify({ query: EXPENSIVE }),

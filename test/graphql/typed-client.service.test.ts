@@ -106,7 +106,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(ROOT, 'node_modules/.cache/typed-client-'));
   const [{ content }] = (await generate(
     {
-      ...{ schema: join(ROOT, 'schema.graphql'), documents: DOCUMENT, silent: true },
+      schema: join(ROOT, 'schema.graphql'),
+      documents: DOCUMENT,
+      silent: true,
       generates: {
         'types.ts': {
           plugins: ['typescript-operations'],

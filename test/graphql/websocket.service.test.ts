@@ -239,7 +239,9 @@ describe('with time that the test decides on', () => {
     const parameters = Promise.withResolvers<Record<string, unknown>>();
     const connected = Promise.withResolvers<void>();
     const client = createClient({
-      ...{ url: `${url.replace('http', 'ws')}/graphql`, lazy: false, retryAttempts: 0 },
+      url: `${url.replace('http', 'ws')}/graphql`,
+      lazy: false,
+      retryAttempts: 0,
       connectionParams() {
         asked.resolve();
         return parameters.promise;

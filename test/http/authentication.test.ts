@@ -51,7 +51,10 @@ function admit() {
     },
     rateLimiter,
     failedCredentials: createFailedCredentials({
-      ...{ rateLimiter, scope: 'credentials', what: 'credentials', failuresPerMinute: 30 },
+      rateLimiter,
+      scope: 'credentials',
+      what: 'credentials',
+      failuresPerMinute: 30,
     }),
     knownCredentials: createKnownCredentials(),
     bus: {

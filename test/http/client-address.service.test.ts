@@ -88,7 +88,9 @@ test('an API key works only from its addresses, on every transport, whatever the
       fetch(app.url + path, {
         ...init,
         headers: {
-          ...{ authorization: `Bearer ${key}`, 'x-forwarded-for': client, 'content-type': 'application/json' },
+          authorization: `Bearer ${key}`,
+          'x-forwarded-for': client,
+          'content-type': 'application/json',
           ...init.headers,
         },
       });

@@ -7,12 +7,10 @@ import { createHttpServer } from '../../src/http/server.ts';
 const DOCS = resolve(import.meta.dirname, '../../dist/docs');
 
 const http = createHttpServer({
-  ...{
-    log: pino({ level: 'silent' }),
-    allowedOrigins: { listed: [], allowsLocal: false },
-    trustsProxy: false,
-    publicUrl: undefined,
-  },
+  log: pino({ level: 'silent' }),
+  allowedOrigins: { listed: [], allowsLocal: false },
+  trustsProxy: false,
+  publicUrl: undefined,
   rewriteUrl: ({ url = '/' }) => url,
   onResponse: () => undefined,
 });
@@ -94,12 +92,10 @@ test('the URL in a problem’s type opens the section about its code', async () 
 
 test('without the built documentation, the server runs without it', async () => {
   const bare = createHttpServer({
-    ...{
-      log: pino({ level: 'silent' }),
-      allowedOrigins: { listed: [], allowsLocal: false },
-      trustsProxy: false,
-      publicUrl: undefined,
-    },
+    log: pino({ level: 'silent' }),
+    allowedOrigins: { listed: [], allowsLocal: false },
+    trustsProxy: false,
+    publicUrl: undefined,
     rewriteUrl: ({ url: path = '/' }) => path,
     onResponse: () => undefined,
   });

@@ -15,7 +15,10 @@ function open() {
         return memory.take(...values);
       },
     },
-    ...{ scope: 'free', what: 'free requests', requestsPerMinute: 60, now },
+    scope: 'free',
+    what: 'free requests',
+    requestsPerMinute: 60,
+    now,
   });
   return {
     pass: (milliseconds: number) => {

@@ -9,7 +9,10 @@ function withClock(options: { maxKeys?: number } = {}) {
   const now = () => time;
   const failed = createFailedCredentials({
     rateLimiter: createMemoryRateLimiter({ ...options, now }),
-    ...{ scope: 'credentials', what: 'credentials', failuresPerMinute: 30, now },
+    scope: 'credentials',
+    what: 'credentials',
+    failuresPerMinute: 30,
+    now,
   });
   return {
     ...failed,

@@ -67,7 +67,10 @@ test('a subscription from a live cursor shows everything since then, and nothing
     const { body } = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { all: true });
     await alice.rest('POST', `${base}/replays/${body.replay.id}/cancel`);
     return {
-      ...{ events, deliveries, payments: paymentId, replays: body.replay.id },
+      events,
+      deliveries,
+      payments: paymentId,
+      replays: body.replay.id,
       notices: await createNotice(app, { projectId, subjectId: `${webhookId}-${mark}` }),
     };
   };

@@ -60,7 +60,10 @@ function createWorld(pageSize = 3, started: Promise<void> = Promise.resolve()) {
     subscribe(start: Progress, options: { matches?: (row: SimulatedRow) => boolean; whenToLook?: Promise<void> } = {}) {
       counts.subscriptions += 1;
       return subscribeToRows<SimulatedRow, Item>({
-        ...{ ...shared, start, findFollower, retryMilliseconds: 1 },
+        ...shared,
+        start,
+        findFollower,
+        retryMilliseconds: 1,
         async query(request) {
           await options.whenToLook;
           return shared.query(request);

@@ -168,7 +168,9 @@ describe('a body that is too large is rejected', () => {
 
   test('if it is chunked', async () => {
     const init = {
-      ...{ method: 'POST', body: new Blob([large]).stream(), duplex: 'half' },
+      method: 'POST',
+      body: new Blob([large]).stream(),
+      duplex: 'half',
       headers: { authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
     };
     const response = await fetch(`${app.url}/api/projects`, init as RequestInit);

@@ -53,7 +53,8 @@ describe.each(TYPES)('an empty body with %s', (type) => {
     expect(await send('POST', '/api/projects', [type, ...lines], body)).toMatchObject(missing);
     const noQuery = { message: 'Send a JSON object with the GraphQL document in `query`.' };
     expect(await send('POST', '/graphql', [type, ...lines], body)).toMatchObject({
-      ...{ status: 400, json: { errors: [noQuery] } },
+      status: 400,
+      json: { errors: [noQuery] },
     });
   });
 });

@@ -40,7 +40,11 @@ export function casesOf({ paths, components: { schemas } }: Document): { cases: 
       .filter((parameter) => parameter.in === 'query')
       .map(
         ({ name, schema }): Field => ({
-          ...{ name: `${operation.operationId} ?${name}`, method, path, pointer: `/${name}`, schema },
+          name: `${operation.operationId} ?${name}`,
+          method,
+          path,
+          pointer: `/${name}`,
+          schema,
           send: (value) => ({ query: `?${encodeURIComponent(name)}=${encodeURIComponent(String(value))}` }),
         }),
       ),
@@ -60,7 +64,9 @@ export function casesOf({ paths, components: { schemas } }: Document): { cases: 
     const variants = (whole.oneOf as Json[] | undefined)?.map(resolve) ?? [whole];
     return variants.flatMap((variant) =>
       fieldsOf(variant, '', { ...base, ...constants(variant) }, (body) => ({ body })).map((field) => ({
-        ...{ ...field, method, path },
+        ...field,
+        method,
+        path,
         name: `${operationId}${variants.length > 1 ? ` (${constants(variant).type})` : ''} ${field.pointer}`,
       })),
     );
@@ -158,7 +164,10 @@ export function defaultsOf({ paths, components: { schemas } }: Document) {
     return Object.entries(properties)
       .filter(([, property]) => 'default' in property)
       .map(([field, property], index) => ({
-        ...{ operationId: post.operationId, path, field, value: property.default },
+        operationId: post.operationId,
+        path,
+        field,
+        value: property.default,
         // An endpoint's path must be unique.
         body: 'path' in body ? { ...body, path: `/default-${index}`, upstreamUrl: 'https://a.example/' } : body,
       }));
@@ -191,8 +200,13 @@ function companions(pointer: string): Json {
 const BASIC = { type: 'BASIC', username: 'a', password: 'b' };
 const OAUTH2 = { type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: 'https://a.example/', clientId: 'a', clientSecret: 'b' };
 const AUTHENTICATION: Readonly<Record<string, Json>> = {
-  ...{ username: BASIC, password: BASIC, token: { type: 'BEARER' } },
-  ...{ tokenUrl: OAUTH2, clientId: OAUTH2, clientSecret: OAUTH2, scope: OAUTH2 },
+  username: BASIC,
+  password: BASIC,
+  token: { type: 'BEARER' },
+  tokenUrl: OAUTH2,
+  clientId: OAUTH2,
+  clientSecret: OAUTH2,
+  scope: OAUTH2,
 };
 
 /** Text that doesn't match a pattern. */

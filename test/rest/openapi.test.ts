@@ -155,8 +155,11 @@ test('the request schemas accept valid bodies and reject invalid ones', () => {
     ajv.addSchema(item, `#/components/schemas/${name}`);
   }
   const bodies: Record<string, object> = {
-    ...{ createProject: GOOD.project, createEndpoint: GOOD.endpoint, createApiKey: GOOD.key },
-    ...{ createConnector: GOOD.connector, createWebhook: GOOD.webhook },
+    createProject: GOOD.project,
+    createEndpoint: GOOD.endpoint,
+    createApiKey: GOOD.key,
+    createConnector: GOOD.connector,
+    createWebhook: GOOD.webhook,
   };
   for (const { operation } of operations) {
     const body = bodies[operation.operationId];

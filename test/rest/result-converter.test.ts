@@ -19,7 +19,8 @@ test('enum values are converted in fields, lists, fragments, and nested objects'
   const data = { thing: { ...colored, parent: { things: [{ color: 'LIGHT_RED' }, { color: 'BLUE' }] } } };
   expect(convert(document, data)).toEqual({
     thing: {
-      ...{ color: 'light.red', colors: ['BLUE', 'light.red'] },
+      color: 'light.red',
+      colors: ['BLUE', 'light.red'],
       parent: { things: [{ color: 'light.red' }, { color: 'BLUE' }] },
     },
   });
@@ -28,7 +29,8 @@ test('enum values are converted in fields, lists, fragments, and nested objects'
 test('null stays null, and fields that were left out stay out', () => {
   const document = '{ thing { color colors parent { color } } things { color } }';
   expect(convert(document, { thing: null, things: [null, { color: 'BLUE' }] })).toEqual({
-    ...{ thing: null, things: [null, { color: 'BLUE' }] },
+    thing: null,
+    things: [null, { color: 'BLUE' }],
   });
   expect(convert(document, { thing: { color: 'BLUE', colors: null, parent: null } })).toEqual({
     thing: { color: 'BLUE', colors: null, parent: null },

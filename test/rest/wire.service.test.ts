@@ -240,7 +240,8 @@ describe('the request ID', () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${alice.token}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${alice.token}`,
+        'content-type': 'application/json',
         'x-request-id': 'graphql-request-1',
       },
       body: JSON.stringify({ query: 'mutation { deleteProject(input: { id: "x" }) { projectId } }' }),

@@ -225,7 +225,8 @@ async function statementsOf(request: Request): Promise<string[]> {
   const response = await fetch(app.url + (isGraphQL ? '/graphql' : request.path), {
     method: isGraphQL ? 'POST' : request.method,
     headers: {
-      ...{ authorization: `Bearer ${tenants.bob.token}`, 'x-request-id': requestId },
+      authorization: `Bearer ${tenants.bob.token}`,
+      'x-request-id': requestId,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -251,9 +252,16 @@ function variablesOf(name: string, { ids }: Home) {
   const { Delivery: OneDelivery, Webhook, Connector, Endpoint } = ids;
   const id = { OneDelivery, Webhook, Connector, Endpoint }[name] ?? ids.Project;
   return {
-    ...{ projectId: ids.Project, eventId: ids.Event, paymentId: ids.Payment, id },
-    ...{ from: new Date(Date.now() - 86_400_000).toISOString(), interval: 'DAY', payments: {} },
-    ...{ orderBy: name === 'Endpoints' ? 'PRICE' : 'TOTAL', name: 'EventType', query: 'mark' },
+    projectId: ids.Project,
+    eventId: ids.Event,
+    paymentId: ids.Payment,
+    id,
+    from: new Date(Date.now() - 86_400_000).toISOString(),
+    interval: 'DAY',
+    payments: {},
+    orderBy: name === 'Endpoints' ? 'PRICE' : 'TOTAL',
+    name: 'EventType',
+    query: 'mark',
   };
 }
 

@@ -13,11 +13,17 @@ const projectId = newId('Project');
 const account = { userId: newId('User'), tier: 'PRO', requestsPerMinute: null } as const;
 const keyWith = (...scopes: Scope[]): Viewer => ({
   ...account,
-  ...{ kind: 'apiKey', apiKeyId: newId('ApiKey'), projectId, scopes, expiresAt: null },
+  kind: 'apiKey',
+  apiKeyId: newId('ApiKey'),
+  projectId,
+  scopes,
+  expiresAt: null,
 });
 const memberWith = (role: Role): Viewer => ({
   ...account,
-  ...{ kind: 'user', expiresAt: new Date(), memberships: { [projectId]: role } },
+  kind: 'user',
+  expiresAt: new Date(),
+  memberships: { [projectId]: role },
 });
 
 /** The root types with all their fields, and a small project. */

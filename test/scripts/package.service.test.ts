@@ -218,7 +218,8 @@ describe('the package, in a folder without a clone', () => {
             .map((pair) => pair.split('=')),
         ),
         // The file that the documentation tells operators to write.
-        ...{ SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, NETWORK: 'eip155:84532' },
+        SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+        NETWORK: 'eip155:84532',
         FACILITATOR_URL: 'https://www.x402.org/facilitator',
         AUTH_ISSUERS: JSON.stringify([
           {
@@ -227,7 +228,8 @@ describe('the package, in a folder without a clone', () => {
             audience: 'https://tollgate.example',
           },
         ]),
-        ...{ DATA_DIR: state, PORT: String(port) },
+        DATA_DIR: state,
+        PORT: String(port),
       },
     });
     let output = '';

@@ -3,7 +3,10 @@ import { packageFolder } from '../../scripts/bundled-packages.ts';
 import { type Bom, type Lock, sbomOf } from '../../scripts/sbom-of.ts';
 
 const component = (name: string, version: string, properties: string[] = []) => ({
-  ...{ 'bom-ref': `${name}@${version}`, name, version, scope: 'optional' },
+  'bom-ref': `${name}@${version}`,
+  name,
+  version,
+  scope: 'optional',
   properties: properties.map((property) => ({ name: property, value: 'true' })),
 });
 

@@ -36,7 +36,10 @@ export async function use({ url, token, projectId, secret, body, headers }) {
 
 /** What the program returns. */
 export const EXPECTED = {
-  ...{ code: 'VALIDATION_FAILED', followed: '/two', paths: ['/two', '/one'], type: 'payment.settled' },
+  code: 'VALIDATION_FAILED',
+  followed: '/two',
+  paths: ['/two', '/one'],
+  type: 'payment.settled',
   forged: 'WebhookVerificationError',
 };
 

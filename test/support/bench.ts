@@ -17,7 +17,9 @@ export async function runBench(
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
   const child = spawn(NODE, [resolve(ROOT, 'bench', program), ...args], {
-    ...{ signal, killSignal: 'SIGKILL', stdio: ['ignore', 'pipe', 'pipe'] },
+    signal,
+    killSignal: 'SIGKILL',
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));

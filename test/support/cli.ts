@@ -41,7 +41,8 @@ export function startCli(args: string[], env: Record<string, string> = {}, input
     for (const watch of [...watchers]) watch();
   });
   const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({
-    ...{ code, stdout },
+    code,
+    stdout,
     stderr: stderr.replaceAll(WAITING, ''),
   }));
 

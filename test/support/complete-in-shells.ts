@@ -71,7 +71,9 @@ const wordsInFish = (text: string) =>
 
 function run(shell: string, args: string[], env: Record<string, string> = {}): string {
   const { stdout, stderr, status } = spawnSync(shell, args, {
-    ...{ encoding: 'utf8', env: { ...INHERITED, ...env }, timeout: TIMEOUT_MILLISECONDS },
+    encoding: 'utf8',
+    env: { ...INHERITED, ...env },
+    timeout: TIMEOUT_MILLISECONDS,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   expect({ shell, status, stderr }).toEqual({ shell, status: 0, stderr: '' });

@@ -42,10 +42,19 @@ export async function startServiceNode(options: {
     const flags = maxHeapMegabytes ? [`--max-old-space-size=${maxHeapMegabytes}`] : [];
     child = spawn(NODE, [...flags, ...preloaded, program], {
       env: {
-        ...{ ...INHERITED, NODE_ENV: 'test', SANDBOX: 'off', LOG_LEVEL: 'warn', DATABASE_POOL_SIZE: '5' },
-        ...{ ROLES: role, PORT: String(port), DATABASE_URL: databaseUrl, DATA_DIR: dataDir },
-        ...{ EGRESS_ALLOW: '127.0.0.1/32:*', CLOCK_SHIFT_SECONDS: String(clockShiftSeconds) },
-        ...{ LOADED_MODULES_FILE: loadedModulesFile, ...env },
+        ...INHERITED,
+        NODE_ENV: 'test',
+        SANDBOX: 'off',
+        LOG_LEVEL: 'warn',
+        DATABASE_POOL_SIZE: '5',
+        ROLES: role,
+        PORT: String(port),
+        DATABASE_URL: databaseUrl,
+        DATA_DIR: dataDir,
+        EGRESS_ALLOW: '127.0.0.1/32:*',
+        CLOCK_SHIFT_SECONDS: String(clockShiftSeconds),
+        LOADED_MODULES_FILE: loadedModulesFile,
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

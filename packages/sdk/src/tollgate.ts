@@ -57,7 +57,9 @@ function methodOf(transport: Transport, operation: Operation, defaultProjectId: 
     };
     const path = fillIn(operation.path, values);
     const call = (query?: Query) => ({
-      ...{ method, path, query },
+      method,
+      path,
+      query,
       ...(takes === 'body' && { body: content ?? {} }),
       options: callOptions,
     });

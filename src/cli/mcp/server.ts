@@ -91,7 +91,10 @@ async function callTool(tool: Tool, input: Record<string, unknown>, options: Cal
   const { projectId: named, ...rest } = input;
   const projectId = (named as string | undefined) ?? options.projectId;
   const tollgate = new Tollgate({
-    ...{ baseUrl: url, token: credential, projectId, maxRetries: MAX_RETRIES },
+    baseUrl: url,
+    token: credential,
+    projectId,
+    maxRetries: MAX_RETRIES,
     fetch: requestAs({ client: `mcp/${tool.name}`, userAgent: 'tollgate-mcp' }),
   });
   try {

@@ -52,7 +52,9 @@ export function googleCredential<Config extends GoogleConfig>(scope: string): Cr
 
   /** Google issues a refresh token only for `offline` access, and a second one only if the person consents again. */
   const authorization = authorizationUrl('https://accounts.google.com/o/oauth2/v2/auth', {
-    ...{ scope, access_type: 'offline', prompt: 'consent' },
+    scope,
+    access_type: 'offline',
+    prompt: 'consent',
   });
 
   function refresh(refreshToken: string, app: OauthApp): ConnectorRequest {
@@ -83,7 +85,10 @@ export function googleCredential<Config extends GoogleConfig>(scope: string): Cr
       return classifyTokenResponse('Google', response, { advice, secrets });
     },
     grant: oauthGrant({
-      ...{ vendor: 'google', title: 'Google', isUsed: isGranted, sendsClientInBody: true },
+      vendor: 'google',
+      title: 'Google',
+      isUsed: isGranted,
+      sendsClientInBody: true,
       authorizationUrl: () => authorization,
       tokenUrl: () => TOKEN_URL,
     }),

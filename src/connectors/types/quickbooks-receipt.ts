@@ -26,7 +26,9 @@ export function createReceipt(
     Description: description,
     SalesItemLineDetail: {
       // Without ItemRef, QuickBooks treats the line as a comment, and the receipt's total is zero.
-      ...{ ItemRef: { value: itemId }, Qty: 1, UnitPrice: amountUsd },
+      ItemRef: { value: itemId },
+      Qty: 1,
+      UnitPrice: amountUsd,
       ...(taxCodeId && { TaxCodeRef: { value: taxCodeId } }),
       ...(isForeignTax(taxCodeId) && { TaxInclusiveAmt: amountUsd }),
     },

@@ -71,15 +71,18 @@ const when = ({ value }: { value: unknown }) => typeof value === 'object' && val
 /** An auth token is required, or both parts of an API key. */
 const config = fields
   .refine(({ authToken, apiKeySid, apiKeySecret }) => authToken ?? apiKeySid ?? apiKeySecret, {
-    ...{ path: ['authToken'], when },
+    path: ['authToken'],
+    when,
     message: 'Required unless you send `apiKeySid` and `apiKeySecret`.',
   })
   .refine(({ apiKeySid, apiKeySecret }) => apiKeySid !== undefined || apiKeySecret === undefined, {
-    ...{ path: ['apiKeySid'], when },
+    path: ['apiKeySid'],
+    when,
     message: 'Required together with `apiKeySecret`.',
   })
   .refine(({ apiKeySid, apiKeySecret }) => apiKeySecret !== undefined || apiKeySid === undefined, {
-    ...{ path: ['apiKeySecret'], when },
+    path: ['apiKeySecret'],
+    when,
     message: 'Required together with `apiKeySid`.',
   });
 type Config = z.infer<typeof config>;

@@ -47,7 +47,9 @@ export function searchSchema(schema: GraphQLSchema, words: readonly string[]): S
     .flatMap((type): SchemaPlace[] => [
       { typeName: type.name, description: type.description ?? '' },
       ...membersOf(type).map(({ name, description }) => ({
-        ...{ typeName: type.name, member: name, description: description ?? '' },
+        typeName: type.name,
+        member: name,
+        description: description ?? '',
       })),
     ]);
   const hasAll = (text: string) => words.every((word) => text.toLowerCase().includes(word));

@@ -84,7 +84,9 @@ async function readReference(): Promise<RestReference> {
 export function toReference({ tags, paths, components }: OpenApiDocument): RestReference {
   const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
     Object.entries(byMethod).map(([method, { responses, ...operation }]) => ({
-      ...{ ...operation, path, method: method.toUpperCase() },
+      ...operation,
+      path,
+      method: method.toUpperCase(),
       responses: Object.fromEntries(
         Object.entries(responses).map(([status, found]) => [
           status,

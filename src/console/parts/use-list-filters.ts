@@ -64,7 +64,11 @@ export function useListFilters<Filter>(list: ListName): ListFilters<Filter> {
   }
 
   return {
-    ...{ fields, values, key, filter, split },
+    fields,
+    values,
+    key,
+    filter,
+    split,
     exported: restFilters(fields, values),
     isFiltered: names.some((name) => values[name]),
     set: (name, selected) => change({ [name]: selected }),

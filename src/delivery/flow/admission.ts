@@ -95,7 +95,10 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
     const limit = Math.min(Math.max(Math.min(claimBatch, shares.mostAtOnce(free)), largestBatch()), free);
     const [accountCapacity, originCapacity] = [shares.accountCapacity(free), shares.originCapacity()];
     return {
-      ...{ limit, capacity, accountCapacity, originCapacity },
+      limit,
+      capacity,
+      accountCapacity,
+      originCapacity,
       retryLimit: Math.min(destinations.retryCapacity(), limit),
       defaultCapacity: destinations.share(),
     };

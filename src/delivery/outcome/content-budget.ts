@@ -132,7 +132,8 @@ function withoutContent(attempt: AttemptRecord): AttemptRecord {
   const { exchange } = attempt;
   return {
     ...attempt,
-    ...{ responseBody: null, isContentOmitted: true },
+    responseBody: null,
+    isContentOmitted: true,
     ...(exchange && { exchange: { ...exchange, request: null, responseHeaders: null } }),
   };
 }

@@ -111,9 +111,12 @@ export function createWithAccessToken(
     if ('kind' in built) return built;
     const { method, url, headers, body } = built;
     const response = await egressOf(projectId).send({
-      ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
+      method,
+      url,
+      headers: { 'user-agent': userAgent, ...headers },
       ...(body !== undefined && { body }),
-      ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
+      timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     return source.classify(toResponse(response));
   }

@@ -48,7 +48,10 @@ export function rebuildConnectorRequest(
 ): RebuiltRequest | undefined {
   const event = { id, type, timestamp: timestamp.toISOString(), projectId, test, data: JSON.parse(data) };
   const built = definition.build([event as ConnectorEvent], config, {
-    ...{ projectId, projectName, attemptNumber, now },
+    projectId,
+    projectName,
+    attemptNumber,
+    now,
     connectorId: connector.id,
     selectedTypes: expandEventTypes(connector.eventTypes),
     memory: connector.memory,

@@ -114,7 +114,9 @@ export function createAuditService({ db }: { db: TenantDatabase }) {
     const since = sharedNow() - HOUR_MILLISECONDS;
     const oldest = await db.prisma.auditEntry.findFirst({
       where: { ...madeBy(viewer, projectId), action: 'mcp.tool_called', id: { gte: firstIdAt('AuditEntry', since) } },
-      ...{ orderBy: { id: 'desc' }, skip: MAX_TOOL_CALLS_PER_HOUR - 1, select: { id: true } },
+      orderBy: { id: 'desc' },
+      skip: MAX_TOOL_CALLS_PER_HOUR - 1,
+      select: { id: true },
     });
     if (!oldest) return;
     throw new AppError('RATE_LIMITED', {

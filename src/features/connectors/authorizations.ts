@@ -66,7 +66,10 @@ export function createConnectorAuthorizations(options: {
   const { db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent } = options;
   const redirectUri = `${publicUrl}/console/connect`;
   const cellOf = ({ id, projectId }: Pick<Row, 'id' | 'projectId'>) => ({
-    ...{ table: 'ConnectorAuthorization', column: 'sealed', rowId: id, projectId },
+    table: 'ConnectorAuthorization',
+    column: 'sealed',
+    rowId: id,
+    projectId,
   });
 
   const appOf = (grant: Grant | undefined) => (grant && publicUrl ? oauthApps[grant.vendor] : undefined);
@@ -126,8 +129,12 @@ export function createConnectorAuthorizations(options: {
       );
       const url = new URL(grant.authorizationUrl(config));
       const parameters = {
-        ...{ response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, state },
-        ...{ code_challenge: hash(verifier, 'base64url'), code_challenge_method: 'S256' },
+        response_type: 'code',
+        client_id: app.clientId,
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: hash(verifier, 'base64url'),
+        code_challenge_method: 'S256',
       };
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
       return url.href;
@@ -178,9 +185,12 @@ export function createConnectorAuthorizations(options: {
     const fail = (reason: string) => invalidField('/code', reason);
     const response = await egress
       .send({
-        ...{ method, url, headers: { 'user-agent': userAgent, ...headers } },
+        method,
+        url,
+        headers: { 'user-agent': userAgent, ...headers },
         ...(body !== undefined && { body }),
-        ...{ timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000, maxResponseBytes: MAX_RESPONSE_BYTES },
+        timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
       })
       .catch((error) => {
         throw error instanceof EgressError ? fail(`Couldn't reach ${grant.title}. Connect the account again.`) : error;

@@ -171,7 +171,9 @@ export function createConnectorService(options: {
             ...(after && {
               ...stored(definition, id, current.projectId, after),
               ...HEALTHY,
-              ...{ rejection: null, rejectionCount: 0, rejectedSince: null },
+              rejection: null,
+              rejectionCount: 0,
+              rejectedSince: null,
               memory: {},
             }),
             ...(isNewCredential && { credentialExpiresAt: null }),

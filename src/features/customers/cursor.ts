@@ -9,20 +9,32 @@ const timeOf = (time: Date | null) => String(time?.getTime() ?? 0);
 /** The orders of customers. */
 export const CUSTOMER_ORDERS: Readonly<Record<CustomerOrder, Order<Customer>>> = {
   LAST_PAYMENT: {
-    ...{ name: 'last', column: 'lastPaymentAt', direction: 'desc', read: TIME },
+    name: 'last',
+    column: 'lastPaymentAt',
+    direction: 'desc',
+    read: TIME,
     write: ({ lastPaymentAt }) => timeOf(lastPaymentAt),
   },
   FIRST_PAYMENT: {
-    ...{ name: 'first', column: 'firstPaymentAt', direction: 'desc', read: TIME },
+    name: 'first',
+    column: 'firstPaymentAt',
+    direction: 'desc',
+    read: TIME,
     write: ({ firstPaymentAt }) => timeOf(firstPaymentAt),
   },
   TOTAL: {
-    ...{ name: 'total', column: 'totalAtomic', direction: 'desc', read: WHOLE_NUMBER },
+    name: 'total',
+    column: 'totalAtomic',
+    direction: 'desc',
+    read: WHOLE_NUMBER,
     write: ({ totalAtomic }) => totalAtomic.toFixed(0),
   },
   // IDs sort by creation time.
   CREATED: {
-    ...{ name: 'created', column: 'id', direction: 'desc', write: ({ id }) => id },
+    name: 'created',
+    column: 'id',
+    direction: 'desc',
+    write: ({ id }) => id,
     read: (text) => (isId('Customer', text) ? text : undefined),
   },
 };

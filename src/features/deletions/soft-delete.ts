@@ -22,8 +22,14 @@ export async function softDeleteWebhooks(
   await tx.webhookToken.deleteMany({ where: marked({ webhook: where }) });
   const data: Prisma.WebhookUncheckedUpdateManyInput = {
     ...DELETED_DATA,
-    ...{ credentials: Prisma.DbNull, secretCredentials: null },
-    ...{ url: '', origin: null, description: null, secret: '', previousSecret: null, previousSecretExpiresAt: null },
+    credentials: Prisma.DbNull,
+    secretCredentials: null,
+    url: '',
+    origin: null,
+    description: null,
+    secret: '',
+    previousSecret: null,
+    previousSecretExpiresAt: null,
   };
   return (await tx.webhook.updateMany({ where, data })).count;
 }
@@ -36,7 +42,11 @@ export async function softDeleteConnectors(
   await tx.connectorToken.deleteMany({ where: marked({ connector: where }) });
   const data: Prisma.ConnectorUncheckedUpdateManyInput = {
     ...DELETED_DATA,
-    ...{ config: {}, secretConfig: '', memory: {}, nextProbeAt: null, credentialExpiresAt: null },
+    config: {},
+    secretConfig: '',
+    memory: {},
+    nextProbeAt: null,
+    credentialExpiresAt: null,
   };
   return (await tx.connector.updateMany({ where, data })).count;
 }
@@ -69,9 +79,16 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.project.update({
     where: marked({ id: projectId }),
     data: {
-      ...{ userId: DELETED_USER_ID, name: '', description: null, iconUrl: null, contact: null },
-      ...{ gatewayHost: null, claimedHost: null, slug: null },
-      ...{ upstreamHeaders: Prisma.DbNull, secretUpstreamHeaders: null },
+      userId: DELETED_USER_ID,
+      name: '',
+      description: null,
+      iconUrl: null,
+      contact: null,
+      gatewayHost: null,
+      claimedHost: null,
+      slug: null,
+      upstreamHeaders: Prisma.DbNull,
+      secretUpstreamHeaders: null,
     },
   });
   return keys.map(({ id }) => id);

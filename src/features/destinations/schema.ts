@@ -11,9 +11,20 @@ type SchemaTypes = typeof builder.$inferSchemaTypes;
  * documents that select them.
  */
 export const DESTINATION_COLUMNS = {
-  ...{ id: true, projectId: true, name: true, eventTypes: true, maxPerSecond: true, isActive: true },
-  ...{ disabledReason: true, disabledAt: true, pausedReason: true, pausedAt: true },
-  ...{ failingSince: true, circuitOpenUntil: true, createdAt: true, updatedAt: true },
+  id: true,
+  projectId: true,
+  name: true,
+  eventTypes: true,
+  maxPerSecond: true,
+  isActive: true,
+  disabledReason: true,
+  disabledAt: true,
+  pausedReason: true,
+  pausedAt: true,
+  failingSince: true,
+  circuitOpenUntil: true,
+  createdAt: true,
+  updatedAt: true,
 } as const;
 
 /** The columns that are always read. */

@@ -6,12 +6,17 @@ export type EndpointOrder = 'NEWEST' | 'PATH' | 'PRICE';
 /** The sort orders for endpoints, other than `NEWEST`. */
 export const ENDPOINT_ORDERS: Readonly<Record<Exclude<EndpointOrder, 'NEWEST'>, Order<Endpoint>>> = {
   PATH: {
-    ...{ name: 'path', column: 'path', direction: 'asc' },
+    name: 'path',
+    column: 'path',
+    direction: 'asc',
     write: ({ path }) => Buffer.from(path).toString('base64url'),
     read: textOf,
   },
   PRICE: {
-    ...{ name: 'price', column: 'priceAtomic', direction: 'desc', read: WHOLE_NUMBER },
+    name: 'price',
+    column: 'priceAtomic',
+    direction: 'desc',
+    read: WHOLE_NUMBER,
     write: ({ priceAtomic }) => priceAtomic.toFixed(0),
   },
 };

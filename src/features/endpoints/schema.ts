@@ -147,7 +147,8 @@ builder.objectFields(Project, (t) => ({
         const order = ENDPOINT_ORDERS[orderBy];
         const load = (slice: PageSlice) =>
           endpoints.listInOrder(context.viewer, project.id, matching, order, {
-            ...{ ...slice, relations: relationsOfNodes({ context, info }) },
+            ...slice,
+            relations: relationsOfNodes({ context, info }),
           });
         return resolveSlice(args, endpointCursors(order), load, countAll);
       },

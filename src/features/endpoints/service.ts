@@ -232,8 +232,13 @@ export function auditedOf(endpoint: NewEndpoint) {
     forwardedHeaders,
     upstreamHeaders,
     methods: methodsOf(endpoint),
-    ...{ mimeType, inputSchema, exampleResponse, tags },
-    ...{ protocol, settlement, timeoutSeconds },
+    mimeType,
+    inputSchema,
+    exampleResponse,
+    tags,
+    protocol,
+    settlement,
+    timeoutSeconds,
   };
 }
 

@@ -52,7 +52,11 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
   function plan(event: NewEvent, destinations: readonly EventDestination[], traceContext: string | null): EventToWrite {
     const { deliveries, filteredOut } = routeEvent(event, destinations);
     return {
-      ...{ id: newId('Event'), version: payloadVersions.current, traceContext, event, filteredOut },
+      id: newId('Event'),
+      version: payloadVersions.current,
+      traceContext,
+      event,
+      filteredOut,
       deliveries: deliveries.map((delivery) => ({ id: newId('Delivery'), ...delivery })),
     };
   }

@@ -56,7 +56,12 @@ export function createPreviewItems(priceUsd: string | null, shownUrl: (url: stri
     );
     return {
       status: statusOf(endpoint, found),
-      ...{ path, methods, description, mimeType, tags, ...own },
+      path,
+      methods,
+      description,
+      mimeType,
+      tags,
+      ...own,
       upstreamUrl: shownUrl(upstreamUrl),
       changes: shown.map(({ isCut: _isCut, ...change }) => change),
       problems: [...proposal.problems, ...(refusal === undefined ? [] : [refusal]), ...cut],

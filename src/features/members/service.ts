@@ -82,7 +82,9 @@ export function createMemberService({ db, bus }: { db: TenantDatabase; bus: Bus 
         if (role !== 'ADMIN') await revokeSentBy(unfiltered(tx), viewer, before);
         const { userId, email } = before;
         await recordAudit(tx, viewer, {
-          ...{ action: 'member.updated', projectId: before.projectId, targetId: id },
+          action: 'member.updated',
+          projectId: before.projectId,
+          targetId: id,
           changes: { userId, email, role },
           previous: { role: before.role },
         });
@@ -116,7 +118,9 @@ export function createMemberService({ db, bus }: { db: TenantDatabase; bus: Bus 
         await withdrawOffers(unfiltered(tx), viewer, { projectId, userId });
         await tx.connectorAuthorization.deleteMany({ where: belongingTo(removed, { userId, projectId }) });
         await recordAudit(tx, viewer, {
-          ...{ action: 'member.removed', projectId, targetId: id },
+          action: 'member.removed',
+          projectId,
+          targetId: id,
           changes: { userId, email, role },
         });
       });

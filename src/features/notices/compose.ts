@@ -73,7 +73,9 @@ async function composeOne(client: pg.PoolClient, projectId: string, origin: stri
   await client.query(START_GAP, [projectId]);
   await writeMessages(client, contacts, {
     kind: 'notices',
-    ...{ projectId, projectName, url: origin ? `${origin}/console/projects/${projectId}/notices` : null },
+    projectId,
+    projectName,
+    url: origin ? `${origin}/console/projects/${projectId}/notices` : null,
     notices: notices.slice(0, MAX_LISTED).map((notice) => sentNotice(notice, origin)),
     moreCount: Math.max(0, notices.length - MAX_LISTED),
   });
@@ -83,7 +85,12 @@ async function composeOne(client: pg.PoolClient, projectId: string, origin: stri
 function sentNotice(notice: Notice, origin: string | undefined): SentNotice {
   const { id, type, subjectId, subject, detail, count, firstAt, lastAt } = notice;
   return {
-    ...{ id, type, subjectId, subject, detail, count },
+    id,
+    type,
+    subjectId,
+    subject,
+    detail,
+    count,
     ...noticeText(notice),
     firstAt: firstAt.toISOString(),
     lastAt: lastAt.toISOString(),

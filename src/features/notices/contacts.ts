@@ -39,7 +39,10 @@ export const CONTACTS_RULES = contactsInput(NO_OPENINGS.any);
 
 /** The cell that a contact's secret is encrypted for. The row's ID is the project's ID. */
 export const contactCell = (projectId: string, column: SealedColumn) => ({
-  ...{ table: 'NoticeContacts', column, rowId: projectId, projectId },
+  table: 'NoticeContacts',
+  column,
+  rowId: projectId,
+  projectId,
 });
 
 /** Decrypts stored contacts. If there is no row, there are no contacts. */

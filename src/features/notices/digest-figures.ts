@@ -81,7 +81,11 @@ export async function readDigest(db: Queryable, projectId: string, week: string)
   const slowest = await of<Omit<Digest['slowest'][number], 'name'> & { name: string | null; type: string }>(SLOWEST);
   const { total, ...payments } = sums!;
   return {
-    ...{ week, totalUsd: formatUsd(BigInt(total)), ...payments, ...customers!, deliveries: deliveries! },
+    week,
+    totalUsd: formatUsd(BigInt(total)),
+    ...payments,
+    ...customers!,
+    deliveries: deliveries!,
     failures: await of<Digest['failures'][number]>(FAILURES),
     slowest: slowest.map(({ type, name, ...figures }) => ({ ...figures, name: name ?? connectorTitle(type) })),
   };

@@ -127,7 +127,11 @@ const CHANNELS: Record<
     if (!webhookUrl) throw new FinalFailure(REMOVED);
     const body = webhookBodyOf(id, createdAt, content);
     const headers = signedWebhookHeaders({
-      ...{ id, body, secrets: [webhookSecret], userAgent: options.userAgent, version: PAYLOAD_VERSION },
+      id,
+      body,
+      secrets: [webhookSecret],
+      userAgent: options.userAgent,
+      version: PAYLOAD_VERSION,
       timestampSeconds: Math.floor(sharedNow() / 1000),
     });
     await post(options.egress, webhookUrl, headers, body);

@@ -184,7 +184,9 @@ export function createNoticeService(options: {
         });
         const { emails, weeklyDigest } = row;
         await recordAudit(tx, viewer, {
-          ...{ action: 'contacts.updated', projectId, targetId: projectId },
+          action: 'contacts.updated',
+          projectId,
+          targetId: projectId,
           ...changesBetween(
             { ...opened, emails: before.emails, weeklyDigest: before.weeklyDigest },
             { emails, webhookUrl, slackUrl, weeklyDigest },

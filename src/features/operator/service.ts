@@ -83,7 +83,9 @@ export function createOperatorService(options: {
   async function announceMemberships(userId: string): Promise<void> {
     const where = { project: { userId } };
     const members = await unfiltered(db.prisma).projectMember.findMany({
-      ...{ where, select: { userId: true }, distinct: ['userId'] },
+      where,
+      select: { userId: true },
+      distinct: ['userId'],
     });
     for (const member of members) bus.publishHereFirst(topics.membershipsChanged(member.userId));
   }
@@ -187,7 +189,9 @@ async function lockUser(tx: TenantTransaction, viewer: Viewer, id: string): Prom
 }
 
 const auditedOf = ({ tier, requestsPerMinute, tierSetBy, blockedReason }: User) => ({
-  ...{ tier, requestsPerMinute, tierSetBy },
+  tier,
+  requestsPerMinute,
+  tierSetBy,
   reason: blockedReason,
 });
 

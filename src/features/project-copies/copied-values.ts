@@ -21,7 +21,10 @@ export function endpointCopy(source: WithHeaders, original: Endpoint, projectId:
   const lacksHeaders = source.secretUpstreamHeaders !== null || original.secretUpstreamHeaders !== null;
   const endpoint = {
     ...values,
-    ...{ id: newId('Endpoint'), projectId, upstreamHeaders: null, secretUpstreamHeaders: null },
+    id: newId('Endpoint'),
+    projectId,
+    upstreamHeaders: null,
+    secretUpstreamHeaders: null,
     isActive: original.isActive && !lacksHeaders && checkTargetUrl(original.upstreamUrl, allow).ok,
   };
   const data = {
@@ -39,8 +42,20 @@ export function webhookCopy(original: Webhook, projectId: VisibleProjectId, secr
   const { name, url, origin, description, eventTypes, filter, payloadVersion, maxPerSecond, timeoutSeconds } = original;
   const { ordering, orderingEscapeAfterAttempts, retrySchedule } = original;
   return {
-    ...{ id, projectId, name, url, origin, description, eventTypes, payloadVersion, maxPerSecond, timeoutSeconds },
-    ...{ ordering, orderingEscapeAfterAttempts, retrySchedule, ...disabled() },
+    id,
+    projectId,
+    name,
+    url,
+    origin,
+    description,
+    eventTypes,
+    payloadVersion,
+    maxPerSecond,
+    timeoutSeconds,
+    ordering,
+    orderingEscapeAfterAttempts,
+    retrySchedule,
+    ...disabled(),
     filter: toInput(filter),
     secret: secretBox.seal(newWebhookSecret(), { table: 'Webhook', column: 'secret', rowId: id, projectId }),
   } satisfies Prisma.WebhookUncheckedCreateInput;
@@ -54,13 +69,20 @@ export function connectorCopy(original: Connector, projectId: VisibleProjectId, 
   const place = { table: 'Connector', column: 'secretConfig' };
   const sealed = secretBox.open(original.secretConfig, {
     ...place,
-    ...{ rowId: original.id, projectId: original.projectId },
+    rowId: original.id,
+    projectId: original.projectId,
   });
   const whole = JSON.parse(sealed) as ConnectorConfig;
   const secrets = new Set(secretFields(definition, whole).map(({ name }) => name));
   const config = Object.fromEntries(Object.entries(whole).filter(([name]) => !secrets.has(name)));
   return {
-    ...{ id, projectId, name, type, eventTypes, maxPerSecond, ...disabled() },
+    id,
+    projectId,
+    name,
+    type,
+    eventTypes,
+    maxPerSecond,
+    ...disabled(),
     filter: toInput(filter),
     config: redactConfig(definition, config) as Prisma.InputJsonObject,
     secretConfig: secretBox.seal(JSON.stringify(config), { ...place, rowId: id, projectId }),

@@ -151,7 +151,10 @@ export function createProjectCopyService(options: {
         const named = gatewayDomain ? await giveSlug(tx, created) : created;
         await confirmProjectQuota(unfiltered(tx), userId);
         await recordAudit(tx, viewer, {
-          ...{ id: entryId, action: 'project.created', projectId: created.id, targetId: created.id },
+          id: entryId,
+          action: 'project.created',
+          projectId: created.id,
+          targetId: created.id,
           changes: { ...values, slug: named.slug, milestonesUsd: milestonesUsdOf(created), copiedFrom: source.id },
         });
         return named;

@@ -22,8 +22,17 @@ declare module '../../schema/context.ts' {
 }
 
 const PROJECT_COLUMNS = {
-  ...{ id: true, userId: true, name: true, walletAddress: true, mode: true, networks: true, slug: true },
-  ...{ gatewayHost: true, claimedHost: true, createdAt: true, updatedAt: true },
+  id: true,
+  userId: true,
+  name: true,
+  walletAddress: true,
+  mode: true,
+  networks: true,
+  slug: true,
+  gatewayHost: true,
+  claimedHost: true,
+  createdAt: true,
+  updatedAt: true,
 } as const;
 
 export const Project = builder.prismaNode('Project', {

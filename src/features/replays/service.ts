@@ -123,12 +123,20 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
           });
         }
         const data = {
-          ...{ id: newId('Replay'), projectId: project.id, maxPerSecond, total, startedBy, createdAt },
-          ...{ chargedAccountId: use.accountId, chargedLimitPerDay: use.limitPerDay },
+          id: newId('Replay'),
+          projectId: project.id,
+          maxPerSecond,
+          total,
+          startedBy,
+          createdAt,
+          chargedAccountId: use.accountId,
+          chargedLimitPerDay: use.limitPerDay,
         };
         const created = await tx.replay.create({ data: { ...data, filter: filter as Prisma.InputJsonObject } });
         await recordAudit(tx, viewer, {
-          ...{ action: 'replay.created', projectId: project.id, targetId: created.id },
+          action: 'replay.created',
+          projectId: project.id,
+          targetId: created.id,
           changes: { filter, total, maxPerSecond },
         });
         return created;

@@ -50,7 +50,8 @@ builder.queryField('search', (t) =>
       'destination’s name or host, or an API key’s name. Returns up to 10 of each type, newest first.',
     args: {
       query: t.arg.string({
-        ...{ required: true, description: 'What to search for: 2 to 200 characters.' },
+        required: true,
+        description: 'What to search for: 2 to 200 characters.',
         extensions: checkedBy(searchInput),
       }),
       projectId: t.arg.id({ description: 'The project to search in. Default: all projects that you can see.' }),

@@ -258,8 +258,12 @@ const orderOf = ({ ordering, orderingEscapeAfterAttempts }: Webhook) => `${order
 function auditedOf({ name, url, description, eventTypes, filter, payloadVersion, isActive, ...rest }: Webhook) {
   const { ordering, orderingEscapeAfterAttempts, maxPerSecond, timeoutSeconds, retrySchedule, pausedAt } = rest;
   const how = {
-    ...{ payloadVersion, ordering, orderingEscapeAfterAttempts },
-    ...{ maxPerSecond, timeoutSeconds, retrySchedule },
+    payloadVersion,
+    ordering,
+    orderingEscapeAfterAttempts,
+    maxPerSecond,
+    timeoutSeconds,
+    retrySchedule,
   };
   return { name, url, description, eventTypes, filter, ...how, isActive, isPaused: pausedAt !== null };
 }

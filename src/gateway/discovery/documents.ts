@@ -69,7 +69,10 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
   let cachedBytes = 0;
   const limit = createAddressLimit({
     rateLimiter: createMemoryRateLimiter({ now }),
-    ...{ scope: 'discovery', what: 'large documents', requestsPerMinute: ADDRESS_KILOBYTES_PER_MINUTE, now },
+    scope: 'discovery',
+    what: 'large documents',
+    requestsPerMinute: ADDRESS_KILOBYTES_PER_MINUTE,
+    now,
   });
 
   const charge = (address: string, bytes: number) => limit.take(address, BUCKET, Math.ceil(bytes / 1024));

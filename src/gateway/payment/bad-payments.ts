@@ -22,7 +22,10 @@ export function createBadPayments(rateLimiter: RateLimiter, now = () => performa
   const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE, now };
   const bad = createFailedCredentials({ ...shared, rateLimiter, scope: 'payments' });
   const network = createFailuresByNetwork({
-    ...{ rateLimiter, scope: 'payments of network', what: 'payments', now },
+    rateLimiter,
+    scope: 'payments of network',
+    what: 'payments',
+    now,
     failuresPerMinute: BAD_PAYMENTS_PER_MINUTE_OF_NETWORK,
   });
   // Each process counts these for itself: there are few of them, and the database would slow them down.

@@ -85,7 +85,10 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     const pausing = dispatcher.compose((dispatch) => (sent, handler) => dispatch(sent, pausingWhen(isBehind, handler)));
     const requested = await requestThroughSlash(request, body, (path, sent) =>
       pausing.request({
-        ...{ origin, path, headers: path === request.path ? headers : request.headersFor(path), body: sent },
+        origin,
+        path,
+        headers: path === request.path ? headers : request.headersFor(path),
+        body: sent,
         method: method as Dispatcher.HttpMethod,
         signal: giveUp.signal,
         headersTimeout: 0,

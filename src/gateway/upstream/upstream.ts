@@ -77,9 +77,14 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
     const requested = await requestThroughSlash(request, body, (path, sent) => {
       isSending = false;
       return noting.request({
-        ...{ origin: request.origin, path, headers: path === request.path ? headers : request.headersFor(path) },
-        ...{ method: request.method as Dispatcher.HttpMethod, body: sent, signal },
-        ...{ headersTimeout: 0, bodyTimeout: idleMilliseconds },
+        origin: request.origin,
+        path,
+        headers: path === request.path ? headers : request.headersFor(path),
+        method: request.method as Dispatcher.HttpMethod,
+        body: sent,
+        signal,
+        headersTimeout: 0,
+        bodyTimeout: idleMilliseconds,
       });
     });
     isResponding = true;

@@ -81,7 +81,11 @@ export const exportRoutes: readonly RestRoute[] = EXPORTS.map((exported) => {
   const at = rowsIn ? [...list.at, rowsIn] : list.at;
   const filters = Object.entries(list.query ?? {}).filter(([name]) => !NOT_FILTERS.has(name));
   return {
-    ...{ method: 'GET', kind: 'export', operationId, summary, at },
+    method: 'GET',
+    kind: 'export',
+    operationId,
+    summary,
+    at,
     path: `${list.path}/export`,
     document: exportDocument(list.document, at, isPaged),
     isPaged,

@@ -46,8 +46,13 @@ beforeAll(async () => {
   const filter = { status: ['SUCCEEDED'], webhookId: webhook.id };
   const started = await alice.rest<{ replay: { id: string } }>('POST', `${base}/replays`, { filter });
   ids = {
-    ...{ webhookId: webhook.id, connectorId: connector.id, endpointId: endpoint.id, ...paid },
-    ...{ deliveryId: delivery.id, eventId: delivery.eventId, replayId: started.body.replay.id },
+    webhookId: webhook.id,
+    connectorId: connector.id,
+    endpointId: endpoint.id,
+    ...paid,
+    deliveryId: delivery.id,
+    eventId: delivery.eventId,
+    replayId: started.body.replay.id,
   };
 });
 afterAll(async () => {
@@ -208,17 +213,21 @@ describe('while the MCP server is running', () => {
     const bob = await person(app, 'bob', 'ENTERPRISE');
     const { id } = await join(alice, base, bob, 'DEVELOPER');
     await using mcp = await openMcp({
-      ...{ TOLLGATE_URL: app.url, TOLLGATE_TOKEN: bob.token, TOLLGATE_PROJECT: projectId },
+      TOLLGATE_URL: app.url,
+      TOLLGATE_TOKEN: bob.token,
+      TOLLGATE_PROJECT: projectId,
     });
     expect(await mcp.call('create_endpoint', argumentsOf('create_endpoint'))).toMatchObject({ isError: false });
     const demoted = await alice.rest('PATCH', `${base}/members/${id}`, { role: 'VIEWER' });
     expect(demoted.status, JSON.stringify(demoted.body)).toBe(200);
     expect(await mcp.call('create_endpoint', argumentsOf('create_endpoint'))).toMatchObject({
-      ...{ isError: true, text: expect.stringMatching(/^FORBIDDEN: Your role in this project is VIEWER\./) },
+      isError: true,
+      text: expect.stringMatching(/^FORBIDDEN: Your role in this project is VIEWER\./),
     });
     expect((await alice.rest('DELETE', `${base}/members/${id}`)).status).toBeLessThan(300);
     expect(await mcp.call('get_project')).toMatchObject({
-      ...{ isError: true, text: expect.stringMatching(/^NOT_FOUND: /) },
+      isError: true,
+      text: expect.stringMatching(/^NOT_FOUND: /),
     });
   });
 });

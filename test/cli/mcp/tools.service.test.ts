@@ -66,8 +66,12 @@ beforeAll(async () => {
   );
   await sql.end();
   ids = {
-    ...{ webhookId: webhook.id, connectorId: connector.id, endpointId: endpoint.id, ...paid },
-    ...{ deliveryId: delivery.id, eventId: delivery.eventId },
+    webhookId: webhook.id,
+    connectorId: connector.id,
+    endpointId: endpoint.id,
+    ...paid,
+    deliveryId: delivery.id,
+    eventId: delivery.eventId,
   };
   mcp = await openMcp(env);
 });

@@ -47,8 +47,15 @@ async function writePrograms(): Promise<void> {
     await writeFile(join(work, `${name}-wrong.ts`), [types, ...WRONG, 'export {};'].join('\n'));
   }
   const compilerOptions = {
-    ...{ target: 'es2024', module: 'preserve', moduleResolution: 'bundler', lib: ['es2024', 'dom', 'dom.iterable'] },
-    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true, resolveJsonModule: true },
+    target: 'es2024',
+    module: 'preserve',
+    moduleResolution: 'bundler',
+    lib: ['es2024', 'dom', 'dom.iterable'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    resolveJsonModule: true,
     types: ['node'],
     typeRoots: [join(ROOT, 'node_modules/@types')],
   };
@@ -64,10 +71,13 @@ async function writePrograms(): Promise<void> {
 async function compile(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const { stdout } = await run(process.execPath, [tsc, '--pretty', 'false'], {
-    ...{ cwd: work, maxBuffer: 64 * 1024 * 1024 },
+    cwd: work,
+    maxBuffer: 64 * 1024 * 1024,
   }).catch((error: { stdout: string }) => error);
   errors = [...stdout.matchAll(/^(\S+)\((\d+),\d+\): error .*/gm)].map(([message, file, line]) => ({
-    ...{ message, file: file!, line: Number(line) },
+    message,
+    file: file!,
+    line: Number(line),
   }));
 }
 
@@ -94,7 +104,12 @@ describe.each(Object.keys(GENERATED))('%s', (name) => {
       const env = { PATH: process.env.PATH, TOKEN: alice.token };
       const { stdout } = await run(process.execPath, [`${name}.mjs`], { cwd: work, env });
       expect(JSON.parse(stdout)).toEqual({
-        ...{ secret: 'whsec_', active: ['Books'], disabled: [], renamed: 'Accounting', removed: 204, left: [] },
+        secret: 'whsec_',
+        active: ['Books'],
+        disabled: [],
+        renamed: 'Accounting',
+        removed: 204,
+        left: [],
         problem: expect.objectContaining({
           code: 'VALIDATION_FAILED',
           errors: [{ pointer: '/name', message: 'Must be at most 60 characters.' }],
@@ -123,7 +138,8 @@ test('Postman sends its requests to the server that the document names', async (
   const ids = { projectId, webhookId };
   expect((await send('Update a webhook', ids, { name: 'Accounting' })).body).toMatchObject({ name: 'Accounting' });
   expect(await send('Update a webhook', ids, { url: '' })).toMatchObject({
-    ...{ status: 422, body: { code: 'VALIDATION_FAILED' } },
+    status: 422,
+    body: { code: 'VALIDATION_FAILED' },
   });
   expect((await send('Delete a webhook', ids)).status).toBe(204);
 });

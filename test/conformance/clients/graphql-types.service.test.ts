@@ -137,9 +137,16 @@ afterAll(async () => {
 /** Opens a folder with the server's schema and a program, and generates the types. */
 async function prepare(program: string, generate: readonly string[]): Promise<Folder> {
   const compilerOptions = {
-    ...{ target: 'es2024', module: 'preserve', moduleResolution: 'bundler', lib: ['es2024', 'dom', 'dom.iterable'] },
-    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
-    ...{ types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] },
+    target: 'es2024',
+    module: 'preserve',
+    moduleResolution: 'bundler',
+    lib: ['es2024', 'dom', 'dom.iterable'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
     ...(JSON.parse(options!) as { compilerOptions: object }).compilerOptions,
   };
   const folder = await openFolder(installed, {

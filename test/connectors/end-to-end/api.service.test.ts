@@ -192,7 +192,9 @@ describe('the list of connector types', () => {
     const { body } = await stage.user.rest<{ data: Type[] }>('GET', '/api/connector-types');
     const limitOf = (name: string) => body.data.find(({ type }) => type === name)?.vendorLimit;
     expect(limitOf('telegram')).toEqual({
-      ...{ count: 20, perSeconds: 60, burst: 3 },
+      count: 20,
+      perSeconds: 60,
+      burst: 3,
       documentationUrl: 'https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this',
     });
     expect(limitOf('slack')).toMatchObject({ count: 1, perSeconds: 1, burst: 1 });

@@ -88,7 +88,10 @@ test.each(BLOCKS)(
     expect(callCount()).toBe(before + 2);
     for (const id of ids) {
       expect(await stage.connector(id)).toMatchObject({
-        ...{ isActive: true, failingSince: null, pausedReason: null, disabledReason: null },
+        isActive: true,
+        failingSince: null,
+        pausedReason: null,
+        disabledReason: null,
       });
     }
 

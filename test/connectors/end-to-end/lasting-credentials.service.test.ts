@@ -59,13 +59,17 @@ const CASES: Case[] = [
       ['bigquery', 'https://www.googleapis.com/auth/bigquery'],
     ] as const
   ).map(([type, scope]) => ({
-    ...{ type, what: 'a service account key', host: 'oauth2.googleapis.com' },
+    type,
+    what: 'a service account key',
+    host: 'oauth2.googleapis.com',
     credential: { serviceAccountKey: KEY_FILE },
     renewed: { serviceAccountKey: KEY_FILE.replace('key-1', 'key-2') },
     check: (grant: Grant) => checkAssertion(grant, scope),
   })),
   {
-    ...{ type: 'salesforce', what: 'client credentials', host: 'acme.my.salesforce.com' },
+    type: 'salesforce',
+    what: 'client credentials',
+    host: 'acme.my.salesforce.com',
     credential: CLIENT,
     renewed: { clientSecret: 'other-0123456789' },
     check: ({ parameters, authorization }) => {
@@ -78,7 +82,9 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ type: 'salesforce', what: 'a refresh token', host: 'acme.my.salesforce.com' },
+    type: 'salesforce',
+    what: 'a refresh token',
+    host: 'acme.my.salesforce.com',
     credential: { ...CLIENT, refreshToken: 'refresh-of-salesforce' },
     renewed: { refreshToken: 'refresh-of-salesforce-2' },
     check: ({ parameters }) =>
@@ -90,7 +96,9 @@ const CASES: Case[] = [
       }),
   },
   {
-    ...{ type: 'xero', what: 'a custom connection', host: 'identity.xero.com' },
+    type: 'xero',
+    what: 'a custom connection',
+    host: 'identity.xero.com',
     credential: CLIENT,
     renewed: { clientSecret: 'other-0123456789' },
     check: (grant) => {
@@ -99,7 +107,9 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ type: 'xero', what: 'a refresh token', host: 'identity.xero.com' },
+    type: 'xero',
+    what: 'a refresh token',
+    host: 'identity.xero.com',
     credential: { ...CLIENT, refreshToken: 'refresh-of-xero' },
     renewed: { refreshToken: 'refresh-of-xero-2' },
     check: (grant) => {
@@ -111,7 +121,9 @@ const CASES: Case[] = [
     },
   },
   {
-    ...{ type: 'quickbooks', what: 'a refresh token', host: 'oauth.platform.intuit.com' },
+    type: 'quickbooks',
+    what: 'a refresh token',
+    host: 'oauth.platform.intuit.com',
     credential: { ...CLIENT, refreshToken: 'refresh-of-quickbooks' },
     renewed: { refreshToken: 'refresh-of-quickbooks-2' },
     check: (grant) => {
@@ -221,8 +233,11 @@ test('a connector shows when its Intuit credential expires, until another one is
   stage.vendors.accept(accessToken);
   server.receiver.respondNext({
     body: JSON.stringify({
-      ...{ access_token: accessToken, expires_in: 3_600, refresh_token: 'refresh-2' },
-      ...{ x_refresh_token_expires_in: 8_726_400, x_refresh_token_hard_expires_in: days * 86_400 },
+      access_token: accessToken,
+      expires_in: 3_600,
+      refresh_token: 'refresh-2',
+      x_refresh_token_expires_in: 8_726_400,
+      x_refresh_token_hard_expires_in: days * 86_400,
     }),
   });
   const credential = { ...CLIENT, refreshToken: 'refresh-1' };

@@ -48,8 +48,12 @@ async function addRowsUnderOldKey(): Promise<void> {
     const seal = (column: string) =>
       before.seal(`${column} of ${id}`, { table: 'Webhook', column, rowId: id, projectId });
     return {
-      ...{ id, projectId, url: 'https://receiver.example', eventTypes: ['customer.milestone'] },
-      ...{ secret: seal('secret'), previousSecret: seal('previousSecret') },
+      id,
+      projectId,
+      url: 'https://receiver.example',
+      eventTypes: ['customer.milestone'],
+      secret: seal('secret'),
+      previousSecret: seal('previousSecret'),
     };
   });
   const connectors = Array.from({ length: ROWS / 2 }, (_, index) => {
@@ -57,7 +61,10 @@ async function addRowsUnderOldKey(): Promise<void> {
     const config = sampleConfig('zapier', 'required', mark);
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
     return {
-      ...{ id, projectId, type: 'zapier', config: { webhookUrl: '••••' } },
+      id,
+      projectId,
+      type: 'zapier',
+      config: { webhookUrl: '••••' },
       eventTypes: [index < SENDING_CONNECTORS ? 'payment.settled' : 'customer.milestone'],
       secretConfig: before.seal(JSON.stringify(config), cell),
     };
@@ -140,7 +147,10 @@ test(`${ROWS} rows get a new key under load even if the command is killed halfwa
   isDone = true;
   const { statuses, secrets, events } = await traffic;
   expect({ code: resumed.code, ...(JSON.parse(resumed.stdout) as Report) }).toMatchObject({
-    ...{ code: 0, currentKey: 'new', remaining: 0, unreadable: [] },
+    code: 0,
+    currentKey: 'new',
+    remaining: 0,
+    unreadable: [],
   });
   // The second run continued where the first one stopped instead of starting over.
   const { rotated } = JSON.parse(resumed.stdout) as Report;

@@ -67,7 +67,13 @@ export async function openStage(
   const base = `/api/projects/${project.body.id}`;
 
   const stage = {
-    ...{ app, vendors, db, bus, user, base, projectId: project.body.id },
+    app,
+    vendors,
+    db,
+    bus,
+    user,
+    base,
+    projectId: project.body.id,
 
     /** Creates a mark. From now on, vendors accept credentials that contain it. */
     newMark(): string {

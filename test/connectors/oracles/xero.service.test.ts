@@ -110,7 +110,9 @@ describe('the Xero connector with a bank account', () => {
         lineAmountTypes: transaction.LineAmountTypes,
         lineItems: [
           {
-            ...{ description: line.Description, quantity: line.Quantity, unitAmount: line.UnitAmount },
+            description: line.Description,
+            quantity: line.Quantity,
+            unitAmount: line.UnitAmount,
             accountCode: line.AccountCode,
           },
         ],

@@ -12,7 +12,9 @@ describe('a response from a token endpoint', () => {
   test('can have tokens of up to 8 KB', () => {
     const token = 't'.repeat(8_192);
     expect(classify({ access_token: token, refresh_token: token })).toMatchObject({
-      ...{ kind: 'token', accessToken: token, refreshToken: token },
+      kind: 'token',
+      accessToken: token,
+      refreshToken: token,
     });
   });
 

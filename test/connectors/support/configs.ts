@@ -153,7 +153,10 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   quickbooks: (mark) => ({
     required: { accessToken: awkward(mark), realmId: '9130355377388383' },
     optional: {
-      ...{ environment: 'sandbox', itemId: '21', depositAccountId: '35', taxCodeId: '4' },
+      environment: 'sandbox',
+      itemId: '21',
+      depositAccountId: '35',
+      taxCodeId: '4',
       ...oauthClient(mark),
     },
   }),

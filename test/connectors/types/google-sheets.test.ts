@@ -213,7 +213,11 @@ describe('a later delivery to Google Sheets', () => {
   test('formats the time column, wherever the table starts', () => {
     const { requests } = deliver(inOrder(appended(1, 'Tabelle1!C10:L10'), changed));
     expect(JSON.parse(requests[1]!.body!).requests[0].repeatCell.range).toEqual({
-      ...{ sheetId: 7, startRowIndex: 9, endRowIndex: 10, startColumnIndex: 4, endColumnIndex: 5 },
+      sheetId: 7,
+      startRowIndex: 9,
+      endRowIndex: 10,
+      startColumnIndex: 4,
+      endColumnIndex: 5,
     });
   });
 

@@ -7,7 +7,9 @@ import { company, config, day, memory, numberOf, payment, queryOf, rate, receipt
 
 describe('a QuickBooks company that numbers its receipts itself', () => {
   const unnumbered = (event: typeof day, PrivateNote = `${numberOf(event)} ${event.id}`) => ({
-    ...{ Id: '9', DocNumber: '1042', PrivateNote },
+    Id: '9',
+    DocNumber: '1042',
+    PrivateNote,
   });
   const other = (index: number) => ({ Id: String(index), DocNumber: String(2000 + index), PrivateNote: 'Till 3' });
   const page = (...own: object[]) => receipts(...Array.from({ length: 1000 - own.length }, (_, i) => other(i)), ...own);

@@ -27,7 +27,8 @@ describe.each([
 ] as const)('a Xero %s that is rejected', (_what, accounts, step, lookups) => {
   const attempt = (messages: string[], overrides: object = {}) =>
     drive(xero, { ...config, ...accounts }, [day], vendor({ ...lookups, [step]: refused(...messages) }), {
-      ...{ memory: KNOWN, ...overrides },
+      memory: KNOWN,
+      ...overrides,
     });
 
   test.each([

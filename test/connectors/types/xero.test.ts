@@ -142,7 +142,9 @@ describe('Xero bank transactions', () => {
           LineItems: [
             {
               Description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
-              ...{ Quantity: 1, UnitAmount: 12.34, AccountCode: '200' },
+              Quantity: 1,
+              UnitAmount: 12.34,
+              AccountCode: '200',
             },
           ],
         },

@@ -41,7 +41,11 @@ const config = z.strictObject({ url: textField({ title: 'URL', description: 'Whe
 
 const typeOf = (type: ConnectorType) =>
   defineConnector<z.infer<typeof config>>({
-    ...{ type, title: 'Vendor', category: 'Communication', description: 'For tests.', config },
+    type,
+    title: 'Vendor',
+    category: 'Communication',
+    description: 'For tests.',
+    config,
     documentationUrl: 'https://example.com',
     supportsEvent: () => true,
     build: (_events, { url }) => ({ method: 'POST', url, headers: {} }),
@@ -90,7 +94,11 @@ test('a block stops all deliveries of the type in all processes, and each trial 
   expect(receiver.requests).toHaveLength(1);
   const [first, ...others] = (await deliveries()).toSorted((a, b) => Number(b.attemptCount) - Number(a.attemptCount));
   expect(first).toMatchObject({
-    ...{ status: 'PENDING', attemptCount: 1, retryStep: 0, statusCode: 429, errorClass: 'blocked' },
+    status: 'PENDING',
+    attemptCount: 1,
+    retryStep: 0,
+    statusCode: 429,
+    errorClass: 'blocked',
     reason: expect.stringMatching(/^Vendor is blocking requests from this service's IP address \(HTTP 429\)/),
   });
   expect(others).toHaveLength(199);

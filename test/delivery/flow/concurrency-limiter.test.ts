@@ -19,7 +19,8 @@ function openGate(most: number) {
   const sent: string[] = [];
   const cleared: [id: string, result: string][] = [];
   return {
-    ...{ sent, cleared },
+    sent,
+    cleared,
     clear: limiter.clear,
     leave: limiter.leave,
     enter(job: Job): Job {

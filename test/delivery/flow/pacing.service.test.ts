@@ -14,7 +14,11 @@ afterAll(() => stage.close());
 /** Paces deliveries as another process would. */
 const open = () => createPacing({ db: stage.pool, log: stage.log });
 const at = (perSecond: number, pace: Partial<Pace> = {}): Pace => ({
-  ...{ perSecond, burst: 1, deliveriesPerRequest: 1, turnSeconds: null, maxPerSecond: null },
+  perSecond,
+  burst: 1,
+  deliveriesPerRequest: 1,
+  turnSeconds: null,
+  maxPerSecond: null,
   ...pace,
 });
 const capacityOf = (pacing: ReturnType<typeof open>, id: string) => pacing.slots().get(id)?.requests;

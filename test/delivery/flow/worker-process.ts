@@ -29,7 +29,9 @@ async function openWhenThere(): ReturnType<typeof open> {
 
 const { db, bus } = await openWhenThere();
 createDeliveryWorker({
-  ...{ db, bus, log },
+  db,
+  bus,
+  log,
   egress: createEgress({ allow: parseEgressAllow('127.0.0.1/32:*'), log }),
   secretBox: createSecretBox(parseKeyring(keys)),
   connectors: () => undefined,

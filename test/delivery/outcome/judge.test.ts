@@ -6,8 +6,12 @@ const DAY_SECONDS = 24 * 3_600;
 const delivery = { retryStep: 2, attemptCount: 2, ageSeconds: 3_600, connector: null } as unknown as ClaimedDelivery;
 
 const attempt = (statusCode: number): AttemptRecord => ({
-  ...{ startedAt: 1_700_000_000_000, durationMs: 7, statusCode, errorClass: 'http_status' },
-  ...{ errorMessage: null, responseBody: null },
+  startedAt: 1_700_000_000_000,
+  durationMs: 7,
+  statusCode,
+  errorClass: 'http_status',
+  errorMessage: null,
+  responseBody: null,
 });
 
 const judged = (statusCode: number, afterSeconds?: number, state: Partial<ClaimedDelivery> = {}) =>
@@ -24,7 +28,10 @@ const judged = (statusCode: number, afterSeconds?: number, state: Partial<Claime
 describe('a 429', () => {
   test('delays the delivery for as long as it asks, and uses up no retry', () => {
     expect(judged(429, 10)).toMatchObject({
-      ...{ status: 'PENDING', reason: 'rate_limited', retryStep: 2, dueInSeconds: 11 },
+      status: 'PENDING',
+      reason: 'rate_limited',
+      retryStep: 2,
+      dueInSeconds: 11,
       health: { kind: 'limited', afterSeconds: 11 },
     });
   });
@@ -56,7 +63,11 @@ test('a block delays the delivery and uses up no retry, no matter how often or h
   const state = { ...delivery, attemptCount: 1_000, ageSeconds: 90 * DAY_SECONDS };
   const verdict = { kind: 'blocked', reason: 'Blocked.', afterSeconds: 300 } as const;
   expect(judge(state, { attempts: [attempt(429)], verdict }, undefined, 0.5)).toMatchObject({
-    ...{ status: 'PENDING', reason: 'Blocked.', retryStep: 2, dueInSeconds: 330, rejection: null },
+    status: 'PENDING',
+    reason: 'Blocked.',
+    retryStep: 2,
+    dueInSeconds: 330,
+    rejection: null,
     health: { kind: 'blocked', afterSeconds: 300 },
   });
 });

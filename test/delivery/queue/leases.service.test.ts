@@ -16,7 +16,11 @@ test('a lease that could not be extended while the database was down is extended
   const { id: webhookId } = await stage.addWebhook('https://a.example');
   const id = await stage.addDelivery(webhookId);
   const { deliveries } = await claimDue(stage.pool, {
-    ...{ limit: 1, retryLimit: 1, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 1 },
+    limit: 1,
+    retryLimit: 1,
+    leaseSeconds: 30,
+    capacity: new Map(),
+    defaultCapacity: 1,
   });
   await stage.pool.query(`UPDATE "Delivery" SET "leasedUntil" = now() - interval '1 minute'`);
   const expired = (await stage.delivery(id)).leasedUntil;

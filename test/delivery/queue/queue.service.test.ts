@@ -29,7 +29,10 @@ beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "C
 afterAll(() => stage.close());
 
 const REQUEST = {
-  ...{ limit: 100, retryLimit: 100, leaseSeconds: 30, defaultCapacity: 100 },
+  limit: 100,
+  retryLimit: 100,
+  leaseSeconds: 30,
+  defaultCapacity: 100,
   capacity: new Map<string, number>(),
 };
 
@@ -101,8 +104,14 @@ describe('claimDue', () => {
       deliveries.find(({ destination }) => destination === connectorId),
     ];
     expect(first).toMatchObject({
-      ...{ id: forWebhook, projectId: stage.projectId, projectName: 'Weather', trigger: 'SCHEDULED', leaseToken: 1 },
-      ...{ attemptCount: 2, previousErrorClass: 'timeout', connector: null },
+      id: forWebhook,
+      projectId: stage.projectId,
+      projectName: 'Weather',
+      trigger: 'SCHEDULED',
+      leaseToken: 1,
+      attemptCount: 2,
+      previousErrorClass: 'timeout',
+      connector: null,
       webhook: { id: webhookId, url: 'https://a.example/hook', isActive: true, isFailing: false, previousSecret: null },
       event: {
         type: 'endpoint.created',
@@ -464,7 +473,12 @@ describe('requeue', () => {
       const id = await stage.addDelivery(webhookId, { status, nextAttemptAt, ...finished });
       expect(await requeue(stage.pool, id)).toBe('queued');
       expect(await stage.delivery(id)).toMatchObject({
-        ...{ status: 'PENDING', trigger: 'MANUAL', retryStep: 0, attemptCount: 3, reason: null, completedAt: null },
+        status: 'PENDING',
+        trigger: 'MANUAL',
+        retryStep: 0,
+        attemptCount: 3,
+        reason: null,
+        completedAt: null,
       });
       const again = await claimOne();
       await recordOutcomes(stage.pool, [judge(again, delivered)]);

@@ -95,8 +95,11 @@ beforeAll(async () => {
     if (CONFIGS[type].refreshToken) provider.connect(type, CONFIGS[type].refreshToken);
   }
   setup = {
-    ...{ databaseUrl: databaseUrl.href, secretKeys: `k1:${randomBytes(32).toString('base64')}` },
-    ...{ providerUrl: provider.url, hostOverrides: provider.hostOverrides, connectors: [...connectors.values()] },
+    databaseUrl: databaseUrl.href,
+    secretKeys: `k1:${randomBytes(32).toString('base64')}`,
+    providerUrl: provider.url,
+    hostOverrides: provider.hostOverrides,
+    connectors: [...connectors.values()],
   };
   for (let index = 0; index < PROCESSES; index++) start();
   await Promise.all(starting);
@@ -112,7 +115,9 @@ afterAll(async () => {
 function start(): void {
   const name = `worker-${++started}`;
   const child = fork(join(import.meta.dirname, 'token-process.ts'), [JSON.stringify({ ...setup, name })], {
-    ...{ execPath: join(ROOT, 'node_modules/.bin/node'), execArgv: [], env: INHERITED },
+    execPath: join(ROOT, 'node_modules/.bin/node'),
+    execArgv: [],
+    env: INHERITED,
   });
   const isReady = Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)]).then((message) => {
     if (!message) throw new Error(`${name} couldn't start.`);

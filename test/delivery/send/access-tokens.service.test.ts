@@ -45,7 +45,10 @@ const config = requireCredential(
   ['refreshToken'],
 );
 const definition = defineConnector<z.infer<typeof config>>({
-  ...{ type: 'xero', title: 'Test', category: 'Accounting', description: 'For tests.' },
+  type: 'xero',
+  title: 'Test',
+  category: 'Accounting',
+  description: 'For tests.',
   documentationUrl: 'https://example.com',
   config,
   credential: oauthClient({ vendor: 'Test', tokenUrl: () => server.url, advice: 'Connect again.', grant: GRANT }),
@@ -415,12 +418,10 @@ describe('the time when a credential expires', () => {
   const respond = (seconds?: unknown) =>
     hosted.respondNext({
       body: JSON.stringify({
-        ...{
-          access_token: 'token',
-          expires_in: 3_600,
-          refresh_token: 'refresh',
-          x_refresh_token_expires_in: 8_726_400,
-        },
+        access_token: 'token',
+        expires_in: 3_600,
+        refresh_token: 'refresh',
+        x_refresh_token_expires_in: 8_726_400,
         x_refresh_token_hard_expires_in: seconds,
       }),
     });

@@ -48,7 +48,10 @@ const plain = defineConnector<Config>({
     headers: { authorization: `Bearer ${apiKey}` },
     body: JSON.stringify({
       ids: events.map(({ id }) => id),
-      ...{ attemptNumber, previousAttemptAmbiguous, memory, projectName },
+      attemptNumber,
+      previousAttemptAmbiguous,
+      memory,
+      projectName,
     }),
   }),
   classify: ({ statusCode, headers, body }) => {

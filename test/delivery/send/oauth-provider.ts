@@ -58,8 +58,14 @@ export async function startOauthProvider(options: {
     Object.values(TYPE_BY_HOST).map((type) => [
       type,
       {
-        ...{ lifetimeSeconds: LIFETIME_SECONDS[type], accessTokens: new Map(), isEnded: false },
-        ...{ issued: 0, repeated: 0, wasted: [], inFlight: 0, mostInFlight: 0 },
+        lifetimeSeconds: LIFETIME_SECONDS[type],
+        accessTokens: new Map(),
+        isEnded: false,
+        issued: 0,
+        repeated: 0,
+        wasted: [],
+        inFlight: 0,
+        mostInFlight: 0,
       },
     ]),
   );
@@ -83,7 +89,9 @@ export async function startOauthProvider(options: {
 
   const isAssertion = (assertion: string) =>
     jwtVerify(assertion, serviceAccount.publicKey, {
-      ...{ issuer: serviceAccount.email, audience: 'https://oauth2.googleapis.com/token', algorithms: ['RS256'] },
+      issuer: serviceAccount.email,
+      audience: 'https://oauth2.googleapis.com/token',
+      algorithms: ['RS256'],
     }).then(
       () => true,
       () => false,

@@ -61,9 +61,12 @@ function start({ name, databaseUrl, secretKeys, providerUrl, hostOverrides, conn
           if (hasNewToken) await mayDie(connector.id, 'after the token is stored');
           hasNewToken = false;
           const response = await egress.send({
-            ...{ method: 'POST', url: `${providerUrl}/${connector.type}/events`, body: eventId },
+            method: 'POST',
+            url: `${providerUrl}/${connector.type}/events`,
+            body: eventId,
             headers: { authorization: `Bearer ${config.accessToken}` },
-            ...{ timeoutMilliseconds: 15_000, maxResponseBytes: 1_000 },
+            timeoutMilliseconds: 15_000,
+            maxResponseBytes: 1_000,
           });
           return { isUnauthorized: response.statusCode === 401 };
         });

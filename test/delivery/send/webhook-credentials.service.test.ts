@@ -33,8 +33,11 @@ afterAll(() => stage.close());
 
 const NONE: WebhookCredentials = { headers: [], authentication: null };
 const oauth = () => ({
-  ...{ type: 'OAUTH2_CLIENT_CREDENTIALS' as const, tokenUrl: `${server.url}/token` },
-  ...{ clientId: 'client: 1', clientSecret: 'secret-0123456789', scope: 'events:write events:read' },
+  type: 'OAUTH2_CLIENT_CREDENTIALS' as const,
+  tokenUrl: `${server.url}/token`,
+  clientId: 'client: 1',
+  clientSecret: 'secret-0123456789',
+  scope: 'events:write events:read',
 });
 
 const seal = (id: string, credentials: Partial<WebhookCredentials>) => {
@@ -77,13 +80,19 @@ describe('a webhook’s own headers and authentication', () => {
     const id = await deliver(await addWebhook({ headers, authentication }));
     const authorization = `Basic ${Buffer.from('tollgate:pass wörd', 'utf8').toString('base64')}`;
     expect(receiver.requests[0]!.headers).toMatchObject({
-      ...{ 'x-api-key': 'the key of the receiver', 'x-stage': 'test', authorization },
-      ...{ 'content-type': 'application/json', 'user-agent': 'Tollgate/1.2.3' },
+      'x-api-key': 'the key of the receiver',
+      'x-stage': 'test',
+      authorization,
+      'content-type': 'application/json',
+      'user-agent': 'Tollgate/1.2.3',
     });
     const recorded = await attempt(id);
     expect(recorded.requestHeaders).toMatchObject({
-      ...{ 'x-api-key': '••••', 'x-stage': '••••', authorization: '••••' },
-      ...{ 'content-type': 'application/json', 'user-agent': 'Tollgate/1.2.3' },
+      'x-api-key': '••••',
+      'x-stage': '••••',
+      authorization: '••••',
+      'content-type': 'application/json',
+      'user-agent': 'Tollgate/1.2.3',
     });
     expect(recorded.responseHeaders).toMatchObject({ 'x-echo': '••••', 'content-type': 'text/plain' });
     expect(recorded.responseBody).toContain('••••');
@@ -117,7 +126,8 @@ describe('a webhook with an OAuth client', () => {
     expect(receiver.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill(`Bearer ${token}`));
     expect(server.grants).toHaveLength(1);
     expect(Object.fromEntries(server.grants[0]!.parameters)).toEqual({
-      ...{ grant_type: 'client_credentials', scope: 'events:write events:read' },
+      grant_type: 'client_credentials',
+      scope: 'events:write events:read',
     });
     expect(server.grants[0]!.authorization).toBe(`Basic ${btoa('client%3A+1:secret-0123456789')}`);
     expect(JSON.stringify([await tokenRow(id), stage.lines])).not.toMatch(new RegExp(`${token}|secret-0123456789`));
@@ -147,7 +157,8 @@ describe('a webhook with an OAuth client', () => {
     'is paused with the reason if the client is rejected with %s, and its deliveries are held and then sent',
     async (error) => {
       server.receiver.respondNext({
-        ...{ statusCode: 400, headers: { 'content-type': 'application/json' } },
+        statusCode: 400,
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ error, error_description: 'No secret-0123456789 here' }),
       });
       const webhookId = await addWebhook({ authentication: oauth() });
@@ -163,7 +174,10 @@ describe('a webhook with an OAuth client', () => {
         expect(await stage.delivery(delivery)).toMatchObject(held);
       }
       expect(await attempt(id)).toMatchObject({
-        ...{ statusCode: null, errorClass: 'no_access_token', errorMessage: reason, requestHeaders: null },
+        statusCode: null,
+        errorClass: 'no_access_token',
+        errorMessage: reason,
+        requestHeaders: null,
       });
       expect(receiver.requests).toEqual([]);
     },
@@ -187,7 +201,8 @@ describe('a webhook with an OAuth client', () => {
     const id = await deliver(webhookId);
     expect(await stage.attempts(id)).toMatchObject([
       {
-        ...{ statusCode: null, errorClass: 'no_access_token' },
+        statusCode: null,
+        errorClass: 'no_access_token',
         errorMessage: "The token URL couldn't issue an access token right now (HTTP 503).",
       },
       { statusCode: 200 },

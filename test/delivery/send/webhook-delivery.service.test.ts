@@ -191,7 +191,11 @@ describe('a paused webhook', () => {
     const webhook = await stage.addWebhook(receiver.url, { pausedAt: new Date() });
     const id = await stage.addDelivery(webhook.id);
     const { deliveries } = await claimDue(stage.pool, {
-      ...{ limit: 10, retryLimit: 10, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 10 },
+      limit: 10,
+      retryLimit: 10,
+      leaseSeconds: 30,
+      capacity: new Map(),
+      defaultCapacity: 10,
     });
     await stage.pool.query(`UPDATE "Webhook" SET "pausedAt" = NULL WHERE "id" = $1`, [webhook.id]);
     await recordOutcomes(stage.pool, [judge(deliveries[0]!, { attempts: [], verdict: { kind: 'hold' } })]);

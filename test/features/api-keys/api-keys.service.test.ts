@@ -95,7 +95,8 @@ describe("an API key's environment", () => {
 
   test('is LIVE by default in a live project', async () => {
     const production = await startTestApp({
-      ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir },
+      databaseUrl: app.databaseUrl,
+      dataDir: app.dataDir,
       env: { NETWORK: 'base' },
     });
     try {
@@ -318,8 +319,11 @@ describe('an API key', () => {
     const { data } = await as(key).graphql(query);
     expect(data).toEqual({
       viewer: {
-        ...{ projectId, expiresAt: null, tier: 'ENTERPRISE' },
-        ...{ user: { subject: 'alice' }, limits: { maxConnectors: null } },
+        projectId,
+        expiresAt: null,
+        tier: 'ENTERPRISE',
+        user: { subject: 'alice' },
+        limits: { maxConnectors: null },
       },
     });
   });

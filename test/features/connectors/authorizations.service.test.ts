@@ -37,7 +37,8 @@ beforeAll(async () => {
   const log = pino({ level: 'trace' }, { write: (line) => (logged += line) });
   stage = await openStage({}, { env: { PORT: port, PUBLIC_URL: publicUrl, ...Object.fromEntries(apps) }, log });
   consent = createConsent({
-    ...{ app: APP, redirectUri: `${publicUrl}/console/connect` },
+    app: APP,
+    redirectUri: `${publicUrl}/console/connect`,
     onIssued: (token) => stage.vendors.accept(token),
   });
   stage.vendors.issueTokens(consent.answer);
@@ -51,8 +52,11 @@ function configOf(type: ConnectorType): Record<string, unknown> {
   return config;
 }
 const inputOf = (type: ConnectorType, values = {}) => ({
-  ...{ projectId: stage.projectId, type: type.toUpperCase().replaceAll('-', '_'), config: configOf(type) },
-  ...{ eventTypes: ['PAYMENT_SETTLED'], ...values },
+  projectId: stage.projectId,
+  type: type.toUpperCase().replaceAll('-', '_'),
+  config: configOf(type),
+  eventTypes: ['PAYMENT_SETTLED'],
+  ...values,
 });
 
 async function start(input: object, user: TestUser = stage.user): Promise<string> {
@@ -173,7 +177,8 @@ describe('an authorization', () => {
     const stranger = await stage.app.user('mallory');
     const { id } = await stage.connect('xero', { eventTypes: ['payment.settled'] });
     const own = await stranger.rest<{ id: string }>('POST', '/api/projects', {
-      ...{ name: 'Own', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' },
+      name: 'Own',
+      walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
     });
     const attempts = [
       stranger.graphql(START, { input: inputOf('xero') }),
@@ -216,13 +221,11 @@ test('types that the operator has no app for can’t be connected', async () => 
   );
   const connectable = types.data!.connectorTypes.filter(({ connectWith }) => connectWith !== null);
   expect(Object.fromEntries(connectable.map(({ type, connectWith }) => [type, connectWith]))).toEqual({
-    ...{
-      GOOGLE_SHEETS: 'Google',
-      BIGQUERY: 'Google',
-      SALESFORCE: 'Salesforce',
-      XERO: 'Xero',
-      QUICKBOOKS: 'QuickBooks',
-    },
+    GOOGLE_SHEETS: 'Google',
+    BIGQUERY: 'Google',
+    SALESFORCE: 'Salesforce',
+    XERO: 'Xero',
+    QUICKBOOKS: 'QuickBooks',
   });
   const response = await stage.user.graphql(START, { input: { ...inputOf('xero'), type: 'SLACK' } });
   expect(fieldErrors(response)).toEqual([{ pointer: '/type', message: expect.stringContaining('can') }]);

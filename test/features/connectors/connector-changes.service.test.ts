@@ -178,7 +178,8 @@ describe('a connector', () => {
   test('can be disabled and enabled, which clears the reason for disabling it', async () => {
     const { id } = (await post(bodyOf('slack'))).body;
     expect((await patch(id, { isActive: false })).body).toMatchObject({
-      ...{ isActive: false, disabledReason: null },
+      isActive: false,
+      disabledReason: null,
       disabledAt: expect.any(String),
     });
     await pool.query(
@@ -187,8 +188,12 @@ describe('a connector', () => {
       [id],
     );
     expect((await patch(id, { isActive: true })).body).toMatchObject({
-      ...{ isActive: true, disabledReason: null, disabledAt: null, failingSince: null },
-      ...{ pausedReason: null, pausedAt: null },
+      isActive: true,
+      disabledReason: null,
+      disabledAt: null,
+      failingSince: null,
+      pausedReason: null,
+      pausedAt: null,
     });
   });
 

@@ -70,9 +70,12 @@ function start(definition: ConnectorDefinition = probing) {
 
 function dueProbes() {
   return createDueProbes({
-    ...{ bus: stage.bus, secretBox: stage.secretBox, log: stage.log },
+    bus: stage.bus,
+    secretBox: stage.secretBox,
+    log: stage.log,
     probe: createConnectorProbe({
-      ...{ egress: stage.egress, userAgent: 'Tollgate/1.2.3' },
+      egress: stage.egress,
+      userAgent: 'Tollgate/1.2.3',
       withToken: (_connector, definition, config, work) => work({ config, secrets: secretsOf(definition, config) }),
     }),
     connectors: (type) => (type === 'slack' ? probing : undefined),

@@ -9,7 +9,9 @@ import { openStage, type Stage } from '../../delivery/support.ts';
 const REFRESH_TOKEN = 'refresh-of-xero';
 const CONFIG = {
   tenantId: '70784a63-d24b-46a9-a4db-0e70a274b056',
-  ...{ clientId: 'client', clientSecret: 'secret-0123456789', refreshToken: REFRESH_TOKEN },
+  clientId: 'client',
+  clientSecret: 'secret-0123456789',
+  refreshToken: REFRESH_TOKEN,
 };
 
 let stage: Stage;
@@ -21,7 +23,8 @@ beforeAll(async () => {
   server = await startTokenServer();
   const { pool, secretBox, log } = stage;
   const egress = createEgress({
-    ...{ allow: parseEgressAllow('127.0.0.1/32:*'), log },
+    allow: parseEgressAllow('127.0.0.1/32:*'),
+    log,
     hostOverrides: { 'identity.xero.com': server.url },
   });
   const withToken = createWithToken({ pool, egressOf: () => egress, secretBox, userAgent: 'Tollgate/test' });

@@ -171,7 +171,9 @@ test('REST has only the untyped config, and requires it', async () => {
   const missing = await alice.rest<{ errors: unknown }>('POST', `${base}/connectors`, body);
   expect([missing.status, missing.body.errors]).toEqual([422, [{ pointer: '/config', message: 'Required.' }]]);
   const typed = await alice.rest<{ errors: unknown }>('POST', `${base}/connectors`, {
-    ...{ ...body, config, typedConfig: { slack: config } },
+    ...body,
+    config,
+    typedConfig: { slack: config },
   });
   expect([typed.status, typed.body.errors]).toEqual([422, [{ pointer: '/typedConfig', message: 'Unknown field.' }]]);
 });

@@ -24,15 +24,15 @@ test('a deleted project contains nothing that its owner wrote, even before its h
     await db.prisma.project.create({ data });
     await behindWall(db).prisma.$transaction((tx) => softDeleteProject(tx, id as VisibleProjectId));
     expect(await db.prisma.project.findUnique({ where: { id } })).toMatchObject({
-      ...{
-        name: '',
-        description: null,
-        iconUrl: null,
-        contact: null,
-        upstreamHeaders: null,
-        secretUpstreamHeaders: null,
-      },
-      ...{ gatewayHost: null, claimedHost: null, slug: null },
+      name: '',
+      description: null,
+      iconUrl: null,
+      contact: null,
+      upstreamHeaders: null,
+      secretUpstreamHeaders: null,
+      gatewayHost: null,
+      claimedHost: null,
+      slug: null,
     });
   } finally {
     await db.close();

@@ -42,11 +42,24 @@ describe('the delivery history', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const delivery = await read(id);
     expect(delivery).toMatchObject({
-      ...{ id, webhookId, connectorId: null, eventType: 'endpoint.created', reason: null, errorClass: null },
-      ...{ statusCode: 202, responseTimeMs: expect.any(Number), attemptCount: 1, retryCount: 0, nextAttemptAt: null },
+      id,
+      webhookId,
+      connectorId: null,
+      eventType: 'endpoint.created',
+      reason: null,
+      errorClass: null,
+      statusCode: 202,
+      responseTimeMs: expect.any(Number),
+      attemptCount: 1,
+      retryCount: 0,
+      nextAttemptAt: null,
       attempts: [
         {
-          ...{ number: 1, trigger: 'SCHEDULED', statusCode: 202, errorClass: null, responseBody: 'thanks' },
+          number: 1,
+          trigger: 'SCHEDULED',
+          statusCode: 202,
+          errorClass: null,
+          responseBody: 'thanks',
           durationMs: expect.any(Number),
         },
       ],
@@ -79,7 +92,9 @@ describe('resending a delivery', () => {
     await expect
       .poll(() => read(id))
       .toMatchObject({
-        ...{ status: 'SUCCEEDED', attemptCount: 2, retryCount: 1 },
+        status: 'SUCCEEDED',
+        attemptCount: 2,
+        retryCount: 1,
         attempts: [
           { number: 1, trigger: 'SCHEDULED' },
           { number: 2, trigger: 'MANUAL' },

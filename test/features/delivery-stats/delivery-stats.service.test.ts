@@ -68,19 +68,31 @@ test('delivery statistics count deliveries in the hour in which they finished, w
   expect(body.buckets).toEqual([
     {
       ...nothing,
-      ...{ start: '2026-02-03T10:00:00.000Z', succeededCount: 5, failedCount: 1, retriedCount: 1 },
-      ...{ responseTimeP50Ms: 40, responseTimeP95Ms: 900 },
+      start: '2026-02-03T10:00:00.000Z',
+      succeededCount: 5,
+      failedCount: 1,
+      retriedCount: 1,
+      responseTimeP50Ms: 40,
+      responseTimeP95Ms: 900,
     },
     { ...nothing, start: '2026-02-03T11:00:00.000Z' },
     {
       ...nothing,
-      ...{ start: '2026-02-03T12:00:00.000Z', succeededCount: 1, skippedCount: 1, retriedCount: 1 },
-      ...{ responseTimeP50Ms: 70, responseTimeP95Ms: 70 },
+      start: '2026-02-03T12:00:00.000Z',
+      succeededCount: 1,
+      skippedCount: 1,
+      retriedCount: 1,
+      responseTimeP50Ms: 70,
+      responseTimeP95Ms: 70,
     },
   ]);
   expect(body.totals).toEqual({
-    ...{ succeededCount: 6, failedCount: 1, skippedCount: 1, retriedCount: 2 },
-    ...{ responseTimeP50Ms: 50, responseTimeP95Ms: 900 },
+    succeededCount: 6,
+    failedCount: 1,
+    skippedCount: 1,
+    retriedCount: 2,
+    responseTimeP50Ms: 50,
+    responseTimeP95Ms: 900,
   });
   expect(body.isPartial).toBe(false);
 });
@@ -120,8 +132,11 @@ test('delivery statistics that would read too many deliveries include only the n
   try {
     const { rows } = await sql.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [shop.id]);
     const viewer: Viewer = {
-      ...{ kind: 'user', userId: rows[0].userId, tier: 'STARTER' },
-      ...{ requestsPerMinute: null, expiresAt: new Date() },
+      kind: 'user',
+      userId: rows[0].userId,
+      tier: 'STARTER',
+      requestsPerMinute: null,
+      expiresAt: new Date(),
     };
     const read = (maxRead: number) => {
       const query = { from: new Date('2026-02-03T10:00:00Z'), to: new Date('2026-02-03T13:00:00Z') };

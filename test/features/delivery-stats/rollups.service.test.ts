@@ -111,7 +111,9 @@ async function expectExact(step: string): Promise<void> {
       [succeededCount, failedCount, skippedCount].some((number) => number !== 0),
     );
     expect({ step, interval, totals, isPartial }).toEqual({
-      ...{ step, interval, isPartial: false },
+      step,
+      interval,
+      isPartial: false,
       totals: expected.get(undefined),
     });
     expected.delete(undefined);

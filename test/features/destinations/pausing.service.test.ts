@@ -54,7 +54,9 @@ describe.each(DESTINATIONS)('a %s', (kind, table, create) => {
     await createEndpoint(alice, base);
     expect(await deliveries()).toMatchObject([DUE]);
     expect(await patch({ isPaused: true })).toMatchObject({
-      ...{ isActive: true, isPaused: true, pausedReason: null },
+      isActive: true,
+      isPaused: true,
+      pausedReason: null,
       pausedAt: expect.any(String),
     });
     await createEndpoint(alice, base);

@@ -45,7 +45,8 @@ describe('what buyers are shown about an endpoint', () => {
     expect((await alice.rest('GET', `${base}/endpoints/${id}`)).body).toMatchObject(SHOWN);
     expect((await patch(id, { exampleResponse: 'sunny', tags: ['a'] })).body).toMatchObject({
       ...SHOWN,
-      ...{ exampleResponse: 'sunny', tags: ['a'] },
+      exampleResponse: 'sunny',
+      tags: ['a'],
     });
     const removed = { mimeType: null, inputSchema: null, exampleResponse: null, tags: null };
     expect((await patch(id, removed)).body).toMatchObject(NOTHING);

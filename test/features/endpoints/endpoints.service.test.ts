@@ -125,10 +125,16 @@ describe('endpoint.created', () => {
     const recorded = await events();
     expect(recorded).toMatchObject([
       {
-        ...{ type: 'endpoint.created', version: 1, test: false, projectId },
+        type: 'endpoint.created',
+        version: 1,
+        test: false,
+        projectId,
         data: {
-          ...{ endpointId: created.id, path: '/a', upstreamUrl: GOOD.endpoint.upstreamUrl },
-          ...{ priceUsd: '0.01', description: 'A' },
+          endpointId: created.id,
+          path: '/a',
+          upstreamUrl: GOOD.endpoint.upstreamUrl,
+          priceUsd: '0.01',
+          description: 'A',
         },
       },
     ]);

@@ -81,7 +81,9 @@ describe('the limit of 1,000 endpoints per project', () => {
     const known = await createEndpoint(alice, base, { path: '/known', upstreamUrl: 'https://api.example.com/known' });
     const document = apiWith({ '/new': getting('New'), '/known': getting('Changed') });
     const { status, body } = await alice.rest<{ results: Resource[] }>('POST', `${base}/endpoints/import`, {
-      ...{ document, priceUsd: '0.01', items: [{ path: '/new' }, { path: '/known' }] },
+      document,
+      priceUsd: '0.01',
+      items: [{ path: '/new' }, { path: '/known' }],
     });
     expect(status, JSON.stringify(body)).toBe(200);
     expect(body.results).toMatchObject([

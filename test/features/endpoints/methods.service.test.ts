@@ -66,7 +66,8 @@ describe("an endpoint's methods", () => {
     const { id } = await createEndpoint(alice, base);
     for (const { status, body } of [await add({ path: '/x', methods }), await change(id, { methods })]) {
       expect({ status, code: body.code, errors: body.errors }).toMatchObject({
-        ...{ status: 422, code: 'VALIDATION_FAILED' },
+        status: 422,
+        code: 'VALIDATION_FAILED',
         errors: [{ pointer }],
       });
     }

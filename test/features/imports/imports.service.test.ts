@@ -76,7 +76,12 @@ async function withService(
     const upstreamAllow = parseProjectAllow('', egressAllow);
     const events = createEventService({ db: tenantDb, bus });
     const service = createImportService({
-      ...{ db: tenantDb, egress: {} as never, egressAllow, upstreamAllow, readDocument, maxMilliseconds },
+      db: tenantDb,
+      egress: {} as never,
+      egressAllow,
+      upstreamAllow,
+      readDocument,
+      maxMilliseconds,
       endpoints: createEndpointService({ db: tenantDb, bus, events, egressAllow, secretBox: {} as never }),
     });
     const id = base.split('/').at(-1)!;
@@ -119,14 +124,22 @@ describe('a preview', () => {
     const isNew = { status: 'NEW', priceUsd: '0.02', endpointId: null, changes: [], problems: [] };
     expect(items).toEqual([
       {
-        ...{ path: '/pets', methods: ['GET', 'POST'], description: 'GET: List pets\nPOST: Add a pet', ...isNew },
+        path: '/pets',
+        methods: ['GET', 'POST'],
+        description: 'GET: List pets\nPOST: Add a pet',
+        ...isNew,
         upstreamUrl: 'https://eu.pets.example.com/v1/pets',
-        ...{ mimeType: 'application/json', tags: ['pets', 'admin'] },
+        mimeType: 'application/json',
+        tags: ['pets', 'admin'],
       },
       {
-        ...{ path: '/pets/:pet_id', methods: ['GET'], description: 'Get a pet.', ...isNew },
+        path: '/pets/:pet_id',
+        methods: ['GET'],
+        description: 'Get a pet.',
+        ...isNew,
         upstreamUrl: 'https://eu.pets.example.com/v1/pets/:pet_id',
-        ...{ mimeType: 'application/json', tags: [] },
+        mimeType: 'application/json',
+        tags: [],
       },
     ]);
     expect(await endpoints()).toEqual([]);
@@ -141,7 +154,8 @@ describe('a preview', () => {
     await createEndpoint(alice, base, {
       path: '/undescribed',
       upstreamUrl: upstream('/undescribed'),
-      ...{ description: 'Mine', methods },
+      description: 'Mine',
+      methods,
     });
     const moved = { path: '/users/:id', upstreamUrl: upstream('/people/:id'), description: 'Old', tags: ['people'] };
     const { id: movedId } = await createEndpoint(alice, base, moved);

@@ -187,7 +187,9 @@ test('only people who can change credentials see URLs in full', async () => {
     webhooks { nodes { url authentication { tokenUrl } } }
   } }`;
   const document = JSON.stringify({
-    ...{ openapi: '3.1.0', info: { title: 'T', version: '1' }, servers: [{ url: 'https://hooks.example.com' }] },
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: 'https://hooks.example.com' }],
     paths: { '/other': { get: { responses: { 200: { description: 'OK' } } } } },
   });
   const seen = async (user: TestUser) => {
@@ -265,8 +267,11 @@ test('a member’s changes are logged under the member’s name, and only in the
   const endpoint = await createEndpoint(bob, base);
   const [entry] = await listed(alice, `${base}/audit-log`);
   expect(entry).toMatchObject({
-    ...{ action: 'endpoint.created', targetId: endpoint.id },
-    ...{ actorKind: 'USER', actorId: member.userId, actorName: bob.subject },
+    action: 'endpoint.created',
+    targetId: endpoint.id,
+    actorKind: 'USER',
+    actorId: member.userId,
+    actorName: bob.subject,
   });
   const ofAccount = async (user: TestUser) =>
     (await listed<{ targetId: string }>(user, '/api/audit-log')).map(({ targetId }) => targetId);

@@ -46,8 +46,13 @@ describe('an offered project', () => {
     const member = await join(alice, base, bob, 'VIEWER');
     const offered = await offer(alice, base, { memberId: member.id });
     const shown = {
-      ...{ projectId, projectName: 'Weather', userId: member.userId, email: addressOf(bob), name: bob.subject },
-      ...{ offeredByName: 'alice@example.com', expiresAt: expect.any(String) },
+      projectId,
+      projectName: 'Weather',
+      userId: member.userId,
+      email: addressOf(bob),
+      name: bob.subject,
+      offeredByName: 'alice@example.com',
+      expiresAt: expect.any(String),
     };
     expect(offered).toMatchObject({ status: 200, body: { ...shown, projectName: expect.any(String) } });
     expect(Date.parse(offered.body.expiresAt as string) - Date.now()).toBeGreaterThan(6.9 * 86_400_000);
@@ -88,7 +93,8 @@ describe('an offered project', () => {
     const second = await offer(alice, base, { email: addressOf(carol) });
     expect(second).toMatchObject({ status: 409, body: { detail: expect.stringContaining(addressOf(bob)) } });
     expect(await answer(bob, first.body.id, 'decline')).toMatchObject({
-      ...{ status: 200, body: { transferId: first.body.id } },
+      status: 200,
+      body: { transferId: first.body.id },
     });
     expect((await answer(bob, first.body.id, 'accept')).status).toBe(404);
     expect((await alice.rest('GET', `${base}/transfer`)).status).toBe(404);
@@ -186,7 +192,8 @@ describe('a transfer', () => {
     await createConnector(alice, base);
     const { body } = await offer(alice, base, { email: addressOf(bob) });
     expect(await answer(bob, body.id, 'accept')).toMatchObject({
-      ...{ status: 403, body: { code: 'CONNECTOR_LIMIT_REACHED' } },
+      status: 403,
+      body: { code: 'CONNECTOR_LIMIT_REACHED' },
     });
     expect(await roleOf(alice, base)).toBe('OWNER');
     const upgraded = await person(app, bob.subject, 'PRO');

@@ -114,7 +114,8 @@ describe('notices', () => {
     const response = await fetch(`${app.url}/graphql`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${alice.token}`, accept: 'text/event-stream' },
+        authorization: `Bearer ${alice.token}`,
+        accept: 'text/event-stream',
         'content-type': 'application/json',
       },
       body: JSON.stringify({
@@ -138,7 +139,12 @@ describe('notices', () => {
 describe('contacts', () => {
   test('are empty at first, and say whether the server can send email', async () => {
     expect(await contactsOf()).toEqual({
-      ...{ id: projectId, emails: [], webhookUrl: null, slackUrl: null, weeklyDigest: true, canSendEmail: false },
+      id: projectId,
+      emails: [],
+      webhookUrl: null,
+      slackUrl: null,
+      weeklyDigest: true,
+      canSendEmail: false,
     });
   });
 

@@ -29,17 +29,24 @@ async function addPayment(minutesAgo: number, values: Row): Promise<string> {
   const begun = new Date(Date.now() - minutesAgo * 60_000);
   const id = idAt('Payment', begun.getTime());
   const row: Row = {
-    ...{
-      id,
-      projectId,
-      endpointId: 'ep_1',
-      endpointPath: '/now',
-      method: 'GET',
-      x402Version: 2,
-      network: 'eip155:84532',
-    },
-    ...{ asset: 'USDC', assetAddress: '0x1', payer: '0x2', payTo: '0x3', nonce: id, amountAtomic: 10_000 },
-    ...{ validAfter: begun, validBefore: begun, requestFingerprint: 'f', createdAt: begun, ...values },
+    id,
+    projectId,
+    endpointId: 'ep_1',
+    endpointPath: '/now',
+    method: 'GET',
+    x402Version: 2,
+    network: 'eip155:84532',
+    asset: 'USDC',
+    assetAddress: '0x1',
+    payer: '0x2',
+    payTo: '0x3',
+    nonce: id,
+    amountAtomic: 10_000,
+    validAfter: begun,
+    validBefore: begun,
+    requestFingerprint: 'f',
+    createdAt: begun,
+    ...values,
   };
   const columns = Object.keys(row).map((name) => `"${name}"`);
   const places = columns.map((_, index) => `$${index + 1}`);

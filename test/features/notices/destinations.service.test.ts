@@ -49,7 +49,11 @@ describe('a notice about a destination', () => {
     await failOnce(webhook.id);
     const [notice] = await stage.noticesOf(projectId);
     expect(notice).toMatchObject({
-      ...{ type: 'destination.failing', subjectId: webhook.id, count: 1, closedAt: null, notifiedAt: null },
+      type: 'destination.failing',
+      subjectId: webhook.id,
+      count: 1,
+      closedAt: null,
+      notifiedAt: null,
       subject: `127.0.0.1:${receiver.port}`,
       id: expect.stringMatching(/^ntc_[0-7][0-9a-hjkmnp-tv-z]{25}$/),
     });
@@ -59,7 +63,8 @@ describe('a notice about a destination', () => {
     await stage.run();
     expect(contact.requests).toHaveLength(1);
     expect(messageIn(contact.requests[0]!)).toMatchObject({
-      ...{ type: 'notices', projectId },
+      type: 'notices',
+      projectId,
       data: {
         moreCount: 0,
         notices: [

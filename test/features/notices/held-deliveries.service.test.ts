@@ -41,8 +41,12 @@ describe('a notice about a held delivery', () => {
     await stage.run();
     expect(messageIn(contact.requests[0]!).data.notices).toMatchObject([
       {
-        ...{ type: 'delivery.held', subjectId: id, count: 1, title: 'A delivery to QuickBooks Online is held' },
-        ...{ cause: REASON, advice: expect.stringContaining('until you resend it') },
+        type: 'delivery.held',
+        subjectId: id,
+        count: 1,
+        title: 'A delivery to QuickBooks Online is held',
+        cause: REASON,
+        advice: expect.stringContaining('until you resend it'),
         url: `https://tollgate.example/console/projects/${projectId}/deliveries/${id}`,
       },
     ]);

@@ -4,8 +4,13 @@ import type { InvitationContent } from '../../../src/features/notices/messages.t
 
 const content: InvitationContent = {
   kind: 'invitation',
-  ...{ projectId: 'proj_1', projectName: 'Weather', url: null, invitationId: 'inv_1' },
-  ...{ role: 'VIEWER', invitedByName: 'alice@example.com', expiresAt: '2026-01-02T03:04:05.678Z' },
+  projectId: 'proj_1',
+  projectName: 'Weather',
+  url: null,
+  invitationId: 'inv_1',
+  role: 'VIEWER',
+  invitedByName: 'alice@example.com',
+  expiresAt: '2026-01-02T03:04:05.678Z',
 };
 
 test('an email about an invitation says who sent it, which project it is for, and where to respond', () => {

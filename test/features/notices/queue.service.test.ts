@@ -28,8 +28,14 @@ async function invite(projectId: string, email: string): Promise<void> {
     [invitationId, projectId, email, expiresAt],
   );
   const content = {
-    ...{ kind: 'invitation', projectId, projectName: 'Weather', url: null, invitationId },
-    ...{ role: 'VIEWER', invitedByName: 'bob@example.com', expiresAt },
+    kind: 'invitation',
+    projectId,
+    projectName: 'Weather',
+    url: null,
+    invitationId,
+    role: 'VIEWER',
+    invitedByName: 'bob@example.com',
+    expiresAt,
   };
   await stage.pool.query(
     `INSERT INTO "NoticeMessage" ("id", "projectId", "channel", "recipient", "content") VALUES (new_id('msg'), $1, 'email', $2, $3)`,

@@ -19,7 +19,12 @@ export async function openNoticeStage() {
   /** A process that composes and sends messages. */
   const runner = (options: { mail?: MailConfig; egress?: typeof egress } = {}) =>
     createNoticeRunner({
-      ...{ pool, secretBox, log, userAgent: 'Tollgate/test', egress, ...options },
+      pool,
+      secretBox,
+      log,
+      userAgent: 'Tollgate/test',
+      egress,
+      ...options,
       mailer: options.mail && createMailer(options.mail, options.egress ?? egress),
       consoleOrigin: () => 'https://tollgate.example',
     });

@@ -8,7 +8,11 @@ import { newId } from '../../../src/ids.ts';
 const documentation = readFileSync(resolve(import.meta.dirname, '../../../docs/notices.md'), 'utf8');
 
 const noticeOf = (type: string, count = 1) => ({
-  ...{ type, count, projectId: newId('Project'), subjectId: newId('Webhook'), subject: 'hooks.example.com' },
+  type,
+  count,
+  projectId: newId('Project'),
+  subjectId: newId('Webhook'),
+  subject: 'hooks.example.com',
   detail: null,
 });
 

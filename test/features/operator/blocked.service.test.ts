@@ -28,7 +28,10 @@ beforeAll(async () => {
   const { databaseUrl, dataDir } = app;
   node = await startServiceNode({ role: 'api', databaseUrl, dataDir });
   other = await startTestApp({
-    ...{ databaseUrl, dataDir, env: { ROLES: 'api' }, credentialRecheckMilliseconds: HOUR_MILLISECONDS },
+    databaseUrl,
+    dataDir,
+    env: { ROLES: 'api' },
+    credentialRecheckMilliseconds: HOUR_MILLISECONDS,
   });
   olga = await app.user('olga');
 });
@@ -73,7 +76,8 @@ test('a blocked account gets 403 with the reason in every process, for its token
     ]);
   }
   expect((await olga.rest('GET', `/api/operator/users/${id}`)).body).toMatchObject({
-    ...{ blockedReason: REASON, blockedAt: expect.any(String) },
+    blockedReason: REASON,
+    blockedAt: expect.any(String),
   });
   expect((await unblock(id)).status).toBe(200);
   for (const one of callers) expect((await one.rest('GET', base)).status).toBe(200);
@@ -93,7 +97,8 @@ test('a block closes the account’s sockets and event streams in every process,
       fetch(`${url}/graphql`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${user.token}`, accept: 'text/event-stream' },
+          authorization: `Bearer ${user.token}`,
+          accept: 'text/event-stream',
           'content-type': 'application/json',
         },
         body: JSON.stringify({ query }),
@@ -132,7 +137,8 @@ test('blocking a user again changes only the reason', async () => {
   const id = await userIdOf(await app.user('twice'));
   const first = (await block(id)).body as { blockedAt: string };
   expect((await block(id, 'Something else.')).body).toMatchObject({
-    ...{ blockedAt: first.blockedAt, blockedReason: 'Something else.' },
+    blockedAt: first.blockedAt,
+    blockedReason: 'Something else.',
   });
 });
 

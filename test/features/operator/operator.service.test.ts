@@ -154,7 +154,9 @@ describe('the list of users', () => {
     await createConnector(user, base);
     await createWebhook(user, base);
     const { status } = await user.rest('POST', `${base}/endpoints`, {
-      ...{ path: '/a', upstreamUrl: 'https://api.example.com/', priceUsd: '1' },
+      path: '/a',
+      upstreamUrl: 'https://api.example.com/',
+      priceUsd: '1',
     });
     expect(status).toBe(201);
     const { body } = await rest.send(olga, 'GET', `${USERS}/${user.id}`);
@@ -179,7 +181,9 @@ describe('the limits that an operator sets', () => {
     const policy = async () => (await user.rest('GET', '/api/projects')).headers.get('ratelimit-policy');
     expect(await policy()).toBe('"default";q=60;w=60');
     expect((await update(user.id, { tier: 'BUSINESS' })).body).toMatchObject({
-      ...{ tier: 'BUSINESS', requestsPerMinute: null, tierSetBy: 'OPERATOR' },
+      tier: 'BUSINESS',
+      requestsPerMinute: null,
+      tierSetBy: 'OPERATOR',
     });
     expect(await policy()).toBe('"default";q=1000;w=60');
     expect((await update(user.id, { tier: 'ENTERPRISE', requestsPerMinute: 7000 })).status).toBe(200);
@@ -191,7 +195,8 @@ describe('the limits that an operator sets', () => {
   test('can include a rate limit only on the ENTERPRISE tier, and moving to another tier removes it', async () => {
     const user = await newUser('former');
     expect(await update(user.id, { requestsPerMinute: 5 })).toMatchObject({
-      ...{ status: 422, body: { errors: [{ pointer: '/requestsPerMinute' }] } },
+      status: 422,
+      body: { errors: [{ pointer: '/requestsPerMinute' }] },
     });
     await update(user.id, { tier: 'ENTERPRISE', requestsPerMinute: 500 });
     expect((await update(user.id, { tier: 'PRO' })).body.requestsPerMinute).toBeNull();
@@ -223,7 +228,8 @@ describe('audit logs', () => {
       { ...account, action: 'user.unblocked', changes: { reason: null }, previous: null },
       { ...account, action: 'user.blocked', changes: { reason: 'Unpaid invoice.' }, previous: null },
       {
-        ...{ ...account, action: 'user.updated' },
+        ...account,
+        action: 'user.updated',
         changes: { tier: 'ENTERPRISE', requestsPerMinute: 100, tierSetBy: 'OPERATOR' },
         previous: { tier: 'STARTER', requestsPerMinute: null, tierSetBy: 'ISSUER' },
       },

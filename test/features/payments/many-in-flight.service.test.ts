@@ -63,7 +63,10 @@ async function explained(payments: readonly Payment[]): Promise<{ rows: number; 
         return rows;
       };
       const items = payments.map((payment) => ({
-        ...{ ...leaseOf(payment), isCovered: false, funds: undefined, traceContext: null },
+        ...leaseOf(payment),
+        isCovered: false,
+        funds: undefined,
+        traceContext: null,
       }));
       return createVerifyStep(one.events).run({ query, queryLast: () => {} }, items);
     });

@@ -103,7 +103,9 @@ describe('a payment', () => {
   test('has no explorer page on the local chain of the sandbox', async () => {
     const { id, transactionHash } = await pay();
     const sandbox = await startTestApp({
-      ...{ databaseUrl: app.databaseUrl, dataDir: app.dataDir, env: { ROLES: 'api' } },
+      databaseUrl: app.databaseUrl,
+      dataDir: app.dataDir,
+      env: { ROLES: 'api' },
       config: { sandbox: true },
     });
     try {

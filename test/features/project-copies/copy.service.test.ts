@@ -106,15 +106,26 @@ describe('a live copy of a test project', () => {
   test('has the same webhooks, but disabled and with new signing secrets', async () => {
     const filter = { 'data.amountUsd': { gte: '1.00' } };
     const original = await createWebhook(alice, source.base, {
-      ...{ url: 'https://hooks.example.com/in', eventTypes: ['payment.settled'], filter, maxPerSecond: 2 },
+      url: 'https://hooks.example.com/in',
+      eventTypes: ['payment.settled'],
+      filter,
+      maxPerSecond: 2,
       name: 'Books',
       headers: [{ name: 'X-Key', value: 'secret of the test project' }],
     });
     const copy = await copied();
     const [webhook] = await listOf(copy.base, 'webhooks');
     expect(webhook).toMatchObject({
-      ...{ name: 'Books', url: original.url, eventTypes: ['payment.settled'], filter, maxPerSecond: 2 },
-      ...{ isActive: false, isPaused: false, disabledReason: null, headers: [], authentication: null },
+      name: 'Books',
+      url: original.url,
+      eventTypes: ['payment.settled'],
+      filter,
+      maxPerSecond: 2,
+      isActive: false,
+      isPaused: false,
+      disabledReason: null,
+      headers: [],
+      authentication: null,
     });
     const rotated = await alice.rest<{ secret: string }>('POST', `${copy.base}/webhooks/${webhook!.id}/rotate-secret`);
     expect(rotated.body.secret).not.toBe(original.secret);
@@ -122,7 +133,10 @@ describe('a live copy of a test project', () => {
 
   test('has the connectors without their secrets, which must be set before they can be enabled', async () => {
     await createConnector(alice, source.base, {
-      ...{ type: 'resend', config: RESEND, eventTypes: ['payment.settled'], name: 'Receipts' },
+      type: 'resend',
+      config: RESEND,
+      eventTypes: ['payment.settled'],
+      name: 'Receipts',
     });
     const copy = await copied();
     const [connector] = await listOf(copy.base, 'connectors');

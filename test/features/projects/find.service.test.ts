@@ -32,7 +32,12 @@ afterAll(async () => {
 const account = { tier: 'PRO', requestsPerMinute: null } as const;
 const user = (id: string): Viewer => ({ kind: 'user', userId: id, expiresAt: new Date(), ...account });
 const apiKey = (id: string): Viewer => ({
-  ...{ kind: 'apiKey', apiKeyId: newId('ApiKey'), projectId: id, userId, scopes: ['READ'], expiresAt: null },
+  kind: 'apiKey',
+  apiKeyId: newId('ApiKey'),
+  projectId: id,
+  userId,
+  scopes: ['READ'],
+  expiresAt: null,
   ...account,
 });
 

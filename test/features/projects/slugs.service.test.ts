@@ -29,7 +29,9 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
   test('gets a default domain made from its name, and is served there', async () => {
     const shop = await createProject(owner, { name: 'Weather Ünit' });
     expect(shop).toMatchObject({
-      ...{ slug: 'weather-unit', defaultHost: `weather-unit.${DOMAIN}`, gatewayHost: null },
+      slug: 'weather-unit',
+      defaultHost: `weather-unit.${DOMAIN}`,
+      gatewayHost: null,
       gatewayUrl: `https://weather-unit.${DOMAIN}`,
     });
     await owner.rest('POST', `${shop.base}/endpoints`, { ...GOOD.endpoint, path: '/weather' });
@@ -60,7 +62,8 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
   test('cannot have a custom domain under that domain', async () => {
     for (const gatewayHost of [`x.${DOMAIN}`, DOMAIN, `a.b.${DOMAIN}`]) {
       const { status, body } = await owner.rest<{ errors: object[] }>('POST', '/api/projects', {
-        ...{ ...GOOD.project, gatewayHost },
+        ...GOOD.project,
+        gatewayHost,
       });
       expect([status, body.errors]).toMatchObject([422, [{ pointer: '/gatewayHost' }]]);
     }

@@ -74,7 +74,11 @@ describe('a replay', () => {
     expect(started).toMatchObject({ status: 'RUNNING', total: 6, done: 0, skipped: 0, maxPerSecond: 50 });
     expect(total).toBe(6);
     expect(await finished(started!.id)).toMatchObject({
-      ...{ status: 'COMPLETED', total: 6, done: 6, skipped: 0, finishedAt: expect.any(String) },
+      status: 'COMPLETED',
+      total: 6,
+      done: 6,
+      skipped: 0,
+      finishedAt: expect.any(String),
       startedBy: expect.stringMatching(/^usr_/),
     });
     await receiver.waitFor(12);
@@ -125,7 +129,9 @@ describe('a replay', () => {
     expect((await replay({ dryRun: true, filter: { deliveryIds, status: ['FAILED'] } })).total).toBe(0);
     const { replay: started } = await replay({ filter: { deliveryIds } });
     expect(await finished(started!.id)).toMatchObject({
-      ...{ total: 2, done: 2, skipped: 0 },
+      total: 2,
+      done: 2,
+      skipped: 0,
       filter: { deliveryIds: [newest, second, elsewhere.body.data[0]!.id] },
     });
     const sent = (await receiver.waitFor(7)).slice(5);

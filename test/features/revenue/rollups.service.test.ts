@@ -42,8 +42,11 @@ beforeEach(async () => {
   const project = await books.project();
   projectId = project.id;
   viewer = {
-    ...{ kind: 'user', userId: project.userId, tier: 'STARTER' },
-    ...{ requestsPerMinute: null, expiresAt: new Date(8e15) },
+    kind: 'user',
+    userId: project.userId,
+    tier: 'STARTER',
+    requestsPerMinute: null,
+    expiresAt: new Date(8e15),
   };
   customerIds = Array.from({ length: 5 }, () => newId('Customer'));
   await sql().query(
@@ -180,7 +183,8 @@ describe('revenue from rollups', () => {
       const pick = <T>(items: readonly T[]) => items[random(items.length)]!;
       // A double can't represent these sums.
       const ended = () => ({
-        ...{ endpointId: pick(ENDPOINTS), customerId: pick(customerIds) },
+        endpointId: pick(ENDPOINTS),
+        customerId: pick(customerIds),
         amount: BigInt(random(1_000)) + pick([0n, 10n ** 25n]),
       });
       const times = [clock - DAY];

@@ -7,8 +7,11 @@ import { targetUrlInput } from '../../../src/features/urls/stored-url.ts';
 
 const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks', audience: 'tollgate' };
 const PRODUCTION = {
-  ...{ NODE_ENV: 'production', NETWORK: 'base', FACILITATOR_URL: 'https://facilitator.example.com' },
-  ...{ SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, AUTH_ISSUERS: JSON.stringify([ISSUER]) },
+  NODE_ENV: 'production',
+  NETWORK: 'base',
+  FACILITATOR_URL: 'https://facilitator.example.com',
+  SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  AUTH_ISSUERS: JSON.stringify([ISSUER]),
 };
 const URLS = ['http://localhost:3000', 'http://127.0.0.1:3000/a', 'https://localhost:8443', 'http://[::1]:65535'];
 
@@ -34,7 +37,9 @@ describe('a server on the same machine', () => {
   ])('can be called in development, on any port: %j', (env) => {
     for (const url of URLS)
       expect(refusals(env, url), url).toEqual({
-        ...{ UPSTREAM_ALLOW: undefined, WEBHOOK_ALLOW: undefined, EGRESS_ALLOW: undefined },
+        UPSTREAM_ALLOW: undefined,
+        WEBHOOK_ALLOW: undefined,
+        EGRESS_ALLOW: undefined,
       });
   });
 

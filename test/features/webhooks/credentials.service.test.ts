@@ -62,12 +62,20 @@ const STAGE = { name: 'X-Stage', value: 'test' };
 const BASIC = { type: 'BASIC', username: 'tollgate', password: 'correct horse battery' };
 const BEARER = { type: 'BEARER', token: 'token-0123456789' };
 const OAUTH = {
-  ...{ type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: 'https://login.example.com/token?tenant=0123456789' },
-  ...{ clientId: 'client-1', clientSecret: 'secret-0123456789', scope: 'events:write' },
+  type: 'OAUTH2_CLIENT_CREDENTIALS',
+  tokenUrl: 'https://login.example.com/token?tenant=0123456789',
+  clientId: 'client-1',
+  clientSecret: 'secret-0123456789',
+  scope: 'events:write',
 };
 const NOT_SET = {
-  ...{ username: null, password: null, token: null, tokenUrl: null },
-  ...{ clientId: null, clientSecret: null, scope: null },
+  username: null,
+  password: null,
+  token: null,
+  tokenUrl: null,
+  clientId: null,
+  clientSecret: null,
+  scope: null,
 };
 
 describe('a webhook without headers and authentication', () => {
@@ -168,7 +176,9 @@ describe('the headers and authentication of a webhook', () => {
     expect(created!.changes).toMatchObject({
       headers: [{ name: 'X-Api-Key', value: '••••iver' }],
       authentication: {
-        ...{ type: OAUTH.type, clientId: 'client-1', clientSecret: '••••6789' },
+        type: OAUTH.type,
+        clientId: 'client-1',
+        clientSecret: '••••6789',
         tokenUrl: 'https://login.example.com/token?tenant=••••',
       },
     });
@@ -295,14 +305,18 @@ describe('a webhook is rejected if', () => {
 
 test('the webhook’s headers and authentication are sent as they were saved', async () => {
   await createWebhook(alice, base, {
-    ...{ url: `${receiver.url}/${projectId}`, headers: [KEY], authentication: BASIC },
+    url: `${receiver.url}/${projectId}`,
+    headers: [KEY],
+    authentication: BASIC,
     eventTypes: ['endpoint.created'],
   });
   await createEndpoint(alice, base);
   const [request] = await receiver.waitFor(({ path }) => path === `/${projectId}`);
   expect(request!.headers).toMatchObject({
-    ...{ 'x-api-key': KEY.value, authorization: `Basic ${btoa('tollgate:correct horse battery')}` },
-    ...{ 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^evt_/) },
+    'x-api-key': KEY.value,
+    authorization: `Basic ${btoa('tollgate:correct horse battery')}`,
+    'content-type': 'application/json',
+    'webhook-id': expect.stringMatching(/^evt_/),
   });
 });
 

@@ -113,7 +113,9 @@ describe('testing an event filter', () => {
     const filter = { 'data.stage': { exists: true } };
     const { status, body } = await alice.rest('POST', `${base}/events/test-filter`, { filter });
     const results = EVENT_TYPES.map((eventType) => ({
-      ...{ eventType, eventId: null, matches: eventType === 'payment.failed' },
+      eventType,
+      eventId: null,
+      matches: eventType === 'payment.failed',
     }));
     expect({ status, body }).toEqual({ status: 200, body: { results } });
     expect((await alice.rest<{ data: unknown[] }>('GET', `${base}/events`)).body.data).toEqual([]);
@@ -143,7 +145,9 @@ describe('testing an event filter', () => {
     const tested = async (latest: number) =>
       (await alice.rest<{ results: unknown[] }>('POST', `${base}/events/test-filter`, { filter: PAID, latest })).body;
     const all = [true, true, false].map((matches, index) => ({
-      ...{ eventType: 'endpoint.created', eventId: ids[index], matches },
+      eventType: 'endpoint.created',
+      eventId: ids[index],
+      matches,
     }));
     expect(await tested(50)).toEqual({ results: all });
     expect(await tested(2)).toEqual({ results: all.slice(0, 2) });

@@ -33,7 +33,8 @@ beforeAll(async () => {
   const owner = await first.user('alice');
   [opened, other] = [await createProject(owner), await createProject(owner)];
   app = await startTestApp({
-    ...{ databaseUrl: first.databaseUrl, dataDir: first.dataDir },
+    databaseUrl: first.databaseUrl,
+    dataDir: first.dataDir,
     env: {
       EGRESS_ALLOW: '',
       WEBHOOK_ALLOW: [...open(own.url, tokens.url).map((entry) => `${entry}@${opened.id}`), ...open(common.url)].join(),
@@ -68,8 +69,10 @@ async function delivered(base: string, webhookId: string): Promise<Delivery> {
 describe('a receiver that the operator has opened to one project', () => {
   test('gets that project’s events, with a token from a server that is open to it as well', async () => {
     const authentication = {
-      ...{ type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: `${tokens.url}/token` },
-      ...{ clientId: 'id', clientSecret: 'a-long-secret' },
+      type: 'OAUTH2_CLIENT_CREDENTIALS',
+      tokenUrl: `${tokens.url}/token`,
+      clientId: 'id',
+      clientSecret: 'a-long-secret',
     };
     const { status, body } = await webhook(opened.base, `${own.url}/hook`, { authentication });
     expect(status, JSON.stringify(body)).toBe(201);
@@ -81,8 +84,10 @@ describe('a receiver that the operator has opened to one project', () => {
     for (const host of ['127.0.0.1', 'localhost'])
       expect(await webhook(other.base, `http://${host}:${own.port}/hook`)).toMatchObject(rejected('/url'));
     const authentication = {
-      ...{ type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: `${tokens.url}/token` },
-      ...{ clientId: 'id', clientSecret: 'a-long-secret' },
+      type: 'OAUTH2_CLIENT_CREDENTIALS',
+      tokenUrl: `${tokens.url}/token`,
+      clientId: 'id',
+      clientSecret: 'a-long-secret',
     };
     expect(await webhook(other.base, 'https://hooks.example.org/', { authentication })).toMatchObject(
       rejected('/authentication/tokenUrl'),
@@ -96,7 +101,8 @@ describe('a receiver that the operator has opened to one project', () => {
   test('isn’t reached by another project through a public name', async () => {
     const { body } = await webhook(other.base, 'https://hooks.example.com/hook');
     expect(await delivered(other.base, body.id)).toMatchObject({
-      ...{ status: 'FAILED', attempts: [{ errorClass: 'target_not_allowed' }] },
+      status: 'FAILED',
+      attempts: [{ errorClass: 'target_not_allowed' }],
     });
     expect(own.requests).toEqual([]);
   });
@@ -123,10 +129,12 @@ describe('everything else', () => {
     for (const url of [own.url, common.url]) {
       const endpoint = { path: '/private', upstreamUrl: url, priceUsd: '0.01' };
       expect(await alice.rest('POST', `${opened.base}/endpoints`, endpoint)).toMatchObject({
-        ...{ status: 422, body: { errors: [{ pointer: '/upstreamUrl' }] } },
+        status: 422,
+        body: { errors: [{ pointer: '/upstreamUrl' }] },
       });
       const connector = {
-        ...{ type: 'slack', eventTypes: ['*'] },
+        type: 'slack',
+        eventTypes: ['*'],
         config: { webhookUrl: url.replace('http:', 'https:') },
       };
       expect(await alice.rest('POST', `${opened.base}/connectors`, connector)).toMatchObject({ status: 422 });

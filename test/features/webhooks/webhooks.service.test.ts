@@ -238,13 +238,19 @@ describe('a test event', () => {
 describe('a disabled webhook', () => {
   test('skips deliveries with a reason, including test events, and receives later events once it is enabled', async () => {
     expect((await patch({ isActive: false })).body).toMatchObject({
-      ...{ isActive: false, disabledReason: null, disabledAt: expect.any(String) },
+      isActive: false,
+      disabledReason: null,
+      disabledAt: expect.any(String),
     });
     await createEndpoint(alice, base);
     expect(await readHistory()).toMatchObject([
       {
-        ...{ eventType: 'endpoint.created', status: 'SKIPPED', reason: 'disabled' },
-        ...{ attemptCount: 0, nextAttemptAt: null, completedAt: expect.any(String) },
+        eventType: 'endpoint.created',
+        status: 'SKIPPED',
+        reason: 'disabled',
+        attemptCount: 0,
+        nextAttemptAt: null,
+        completedAt: expect.any(String),
       },
     ]);
     expect(await sendTest()).toMatchObject({ status: 'SKIPPED', reason: 'disabled' });

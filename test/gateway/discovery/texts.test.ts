@@ -20,12 +20,23 @@ const OFFER: Offer = {
   exampleResponse: DETAILS.exampleResponse,
 };
 const CATALOG: Catalog = {
-  ...{ name: 'Shop', description: 'Facts about the weather.', iconUrl: 'https://example.com/icon.png' },
-  ...{ contact: null, offers: [OFFER], leftOut: 0 },
+  name: 'Shop',
+  description: 'Facts about the weather.',
+  iconUrl: 'https://example.com/icon.png',
+  contact: null,
+  offers: [OFFER],
+  leftOut: 0,
 };
 const bare = (changes: Partial<Offer>): Offer => ({
-  ...{ description: null, priceAtomic: 10_000n, methods: ['GET'], mimeType: null, tags: [], path: '/a' },
-  ...{ protocol: 'HTTP', inputSchema: null, exampleResponse: null },
+  description: null,
+  priceAtomic: 10_000n,
+  methods: ['GET'],
+  mimeType: null,
+  tags: [],
+  path: '/a',
+  protocol: 'HTTP',
+  inputSchema: null,
+  exampleResponse: null,
   ...changes,
 });
 
@@ -200,7 +211,9 @@ describe('the documents of the largest project', () => {
   const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
   const offers = Array.from({ length: 500 }, (_, index) =>
     bare({
-      ...{ path: `/${'('.repeat(2_000)}/${index}`, description: '&'.repeat(1_000), methods: METHODS },
+      path: `/${'('.repeat(2_000)}/${index}`,
+      description: '&'.repeat(1_000),
+      methods: METHODS,
       tags: Array.from({ length: 10 }, (_tag, tag) => `${tag}`.padEnd(32, '_')),
       ...(index < 8 && { inputSchema: { body: { title: 'x'.repeat(32_000) } }, exampleResponse: 'x'.repeat(32_000) }),
     }),

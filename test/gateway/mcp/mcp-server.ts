@@ -107,7 +107,9 @@ export async function startMcpServer({ isStateful, isJson }: McpServerKind): Pro
   await new Promise<void>((resolve, reject) => http.once('error', reject).listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
-    ...{ requests, bodies, calls },
+    requests,
+    bodies,
+    calls,
     sessionCount: () => sessions.size,
     async announce() {
       for (const { server } of sessions.values()) await server.sendToolListChanged();

@@ -80,7 +80,9 @@ describe('a free request', () => {
     const [received] = upstream.requests;
     expect(received!.body.toString()).toBe(expected);
     expect(received!.headers).toMatchObject({
-      ...{ 'mcp-session-id': 's', 'mcp-protocol-version': '2025-11-25', 'content-type': 'application/json' },
+      'mcp-session-id': 's',
+      'mcp-protocol-version': '2025-11-25',
+      'content-type': 'application/json',
       'content-length': String(expected.length),
     });
     for (const name of ['content-digest', 'tollgate-signature', 'payment-signature'])
@@ -296,7 +298,9 @@ test('the terms and the documents describe tool calls', async () => {
     terms.headers.get('payment-required'),
   );
   expect(extensions.bazaar.info.input).toMatchObject({
-    ...{ type: 'http', method: 'POST', bodyType: 'json' },
+    type: 'http',
+    method: 'POST',
+    bodyType: 'json',
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'string' } },
   });
   const openApi = await (await fetch(`${shop.url}/openapi.json`)).json();

@@ -8,7 +8,11 @@ import type { PaidRoute } from '../../../src/gateway/routing/load-routes.ts';
 import { NETWORK, SELLER } from '../support.ts';
 
 const AUTHORIZATION = {
-  ...{ from: SELLER, to: SELLER, value: '10000', validAfter: '0', validBefore: '2000000000' },
+  from: SELLER,
+  to: SELLER,
+  value: '10000',
+  validAfter: '0',
+  validBefore: '2000000000',
   nonce: `0x${'2'.repeat(64)}`,
 };
 
@@ -23,13 +27,17 @@ function endpoint(exampleBytes: number, pattern: string[]) {
   };
   const details: Details = { inputSchema: { query: { type: 'object' } }, exampleResponse: { toJSON } };
   const route = {
-    ...{ path: `/${pattern.join('/')}`, pattern, payTo: SELLER, networks: [NETWORK], priceAtomic: 10_000n },
+    path: `/${pattern.join('/')}`,
+    pattern,
+    payTo: SELLER,
+    networks: [NETWORK],
+    priceAtomic: 10_000n,
     offer: { mimeType: 'application/json', serviceName: null, tags: [] },
   } as unknown as PaidRoute;
   const resource = resourceOf(route, 'https://api.example/a/7');
   const declarations = () => declarationsOf(route, details, called);
   const ask = () =>
-    paymentRequired({ ...{ route, resource, error: 'Pay.', isForBrowser: false }, declarations: declarations() });
+    paymentRequired({ route, resource, error: 'Pay.', isForBrowser: false, declarations: declarations() });
   return { ask, route, resource, declarations, conversions: () => conversions };
 }
 
@@ -49,17 +57,17 @@ test.each([
 describe.each(['Wetter für Zürich', 'Wetter – 天気 🌦', 'ÿĀ'])('a description such as %s', (description) => {
   const { route, resource, declarations } = endpoint(10, ['a', '7']);
   const header = paymentRequired({
-    ...{
-      route,
-      resource: { ...resource, description },
-      declarations: declarations(),
-      error: 'Pay.',
-      isForBrowser: false,
-    },
+    route,
+    resource: { ...resource, description },
+    declarations: declarations(),
+    error: 'Pay.',
+    isForBrowser: false,
   }).headers['payment-required']!;
   const payment = (terms: { accepts: { network: string }[]; resource: object }) =>
     JSON.stringify({
-      ...{ x402Version: 2, resource: terms.resource, accepted: terms.accepts[0] },
+      x402Version: 2,
+      resource: terms.resource,
+      accepted: terms.accepts[0],
       payload: { signature: `0x${'1'.repeat(130)}`, authorization: AUTHORIZATION },
     });
   const read = (sent: string) => readPaymentHeader({ 'payment-signature': sent });
@@ -85,7 +93,11 @@ test.each([
   const query = `?q=${'x'.repeat(characters - 3)}`;
   const asked = { ...resource, url: resource.url + query };
   const { headers, body } = paymentRequired({
-    ...{ route, resource: asked, declarations: declarations(), error: 'Pay.', isForBrowser: false },
+    route,
+    resource: asked,
+    declarations: declarations(),
+    error: 'Pay.',
+    isForBrowser: false,
   });
   const header = headers['payment-required']!;
   expect(header.length).toBeLessThanOrEqual(3_000);

@@ -25,20 +25,27 @@ async function stage(paidBody: Buffer) {
     },
   });
   const payment = {
-    ...{ id: 'pay_1', projectId: 'proj_1', status: 'SETTLED', settlement: 'BEFORE_REQUEST', transactionHash: '0x1' },
-    ...{ servedAt: null, callLeasedUntil: null, upstreamCallCount: 1, nonce: '0x2', x402Version: 2, payer: '0x3' },
+    id: 'pay_1',
+    projectId: 'proj_1',
+    status: 'SETTLED',
+    settlement: 'BEFORE_REQUEST',
+    transactionHash: '0x1',
+    servedAt: null,
+    callLeasedUntil: null,
+    upstreamCallCount: 1,
+    nonce: '0x2',
+    x402Version: 2,
+    payer: '0x3',
     requestFingerprint: await digestOf(Readable.from([paidBody])),
   } as Payment;
   const request = (body: Readable) =>
     ({
-      ...{
-        route: { projectId: 'proj_1' } as PaidRequest['route'],
-        payment: {
-          authorization: { nonce: '0x2' } as Partial<Authorization> as Authorization,
-        } as PaidRequest['payment'],
-        body,
-        memory,
-      },
+      route: { projectId: 'proj_1' } as PaidRequest['route'],
+      payment: {
+        authorization: { nonce: '0x2' } as Partial<Authorization> as Authorization,
+      } as PaidRequest['payment'],
+      body,
+      memory,
       fingerprint: (digest: string | null) => digest ?? 'no body',
     }) as Partial<PaidRequest> as PaidRequest;
   return { open, memory, sent, retry: (body: Readable) => repeat(payment, request(body)) };

@@ -438,7 +438,8 @@ describe('a failed call after the settlement', () => {
     const calls = statusCodes.length;
     await expect.poll(() => upstream.requests.length).toBe(calls);
     const sending = request(urlOf('/tokens/spent', 1), {
-      ...{ method: 'POST', agent: false },
+      method: 'POST',
+      agent: false,
       headers: { ...headers, 'content-length': 10 * MEGABYTE },
     });
     sending.on('error', () => {});

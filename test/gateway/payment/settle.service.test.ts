@@ -64,7 +64,11 @@ async function takenOver({ id }: Payment): Promise<Payment> {
 describe('a transaction that the facilitator has sent', () => {
   const hash = hex(32) as `0x${string}`;
   const PENDING: FacilitatorSettlement = {
-    ...{ kind: 'ambiguous', reason: 'settlement_pending', message: 'Soon.', isDenied: false, transactionHash: hash },
+    kind: 'ambiguous',
+    reason: 'settlement_pending',
+    message: 'Soon.',
+    isDenied: false,
+    transactionHash: hash,
   };
   let time = Date.now();
   let sends = 0;

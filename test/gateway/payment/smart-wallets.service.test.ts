@@ -64,7 +64,9 @@ describe.each([
       const receipt = decodeHeader(response.headers.get(version === '2' ? 'payment-response' : 'x-payment-response'));
       expect(receipt).toMatchObject({ success: true, payer: wallet.address.toLowerCase() });
       expect(await paymentOf(response)).toMatchObject({
-        ...{ status: 'SETTLED', payer: wallet.address.toLowerCase(), transactionHash: receipt.transaction },
+        status: 'SETTLED',
+        payer: wallet.address.toLowerCase(),
+        transactionHash: receipt.transaction,
       });
       expect(await rails.chain.balanceOf(wallet.address)).toBe(left);
     }
@@ -84,7 +86,9 @@ describe('a payment from a smart wallet is refused, nothing is charged, and the 
     const { error } = decodeHeader(response.headers.get('payment-required'));
     const { status, failureStage, failureReason, failureMessage } = await paymentOf(response);
     expect({ status, failureStage, failureReason }).toEqual({
-      ...{ status: 'FAILED', failureStage: 'VERIFY', failureReason: error },
+      status: 'FAILED',
+      failureStage: 'VERIFY',
+      failureReason: error,
     });
     return { error, message: failureMessage as string };
   }

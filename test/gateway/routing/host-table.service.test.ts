@@ -33,17 +33,17 @@ async function openCounted() {
   const table = await openHostTable({
     db: { pool: { query } as unknown as pg.Pool },
     bus: {
-      ...{ publish() {}, publishHereFirst() {}, close: async () => {} },
+      publish() {},
+      publishHereFirst() {},
+      close: async () => {},
       subscribe(_topic, listener) {
         hint = listener;
         return () => {};
       },
     },
-    ...{
-      log: pino({ level: 'silent' }),
-      ownHosts: { includes: (host) => host === 'own.example' },
-      gatewayDomain: DOMAIN,
-    },
+    log: pino({ level: 'silent' }),
+    ownHosts: { includes: (host) => host === 'own.example' },
+    gatewayDomain: DOMAIN,
   });
   const refresh = async () => {
     read = Promise.withResolvers<number>();

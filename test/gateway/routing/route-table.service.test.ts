@@ -52,8 +52,13 @@ async function openCounted(options: { maxBytes?: number; now?: () => number } = 
   const queries: string[] = [];
   const query = (...args: [{ name: string }]) => queries.push(args[0].name) && pool.query(...(args as [never]));
   const table = await openRouteTable({
-    ...{ db: { pool: { query } as unknown as pg.Pool }, bus: silent, log: pino({ level: 'silent' }) },
-    ...{ networks: [NETWORK], ownHosts: undefined, secretBox, ...options },
+    db: { pool: { query } as unknown as pg.Pool },
+    bus: silent,
+    log: pino({ level: 'silent' }),
+    networks: [NETWORK],
+    ownHosts: undefined,
+    secretBox,
+    ...options,
   });
   queries.length = 0;
   const close = async () => {
@@ -216,7 +221,12 @@ test('a method is looked up in the database before it counts as not allowed, eve
   const pool = new pg.Pool({ connectionString: app.databaseUrl });
   const log = pino({ level: 'silent' });
   const table = await openRouteTable({
-    ...{ db: { pool }, bus: silent, log, networks: [NETWORK], ownHosts: undefined, secretBox },
+    db: { pool },
+    bus: silent,
+    log,
+    networks: [NETWORK],
+    ownHosts: undefined,
+    secretBox,
   });
   expect(await table.find(projectId, ['a'], 'PUT')).toEqual({ allow: ['GET'] });
   await table.find(projectId, ['a'], 'GET');

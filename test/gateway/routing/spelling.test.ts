@@ -142,7 +142,9 @@ test('a path with hundreds of spellings at different prices is rejected, without
     return [...'abcdefghij'].map((letter, at) => (bits[at] === '1' ? letter.toUpperCase() : letter)).join('');
   });
   const routes = spellings.map((name, index) => ({
-    ...{ methods: [], previousPrices: [], priceAtomic: index === 0 ? 1n : 2n },
+    methods: [],
+    previousPrices: [],
+    priceAtomic: index === 0 ? 1n : 2n,
     get pattern() {
       reads += 1;
       return [name, ...Array.from({ length: 31 }, () => 'X')];

@@ -82,8 +82,11 @@ describe('the seller’s headers', () => {
     expect(response!.status).toBe(200);
     const [received] = upstream.requests;
     expect(received!.headers).toMatchObject({
-      ...{ authorization: AUTHORIZATION.value, 'x-api-key': API_KEY.value, 'user-agent': 'seller/1' },
-      ...{ 'x-other': 'kept', 'tollgate-payer': buyer.address },
+      authorization: AUTHORIZATION.value,
+      'x-api-key': API_KEY.value,
+      'user-agent': 'seller/1',
+      'x-other': 'kept',
+      'tollgate-payer': buyer.address,
     });
     expect(JSON.stringify(received!.headers)).not.toContain('forged');
     expect(JSON.stringify([...response!.headers, response!.text])).not.toContain('seller');

@@ -26,7 +26,12 @@ afterAll(async () => {
 
 function call(path: string, signals: { lost: AbortSignal; gone: AbortSignal }) {
   return callUpstream(dispatcher, {
-    ...{ origin: upstream.url, path, method: 'GET', headersFor: () => ({}), body: null, ...signals },
+    origin: upstream.url,
+    path,
+    method: 'GET',
+    headersFor: () => ({}),
+    body: null,
+    ...signals,
     timeoutMilliseconds: 60_000,
     publicHost: 'pay.example',
     publicLocation: () => undefined,

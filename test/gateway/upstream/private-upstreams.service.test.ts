@@ -46,7 +46,8 @@ beforeAll(async () => {
     await createProject(owner, { walletAddress: SELLER }),
   ];
   app = await startTestApp({
-    ...{ databaseUrl: first.databaseUrl, dataDir: first.dataDir },
+    databaseUrl: first.databaseUrl,
+    dataDir: first.dataDir,
     env: {
       ...rails.env,
       EGRESS_ALLOW: '',
@@ -98,7 +99,8 @@ describe('an upstream that the operator has opened to one project', () => {
     const upstreamHeaders = [{ name: 'X-Api-Key', value: 'key-of-the-seller', urlPrefix: `${api.url}/keyed` }];
     const refusal = { ...NOT_PUBLIC.body.errors[0], pointer: '/upstreamHeaders/0/urlPrefix' };
     expect(await alice.rest('PATCH', other.base, { upstreamHeaders })).toMatchObject({
-      ...{ status: 422, body: { errors: [refusal] } },
+      status: 422,
+      body: { errors: [refusal] },
     });
     expect(await alice.rest('PATCH', opened.base, { upstreamHeaders })).toMatchObject({ status: 200 });
     expect((await endpoint(opened.base, '/keyed', `${api.url}/keyed`)).status).toBe(201);
@@ -209,7 +211,8 @@ describe('webhooks, connectors, and contacts of a project with an opened address
     expect(await alice.rest('POST', `${opened.base}/webhooks`, webhook)).toMatchObject(rejected('/url', hookMessage));
     const authentication = { type: 'OAUTH2_CLIENT_CREDENTIALS', tokenUrl: `https://127.0.0.1:${api.port}/token` };
     const withToken = {
-      ...{ url: 'https://hooks.example.org', eventTypes: ['*'] },
+      url: 'https://hooks.example.org',
+      eventTypes: ['*'],
       authentication: { ...authentication, clientId: 'id', clientSecret: 'a-long-secret' },
     };
     expect(await alice.rest('POST', `${opened.base}/webhooks`, withToken)).toMatchObject(

@@ -108,7 +108,9 @@ export async function openRedirectStage() {
     const response = await fetch(url + path, init);
     const text = await response.text();
     return {
-      ...{ status: response.status, headers: response.headers, text },
+      status: response.status,
+      headers: response.headers,
+      text,
       chargedAtomic: PRICE - (await rails.chain.balanceOf(payer.address)),
       sent: sentPaths(),
       paymentId: response.headers.get('tollgate-payment-id'),
@@ -126,7 +128,14 @@ export async function openRedirectStage() {
   }
 
   return {
-    ...{ rails, api, app, alice, shop, payFor, sentPaths, paymentOf },
+    rails,
+    api,
+    app,
+    alice,
+    shop,
+    payFor,
+    sentPaths,
+    paymentOf,
     /** Forgets what the API has received and was going to respond. */
     reset() {
       api.answers.length = 0;

@@ -24,7 +24,10 @@ function upstream(statusCode: number, location: string | string[] | undefined, t
 }
 
 const request = (path: string, options: { method?: string; gone?: AbortSignal; isPaid?: boolean } = {}) => ({
-  ...{ origin: 'https://a.test', path, method: options.method ?? 'GET', publicHost: PUBLIC_HOST },
+  origin: 'https://a.test',
+  path,
+  method: options.method ?? 'GET',
+  publicHost: PUBLIC_HOST,
   gone: options.gone ?? new AbortController().signal,
   mayUseOtherSlash: async () => options.isPaid ?? true,
 });

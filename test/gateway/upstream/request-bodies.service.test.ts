@@ -23,7 +23,12 @@ afterEach(() => dispatcher.destroy());
 const never = () => new AbortController().signal;
 
 const request = () => ({
-  ...{ origin: upstream.url, path: '/', method: 'POST', headersFor: () => ({}), lost: never(), gone: never() },
+  origin: upstream.url,
+  path: '/',
+  method: 'POST',
+  headersFor: () => ({}),
+  lost: never(),
+  gone: never(),
   publicHost: 'pay.example',
   publicLocation: () => undefined,
   mayUseOtherSlash: async () => true,
@@ -33,7 +38,9 @@ const request = () => ({
 const KINDS = {
   'a call': async (body: Readable | null) =>
     callUpstream(dispatcher, {
-      ...{ ...request(), body, timeoutMilliseconds: 60_000 },
+      ...request(),
+      body,
+      timeoutMilliseconds: 60_000,
       memory: { take: () => true, mayDrop: () => {} },
     }),
   'a streamed call': async (body: Readable | null) => {

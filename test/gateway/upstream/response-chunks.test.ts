@@ -34,8 +34,14 @@ test('a response uses memory only for its bytes, not for each of its chunks', as
   const never = new AbortController().signal;
 
   const response = await callUpstream(dispatcher as unknown as Dispatcher, {
-    ...{ origin: 'http://upstream.example', path: '/', method: 'GET', headersFor: () => ({}), body: null },
-    ...{ lost: never, gone: never, timeoutMilliseconds: 600_000 },
+    origin: 'http://upstream.example',
+    path: '/',
+    method: 'GET',
+    headersFor: () => ({}),
+    body: null,
+    lost: never,
+    gone: never,
+    timeoutMilliseconds: 600_000,
     publicHost: 'pay.example',
     publicLocation: () => undefined,
     mayUseOtherSlash: async () => true,

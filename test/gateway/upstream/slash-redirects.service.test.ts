@@ -72,7 +72,9 @@ describe('if the upstream redirects to the path with or without a trailing slash
   test('a streamed response is passed on, and charged once', async () => {
     const result = await stage.payFor('/streamed?a=1', { method: 'POST', body: 'small' });
     expect(result).toMatchObject({
-      ...{ status: 200, chargedAtomic: PRICE, text: expect.stringContaining('"body":"small"') },
+      status: 200,
+      chargedAtomic: PRICE,
+      text: expect.stringContaining('"body":"small"'),
       sent: ['POST /items?a=1', 'POST /items/?a=1'],
     });
     const { unservedReason } = await stage.paymentOf(result.headers.get('tollgate-payment-id'));
@@ -107,7 +109,9 @@ describe('if the upstream redirects to the path with or without a trailing slash
   ])('%s with status %d is followed', async (method, status) => {
     stage.api.answers.push({ status, location: '//HOST/answers/' });
     expect(await stage.payFor('/answers', { method })).toMatchObject({
-      ...{ status: 200, chargedAtomic: PRICE, sent: [`${method} /answers`, `${method} /answers/`] },
+      status: 200,
+      chargedAtomic: PRICE,
+      sent: [`${method} /answers`, `${method} /answers/`],
     });
   });
 

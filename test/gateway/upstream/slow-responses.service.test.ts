@@ -119,9 +119,18 @@ const never = new AbortController().signal;
 
 /** A GET request, without a service around it. */
 const requestTo = (path: string) => ({
-  ...{ origin: upstream.url, path, method: 'GET', headersFor: () => ({}), body: null },
-  ...{ publicHost: 'pay.example', publicLocation: () => undefined, mayUseOtherSlash: async () => true },
-  ...{ withhold: () => {}, lost: never, gone: never, idleMilliseconds: 1_000 },
+  origin: upstream.url,
+  path,
+  method: 'GET',
+  headersFor: () => ({}),
+  body: null,
+  publicHost: 'pay.example',
+  publicLocation: () => undefined,
+  mayUseOtherSlash: async () => true,
+  withhold: () => {},
+  lost: never,
+  gone: never,
+  idleMilliseconds: 1_000,
 });
 
 test.each([
@@ -140,7 +149,9 @@ test.each([
     kind === 'buffered' ? callUpstream(dispatcher, { ...request, memory, timeoutMilliseconds: 600_000 }) : streamed();
   const message = 'The upstream stopped in the middle of its response, and sent nothing for 1 second.';
   await expect(calling).rejects.toMatchObject({
-    ...{ reason: 'upstream_timeout', isTimeout: true, message },
+    reason: 'upstream_timeout',
+    isTimeout: true,
+    message,
     sellerMessage: advice === undefined ? message : `${message} ${advice}`,
   });
   await dispatcher.destroy();

@@ -58,7 +58,7 @@ export function OverviewPage() {
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {/* Everything appears at the same time, so nothing shifts while the user is pointing at it. */}
       <Suspense fallback={<Loading />}>
-        {data?.project && <Content {...{ from, interval, timeZone: zone.timeZone }} overview={data.project} />}
+        {data?.project && <Content from={from} interval={interval} timeZone={zone.timeZone} overview={data.project} />}
         {!data && !error && <Loading />}
       </Suspense>
     </Page>
@@ -108,7 +108,9 @@ function Content(props: { from: string; interval: RevenueInterval; timeZone: str
         />
       </Stats>
       <OverviewCharts
-        {...{ interval, timeZone, now: Date.now() }}
+        interval={interval}
+        timeZone={timeZone}
+        now={Date.now()}
         revenue={revenue.buckets}
         deliveries={deliveries.buckets}
       />

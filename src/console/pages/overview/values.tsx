@@ -36,7 +36,8 @@ export function ChartValues(props: {
       align: 'right',
       render: (row) => (
         <Counts
-          {...{ href: linkTo('payments')(row.start), name: `Payments, ${label(row)}` }}
+          href={linkTo('payments')(row.start)}
+          name={`Payments, ${label(row)}`}
           good={`${formatCount(row.revenue.paymentCount)} settled`}
           failedCount={row.revenue.failedCount}
         />
@@ -47,7 +48,8 @@ export function ChartValues(props: {
       align: 'right',
       render: (row) => (
         <Counts
-          {...{ href: linkTo('deliveries')(row.start), name: `Deliveries, ${label(row)}` }}
+          href={linkTo('deliveries')(row.start)}
+          name={`Deliveries, ${label(row)}`}
           good={`${formatCount(row.deliveries?.succeededCount ?? 0)} succeeded`}
           failedCount={row.deliveries?.failedCount ?? 0}
         />

@@ -60,7 +60,8 @@ export function ReplayDialog(props: {
     const filter = replayFilter(values);
     const selection = Object.values(filter).some((value) => value !== undefined) ? { filter } : { all: true };
     return {
-      ...{ projectId: project.id, ...selection },
+      projectId: project.id,
+      ...selection,
       maxPerSecond: Number(values.maxPerSecond) || DEFAULT_PER_SECOND,
     };
   };

@@ -46,8 +46,13 @@ export const AUTHENTICATION_FIELDS: Readonly<
 };
 
 const EMPTY: Record<FieldName, string> = {
-  ...{ username: '', password: '', token: '' },
-  ...{ tokenUrl: '', clientId: '', clientSecret: '', scope: '' },
+  username: '',
+  password: '',
+  token: '',
+  tokenUrl: '',
+  clientId: '',
+  clientSecret: '',
+  scope: '',
 };
 
 export function credentialsValues(webhook: WebhookRow | undefined): CredentialsValues {

@@ -63,7 +63,11 @@ export function WebhookForm(props: {
   const save = form.onSubmit(async ({ url, description, ordering, retrySchedule, ...rest }) => {
     const { orderingEscapeAfterAttempts, payloadVersion, timeoutSeconds } = rest;
     const values = {
-      ...{ url, description, ordering, retrySchedule, ...destinationInput<EventTypeFilter>(rest) },
+      url,
+      description,
+      ordering,
+      retrySchedule,
+      ...destinationInput<EventTypeFilter>(rest),
       ...credentialsInput(rest, before),
       // An empty field keeps its stored value or, for a new webhook, gets the default.
       ...(orderingEscapeAfterAttempts !== '' && { orderingEscapeAfterAttempts }),

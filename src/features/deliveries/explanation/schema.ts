@@ -133,8 +133,10 @@ builder.objectField(Delivery, 'explanation', (t) =>
       const { delivery, curl, ...explanation } = await services.deliveries.explain(viewer, id);
       return {
         ...explanation,
-        ...{ deliveryId: delivery.id, status: delivery.status },
-        ...{ curl: curl?.command ?? null, curlVariables: curl?.variables ?? [] },
+        deliveryId: delivery.id,
+        status: delivery.status,
+        curl: curl?.command ?? null,
+        curlVariables: curl?.variables ?? [],
       };
     },
   }),

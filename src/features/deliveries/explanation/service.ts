@@ -80,13 +80,18 @@ export function createExplainer(options: ExplanationOptions) {
     const destination = { ...toState(row, title, event.now), advice: definition?.advice };
     const schedule = retryScheduleOf({ webhook, definition }, retryScheduleSeconds);
     const facts: DeliveryFacts = {
-      ...{ delivery, destination, lastAttempt, now: event.now },
+      delivery,
+      destination,
+      lastAttempt,
+      now: event.now,
       retryScheduleSeconds: ifAllFail(schedule, definition, lastAttempt),
     };
     const slowest = lastAttempt && slowestPhase(lastAttempt);
     return {
       ...explainInWords(facts),
-      ...{ delivery, lastAttempt, destination },
+      delivery,
+      lastAttempt,
+      destination,
       remainingTries: remainingTries(facts),
       slowestPhase: slowest?.phase ?? null,
       slowestPhaseMs: slowest?.milliseconds ?? null,
@@ -133,7 +138,9 @@ export function createExplainer(options: ExplanationOptions) {
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
     const config: ConnectorConfig = JSON.parse(secretBox.open(secretConfig, cell));
     const request = rebuildConnectorRequest(event, definition, {
-      ...{ projectId, config, userAgent },
+      projectId,
+      config,
+      userAgent,
       projectName: event.projectName,
       connector: { id, eventTypes, memory: connector.memory as ConnectorMemory },
       attemptNumber: Math.max(1, attemptCount),
@@ -175,7 +182,13 @@ function toState(destination: Webhook | Connector, title: string, now: Date): De
   const isSlowedDown = circuitOpenUntil !== null && circuitOpenUntil > now;
   const nextProbeAt = 'nextProbeAt' in destination ? destination.nextProbeAt : null;
   return {
-    ...{ id, title, isActive, disabledReason, disabledAt, failingSince, isSlowedDown },
+    id,
+    title,
+    isActive,
+    disabledReason,
+    disabledAt,
+    failingSince,
+    isSlowedDown,
     pausedReason,
     pausedAt,
     nextProbeAt,

@@ -17,8 +17,14 @@ export async function writeInvitationMail(
 ): Promise<void> {
   const { id, projectId, email, role, invitedByName, expiresAt } = details.invitation;
   await writeMail(tx, email, {
-    ...{ kind: 'invitation', projectId, projectName: details.projectName, url: details.url },
-    ...{ invitationId: id, role, invitedByName, expiresAt: expiresAt.toISOString() },
+    kind: 'invitation',
+    projectId,
+    projectName: details.projectName,
+    url: details.url,
+    invitationId: id,
+    role,
+    invitedByName,
+    expiresAt: expiresAt.toISOString(),
   });
 }
 
@@ -27,8 +33,14 @@ export async function writeOfferMail(tx: Transaction, details: Details & { trans
   const { id, projectId, email, offeredByName, expiresAt } = details.transfer;
   if (email === null) return;
   await writeMail(tx, email, {
-    ...{ kind: 'invitation', projectId, projectName: details.projectName, url: details.url },
-    ...{ invitationId: id, role: 'OWNER', invitedByName: offeredByName, expiresAt: expiresAt.toISOString() },
+    kind: 'invitation',
+    projectId,
+    projectName: details.projectName,
+    url: details.url,
+    invitationId: id,
+    role: 'OWNER',
+    invitedByName: offeredByName,
+    expiresAt: expiresAt.toISOString(),
   });
 }
 

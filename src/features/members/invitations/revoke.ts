@@ -21,7 +21,9 @@ export async function revokeSentBy(
 export async function recordRevoked(tx: Transaction, viewer: Viewer, invitation: Invitation): Promise<void> {
   const { id, projectId, email, role } = invitation;
   await recordAudit(tx, viewer, {
-    ...{ action: 'invitation.revoked', projectId, targetId: id },
+    action: 'invitation.revoked',
+    projectId,
+    targetId: id,
     changes: { email, role },
   });
 }

@@ -17,7 +17,9 @@ const Invitation = builder.prismaNode('Invitation', {
   id: { field: 'id', description: 'Identifier, `inv_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({
-    ...{ id, status: 'PENDING' as const, ...visibleInvitations(viewer) },
+    id,
+    status: 'PENDING' as const,
+    ...visibleInvitations(viewer),
   }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project.' }),

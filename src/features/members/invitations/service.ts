@@ -94,14 +94,21 @@ export function createInvitationService(options: {
         await requireInvitationQuota(unfiltered(tx), viewer, projectId, now);
         const invitation = await tx.invitation.create({
           data: {
-            ...{ id: newId('Invitation'), projectId: project.id, email, role, createdAt: now },
-            ...{ invitedById: viewer.userId, invitedByName: await nameOf(tx, viewer) },
+            id: newId('Invitation'),
+            projectId: project.id,
+            email,
+            role,
+            createdAt: now,
+            invitedById: viewer.userId,
+            invitedByName: await nameOf(tx, viewer),
             expiresAt: new Date(now.getTime() + LIFETIME_DAYS * 86_400_000),
           },
         });
         if (canSendEmail) await writeInvitationMail(unfiltered(tx), { invitation, projectName: project.name, url });
         await recordAudit(tx, viewer, {
-          ...{ action: 'invitation.created', projectId, targetId: invitation.id },
+          action: 'invitation.created',
+          projectId,
+          targetId: invitation.id,
           changes: { email, role },
         });
         return invitation;
@@ -147,7 +154,9 @@ export function createInvitationService(options: {
           },
         });
         await recordAudit(tx, viewer, {
-          ...{ action: 'invitation.accepted', projectId, targetId: id },
+          action: 'invitation.accepted',
+          projectId,
+          targetId: id,
           changes: { email, role },
         });
         return created;
@@ -161,7 +170,9 @@ export function createInvitationService(options: {
       await db.prisma.$transaction(async (tx) => {
         const { projectId, email, role } = await endInvitation(tx, viewer, id, 'DECLINED');
         await recordAudit(tx, viewer, {
-          ...{ action: 'invitation.declined', projectId, targetId: id },
+          action: 'invitation.declined',
+          projectId,
+          targetId: id,
           changes: { email, role },
         });
       });

@@ -18,7 +18,9 @@ const ProjectTransfer = builder.prismaNode('ProjectTransfer', {
   id: { field: 'id', description: 'Identifier, `trf_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({
-    ...{ id, status: 'PENDING' as const, ...visibleTransfers(viewer) },
+    id,
+    status: 'PENDING' as const,
+    ...visibleTransfers(viewer),
   }),
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project.' }),

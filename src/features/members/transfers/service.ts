@@ -79,13 +79,11 @@ export function createTransferService(options: {
         const { subject } = await tx.user.findUniqueOrThrow({ where: ownAccount(viewer) });
         const transfer = await tx.projectTransfer.create({
           data: {
-            ...{
-              id: newId('ProjectTransfer'),
-              projectId: project.id,
-              ...recipient,
-              createdAt: now,
-              offeredById: viewer.userId,
-            },
+            id: newId('ProjectTransfer'),
+            projectId: project.id,
+            ...recipient,
+            createdAt: now,
+            offeredById: viewer.userId,
             offeredByName: (viewer.kind === 'user' && viewer.email) || subject,
             expiresAt: new Date(now.getTime() + LIFETIME_DAYS * DAY_MILLISECONDS),
           },
@@ -180,7 +178,8 @@ async function requirePace(tx: TenantTransaction, { userId }: Viewer, now: Date)
   const since = now.getTime() - DAY_MILLISECONDS;
   const oldest = await unfiltered(tx).projectTransfer.findFirst({
     where: { offeredById: userId, createdAt: { gt: new Date(since) } },
-    ...{ orderBy: { createdAt: 'desc' }, skip: MAX_PER_ACCOUNT_AND_DAY - 1 },
+    orderBy: { createdAt: 'desc' },
+    skip: MAX_PER_ACCOUNT_AND_DAY - 1,
   });
   if (!oldest) return;
   throw new AppError('RATE_LIMITED', {

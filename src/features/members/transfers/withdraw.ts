@@ -16,7 +16,9 @@ export async function withdrawOffers(
   });
   for (const { id, projectId, userId, email } of withdrawn) {
     await recordAudit(tx, viewer, {
-      ...{ action: 'transfer.withdrawn', projectId, targetId: id },
+      action: 'transfer.withdrawn',
+      projectId,
+      targetId: id,
       changes: { userId, email },
     });
   }

@@ -78,7 +78,13 @@ export function createHostService(options: {
 function statusOf({ gatewayHost, claimedHost }: Hosts, host: string, claim: HostClaim | null): HostStatus {
   const { verifiedAt, lastCheckedAt, nextCheckAt, failingSince, problem, token } = claim ?? NO_CLAIM;
   return {
-    ...{ host, activeHost: gatewayHost, verifiedAt, lastCheckedAt, nextCheckAt, failingSince, problem },
+    host,
+    activeHost: gatewayHost,
+    verifiedAt,
+    lastCheckedAt,
+    nextCheckAt,
+    failingSince,
+    problem,
     status: claimedHost !== null ? 'PENDING' : failingSince ? 'FAILING' : 'ACTIVE',
     dnsRecord: token === null ? null : dnsRecordOf(host, token),
     httpChallenge: token === null ? null : { url: `https://${host}${challengePathOf(token)}`, body: token },
@@ -86,5 +92,10 @@ function statusOf({ gatewayHost, claimedHost }: Hosts, host: string, claim: Host
 }
 
 const NO_CLAIM = {
-  ...{ verifiedAt: null, lastCheckedAt: null, nextCheckAt: null, failingSince: null, problem: null, token: null },
+  verifiedAt: null,
+  lastCheckedAt: null,
+  nextCheckAt: null,
+  failingSince: null,
+  problem: null,
+  token: null,
 };

@@ -30,7 +30,9 @@ const { error, failedPlugins } = await build({
       pluginOas({ generators: [], validate: false }),
       pluginTs({ output: { path: 'types' } }),
       pluginClient({
-        ...{ output: { path: 'clients' }, client: 'fetch', dataReturnType: 'full' },
+        output: { path: 'clients' },
+        client: 'fetch',
+        dataReturnType: 'full',
         baseURL: document.servers[0].url,
       }),
     ],

@@ -33,8 +33,8 @@ import type { NewWebhook } from './contract';
 const client = open(process.env.TOKEN!);
 const projectId = await client.createProject({ name: 'Weather', walletAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045' });
 const webhook: NewWebhook = {
-  ...{ name: 'Books', url: 'https://books.example/tollgate', eventTypes: ['payment.settled'] },
-  ...{ headers: [{ name: 'X-Source', value: 'tollgate' }], filter: { 'data.amountUsd': { gte: '1.00' } } },
+  name: 'Books', url: 'https://books.example/tollgate', eventTypes: ['payment.settled'],
+  headers: [{ name: 'X-Source', value: 'tollgate' }], filter: { 'data.amountUsd': { gte: '1.00' } },
 };
 const created = await client.createWebhook(projectId, webhook);
 if ('code' in created) throw new Error(JSON.stringify(created));

@@ -70,8 +70,12 @@ describe('an attempt', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const [attempt] = (await read(id)).attempts as Record<string, unknown>[];
     expect(attempt).toMatchObject({
-      ...{ connectMs: expect.any(Number), firstByteMs: expect.any(Number), dnsMs: null, tlsMs: null },
-      ...{ requestMethod: 'POST', requestUrl: `${receiver.url}/in?token=••••` },
+      connectMs: expect.any(Number),
+      firstByteMs: expect.any(Number),
+      dnsMs: null,
+      tlsMs: null,
+      requestMethod: 'POST',
+      requestUrl: `${receiver.url}/in?token=••••`,
       requestHeaders: {
         'accept-encoding': 'identity',
         'content-type': 'application/json',
@@ -116,7 +120,10 @@ describe('the explanation of a delivery', () => {
     await expect.poll(() => read(id)).toMatchObject({ status: 'SUCCEEDED' });
     const explanation = await explain(id);
     expect(explanation).toMatchObject({
-      ...{ deliveryId: id, status: 'SUCCEEDED', advice: null, remainingTries: [] },
+      deliveryId: id,
+      status: 'SUCCEEDED',
+      advice: null,
+      remainingTries: [],
       summary: expect.stringMatching(
         /^The event was delivered on attempt 1\. The destination returned 200 after \d+ ms\.$/,
       ),

@@ -6,8 +6,16 @@ import type { Attempt, Delivery } from '../../../../src/generated/prisma/client.
 
 const now = new Date('2026-11-22T12:00:00Z');
 const destination = {
-  ...{ id: 'wh_1', title: 'webhook', isActive: true, disabledReason: null, disabledAt: null },
-  ...{ pausedReason: null, pausedAt: null, nextProbeAt: null, failingSince: null, isSlowedDown: false },
+  id: 'wh_1',
+  title: 'webhook',
+  isActive: true,
+  disabledReason: null,
+  disabledAt: null,
+  pausedReason: null,
+  pausedAt: null,
+  nextProbeAt: null,
+  failingSince: null,
+  isSlowedDown: false,
 };
 
 /** The facts about a delivery that is due. */
@@ -15,7 +23,10 @@ function dueDelivery(values: Partial<Delivery>): DeliveryFacts {
   const delivery = { status: 'PENDING', trigger: 'SCHEDULED', reason: null, attemptCount: 0, isParked: false };
   return {
     delivery: { ...delivery, nextAttemptAt: new Date(now.getTime() - 60_000), ...values } as Delivery,
-    ...{ destination, lastAttempt: null, now, retryScheduleSeconds: [5] },
+    destination,
+    lastAttempt: null,
+    now,
+    retryScheduleSeconds: [5],
   };
 }
 

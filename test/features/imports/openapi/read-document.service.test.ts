@@ -10,7 +10,10 @@ import { apiWith, EXPANDING, getting, LARGE, PETS_30 } from '../documents.ts';
 
 /** The sender of a document, whose request never ends. */
 const sender = (more: Partial<Sender> = {}): Sender => ({
-  ...{ pointer: '/document', accountId: 'usr_a', signal: new AbortController().signal, ...more },
+  pointer: '/document',
+  accountId: 'usr_a',
+  signal: new AbortController().signal,
+  ...more,
 });
 
 const PROGRAM = resolve(import.meta.dirname, '../../../../src/features/imports/openapi/openapi-reader.ts');

@@ -24,12 +24,23 @@ describe('an OpenAPI document', () => {
     const shared = { pathDescription: null, server: null, problems: [] };
     expect(operations).toEqual([
       {
-        ...{ method: 'GET', path: '/pets', description: 'List pets', tags: ['pets'], ...shared },
-        ...{ mimeType: 'application/json', inputSchema: { query }, exampleResponse: [{ name: 'Rex' }] },
+        method: 'GET',
+        path: '/pets',
+        description: 'List pets',
+        tags: ['pets'],
+        ...shared,
+        mimeType: 'application/json',
+        inputSchema: { query },
+        exampleResponse: [{ name: 'Rex' }],
       },
       {
-        ...{ method: 'POST', path: '/pets', description: 'Add a pet', tags: ['pets', 'admin'], ...shared },
-        ...{ mimeType: null, exampleResponse: null },
+        method: 'POST',
+        path: '/pets',
+        description: 'Add a pet',
+        tags: ['pets', 'admin'],
+        ...shared,
+        mimeType: null,
+        exampleResponse: null,
         inputSchema: {
           query,
           body: {
@@ -41,8 +52,14 @@ describe('an OpenAPI document', () => {
         },
       },
       {
-        ...{ method: 'GET', path: '/pets/:pet_id', description: 'Get a pet.', tags: [], ...shared },
-        ...{ mimeType: 'application/json', inputSchema: null, exampleResponse: { name: 'Mia' } },
+        method: 'GET',
+        path: '/pets/:pet_id',
+        description: 'Get a pet.',
+        tags: [],
+        ...shared,
+        mimeType: 'application/json',
+        inputSchema: null,
+        exampleResponse: { name: 'Mia' },
       },
     ]);
   });
@@ -53,7 +70,8 @@ describe('an OpenAPI document', () => {
     expect(servers).toEqual(['https://eu.pets.example.com/v1/']);
     expect(operations.map(nameOf)).toEqual(['GET /pets', 'GET /pets/:petId']);
     expect(operations[0]).toMatchObject({
-      ...{ mimeType: 'text/csv', exampleResponse: 'name\nRex' },
+      mimeType: 'text/csv',
+      exampleResponse: 'name\nRex',
       inputSchema: {
         query: { type: 'object', properties: { limit: { type: ['integer', 'null'], exclusiveMinimum: 0 } } },
       },
@@ -66,12 +84,17 @@ describe('an OpenAPI document', () => {
     expect(servers).toEqual(['https://eu.pets.example.com/v1']);
     expect(operations).toMatchObject([
       {
-        ...{ method: 'GET', path: '/pets', mimeType: 'application/json', exampleResponse: [{ name: 'Rex' }] },
+        method: 'GET',
+        path: '/pets',
+        mimeType: 'application/json',
+        exampleResponse: [{ name: 'Rex' }],
         inputSchema: { query: { properties: { limit: { type: 'integer', maximum: 100 } } } },
       },
       { method: 'POST', inputSchema: { body: { type: 'object', properties: { name: { type: 'string' } } } } },
       {
-        ...{ method: 'POST', path: '/photos', exampleResponse: { id: 1 } },
+        method: 'POST',
+        path: '/photos',
+        exampleResponse: { id: 1 },
         inputSchema: { body: { properties: { caption: { type: 'string' } }, required: ['caption'] } },
       },
     ]);

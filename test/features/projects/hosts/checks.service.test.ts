@@ -121,7 +121,9 @@ describe('a host that is checked automatically', () => {
     stage.records.delete(record());
     await pass('1 day');
     expect(await status()).toMatchObject({
-      ...{ status: 'FAILING', activeHost: host, failingSince: expect.any(String) },
+      status: 'FAILING',
+      activeHost: host,
+      failingSince: expect.any(String),
       problem: `There is no TXT record at ${record()}. The challenge URL responded with status 404.`,
     });
     await checkNotices();
@@ -137,7 +139,9 @@ describe('a host that is checked automatically', () => {
     expect(await notices()).toEqual([
       { type: 'host.failing', subject: host, detail: null, isOpen: false },
       {
-        ...{ type: 'host.lost', subject: host, isOpen: false },
+        type: 'host.lost',
+        subject: host,
+        isOpen: false,
         detail: `It couldn't be verified for 7 days. There is no TXT record at ${record()}. The challenge URL responded with status 404.`,
       },
     ]);
@@ -170,7 +174,8 @@ describe('a host that is checked automatically', () => {
     stage.records.set(record(), 'SERVFAIL');
     await pass('1 day');
     expect(await status()).toMatchObject({
-      ...{ status: 'ACTIVE', failingSince: null },
+      status: 'ACTIVE',
+      failingSince: null,
       problem: `The name servers for ${record()} didn't respond. The challenge URL responded with status 404.`,
     });
     await pass('1 day');
@@ -223,7 +228,8 @@ describe('a host that is checked automatically', () => {
     stage.publish(await stage.status(stranger, stall.base));
     await worker.checkDue();
     expect(await stage.status(stranger, stall.base)).toMatchObject({
-      ...{ status: 'PENDING', problem: 'Another project already uses this domain.' },
+      status: 'PENDING',
+      problem: 'Another project already uses this domain.',
     });
     expect(await status()).toMatchObject({ status: 'ACTIVE', activeHost: host });
   });

@@ -40,7 +40,11 @@ describe('a custom domain', () => {
     expect(shop.gatewayUrl).toBeNull();
     const status = await stage.status(owner, shop.base);
     expect(status).toMatchObject({
-      ...{ host, status: 'PENDING', activeHost: null, verifiedAt: null, problem: null },
+      host,
+      status: 'PENDING',
+      activeHost: null,
+      verifiedAt: null,
+      problem: null,
       dnsRecord: { name: `_tollgate.${host}`, value: expect.stringMatching(/^tollgate-verification=[\w-]{32}$/) },
     });
     const { body } = await stage.verify(owner, shop.base);
@@ -150,7 +154,9 @@ describe('a custom domain', () => {
     expect((await stage.verify(stranger, stall.base)).body.gatewayHostStatus!.status).toBe('ACTIVE');
     await expect.poll(() => stage.payeeAt(host)).toBe(STRANGERS_WALLET);
     expect(await stage.status(owner, shop.base)).toMatchObject({
-      ...{ status: 'PENDING', activeHost: null, nextCheckAt: null },
+      status: 'PENDING',
+      activeHost: null,
+      nextCheckAt: null,
       problem: 'The owner of another project verified that they own the domain.',
     });
     const { rows } = await stage.sql.query(`SELECT "detail" FROM "Notice" WHERE "projectId" = $1`, [shop.id]);

@@ -42,7 +42,8 @@ export async function openHostStage(env: Record<string, string> = {}) {
   const web = await startReceiver(notFound);
   const hostOverrides = Object.fromEntries(HOSTS.map((host) => [host, web.url]));
   const app = await startTestApp({
-    ...{ hostOverrides, dnsServers: [dns.address] },
+    hostOverrides,
+    dnsServers: [dns.address],
     env: { ROLES: 'api,gateway', ...env },
   });
   const sql = new pg.Pool({ connectionString: app.databaseUrl });
@@ -57,7 +58,12 @@ export async function openHostStage(env: Record<string, string> = {}) {
   }
 
   return {
-    ...{ app, sql, dns, web, records, payeeAt },
+    app,
+    sql,
+    dns,
+    web,
+    records,
+    payeeAt,
     nextHost: () => HOSTS[used++]!,
 
     /** Creates a project that claims this host, with an endpoint at `/weather`. */
