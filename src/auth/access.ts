@@ -122,9 +122,8 @@ export async function searchableProjects(
 ): Promise<VisibleProjectId[]> {
   if (projectId != null) return [await requireVisible(prisma, viewer, projectId)];
   if (viewer.kind === 'apiKey') return [viewer.projectId as VisibleProjectId];
-  const where = visibleProjects(viewer);
   const projects = await prisma.project.findMany({
-    where,
+    where: visibleProjects(viewer),
     select: { id: true },
     orderBy: { id: 'desc' },
     take: MAX_SEARCHED_PROJECTS,

@@ -105,11 +105,8 @@ export function createRequestHandler(options: GatewayOptions) {
     // Some clients pay only if this is exactly the URL that they requested.
     const offered = { ...resource, url: address.base + written };
     const details = detailsOf(route);
-    const declarations = declarationsOf(route, details instanceof Promise ? await details : details, {
-      method: request.method,
-      base: address.base,
-      segments: requested.segments,
-    });
+    const about = { method: request.method, base: address.base, segments: requested.segments };
+    const declarations = declarationsOf(route, details instanceof Promise ? await details : details, about);
     const paymentRequired = (error: string, refused: RefusedPayment | undefined) => {
       if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.

@@ -6,7 +6,9 @@ import { expect, test } from 'vitest';
 const ROOT = new URL('../..', import.meta.url).pathname;
 const OPENED = /(?:(\w+) = )?new pg\.(?:Client|Pool)\(/g;
 
-const files = ['src', 'bench', 'scripts'].flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT }));
+const files = ['src', 'bench', 'scripts'].flatMap((folder) =>
+  globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ['**/node_modules/**'] }),
+);
 const opened = files.flatMap((path) => {
   const text = readFileSync(`${ROOT}/${path}`, 'utf8');
   return [...text.matchAll(OPENED)].map(([code, name]) => ({ path, text, code, name }));
