@@ -36,16 +36,25 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
       <Badge color={environment === 'LIVE' ? 'teal' : 'gray'}>{formatEnum(environment)}</Badge>
     ),
   },
-  { title: 'Scopes', render: ({ scopes }) => scopes.map(formatEnum).join(', ') },
-  {
-    title: 'Addresses',
-    render: ({ allowedAddresses }) => (allowedAddresses.length > 0 ? allowedAddresses.join(', ') : 'Any'),
-  },
+  { title: 'Scopes', render: (row) => <KeyScopes row={row} /> },
   { title: 'Status', render: (row) => <KeyStatus row={row} /> },
   { title: 'Expires', render: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : 'Never') },
   { title: 'Last used', render: ({ lastUsedAt }) => (lastUsedAt ? <Time iso={lastUsedAt} /> : 'Never') },
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
+
+function KeyScopes({ row: { scopes, allowedAddresses } }: { row: ApiKeyRow }) {
+  return (
+    <>
+      {scopes.map(formatEnum).join(', ')}
+      {allowedAddresses.length > 0 && (
+        <Text size="xs" c="dimmed">
+          Only from {allowedAddresses.join(', ')}
+        </Text>
+      )}
+    </>
+  );
+}
 
 function KeyStatus({ row }: { row: ApiKeyRow }) {
   const { word, color, why } = keyStatus(row);
