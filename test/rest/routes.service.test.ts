@@ -103,6 +103,7 @@ const FIELDS = {
     prefix: 'tg_test_',
     last4: expect.stringMatching(/^\w{4}$/),
     scopes: ['READ', 'DELIVERIES', 'WRITE'],
+    allowedAddresses: [],
     expiresAt: null,
     createdById: id('usr'),
     lastUsedAt: null,
