@@ -36,7 +36,10 @@ export async function cutToLastRow(path: string, format: keyof typeof FORMATS): 
         const byte = chunk[at]!;
         // A quote inside a quoted cell is doubled, so the second one restores the state.
         if (isCsv && byte === QUOTE) isQuoted = !isQuoted;
-        else if (byte === LF && !isQuoted && (!isCsv || previous === CR)) {
+        else if (byte === LF && !isQuoted) {
+          // Rows of an export end with CRLF. Without this check, a file whose line endings were converted would look like
+          // a single incomplete row, and all of it would be removed.
+          if (isCsv && previous !== CR) throw notAnExport(path, format);
           lastRow = Buffer.concat([...parts, chunk.subarray(rowStart, at)])
             .toString()
             .replace(BYTE_ORDER_MARK, '');
@@ -52,6 +55,7 @@ export async function cutToLastRow(path: string, format: keyof typeof FORMATS): 
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (error instanceof Failure) throw error;
     throw new Failure('failed', `Cannot read: ${(error as Error).message}.`);
   }
   const isHeader = isCsv && rowCount === 1;

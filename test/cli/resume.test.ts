@@ -49,6 +49,8 @@ test.each([
   ['csv', 'name,id\r\nx,evt_1\r\n'],
   ['csv', 'notes'],
   ['csv', 'id,text\r\n\r\n'],
+  ['csv', 'id,text\nevt_1,x\nevt_2,y\n'],
+  ['csv', 'id,text\nevt_1,x\nevt_2'],
   ['jsonl', 'id,text\r\nevt_1,x\r\n'],
   ['jsonl', '{"id":"evt_1"}\n[]\n'],
 ] as const)('a file that isn’t an export in %s is refused, and doesn’t change: %j', async (format, content) => {
