@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Registry } from '@prometheus-io/client';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { VERSION } from '../version.ts';
@@ -6,6 +6,7 @@ import { createDatabaseMetrics } from './database-metrics.ts';
 import { createDeliveryMetrics } from './delivery-metrics.ts';
 import { createPaymentMetrics } from './payment-metrics.ts';
 import { createPoolMetrics } from './pool-metrics.ts';
+import { measureProcess } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -45,7 +46,7 @@ const WATCHED = {
 export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const ofProcess = measureProcess();
   const database = createDatabaseMetrics({ pool, log });
   const pools = createPoolMetrics(registry);
   pools.watchPool('main', pool);
@@ -94,12 +95,9 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
     async read(): Promise<string> {
       const shared = await database.read();
       databaseUp.set(shared === undefined ? 0 : 1);
-      return (await registry.metrics()) + (shared ?? '');
+      return (await ofProcess.metrics()) + (await registry.metrics()) + (shared ?? '');
     },
-    /**
-     * Releases everything that the metrics hold references to. The library's timers and observers never end, and they
-     * hold references to the registry.
-     */
+    /** Releases everything that the metrics hold references to. */
     close: () => registry.clear(),
   };
 }

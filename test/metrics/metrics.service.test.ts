@@ -144,13 +144,33 @@ test('another account adds no time series', async () => {
   expect(await seriesOf()).toEqual(before);
 });
 
-test('closed metrics hold no references, so that a stopped service can be garbage-collected', async () => {
-  const pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${await freePort()}/none` });
-  const metrics = createMetrics({ pool, log: pino({ level: 'silent' }) });
-  expect(await metrics.read()).toContain('tollgate_build_info');
-  metrics.close();
-  expect((await metrics.read()).trim()).toBe('');
-  await pool.end();
+describe('several services, one after another in the same process', () => {
+  let pool: pg.Pool;
+  const create = () => createMetrics({ pool, log: pino({ level: 'silent' }) });
+  beforeAll(async () => {
+    pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${await freePort()}/none` });
+  });
+  afterAll(() => pool?.end());
+
+  test('closed metrics hold no references, so that a stopped service can be garbage-collected', async () => {
+    const metrics = create();
+    expect(await metrics.read()).toContain('tollgate_build_info');
+    metrics.close();
+    expect(await metrics.read()).not.toContain('tollgate_');
+  });
+
+  test('measure the process with the same timer', async () => {
+    create().close();
+    const startTimer = vi.spyOn(globalThis, 'setInterval');
+    try {
+      const metrics = create();
+      expect(await metrics.read()).toContain('nodejs_eventloop_utilization_summary');
+      expect(startTimer).not.toHaveBeenCalled();
+      metrics.close();
+    } finally {
+      startTimer.mockRestore();
+    }
+  });
 });
 
 test('without the database, a process still reports its own metrics', async () => {
