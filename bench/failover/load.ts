@@ -12,7 +12,7 @@ const CREATORS = 1;
 /** A project can have 1,000. */
 const CREATED_PER_PROJECT = 500;
 const BUYERS = 3;
-const PAUSE_MILLISECONDS = 50;
+const CREATOR_PAUSE_MILLISECONDS = 500;
 const REQUEST_MILLISECONDS = 20_000;
 /** How long a buyer retries a payment. */
 const DEADLINE_MILLISECONDS = 240_000;
@@ -43,9 +43,11 @@ function stopwatch() {
 /**
  * Changes prices, creates endpoints, buys, and receives deliveries until `stop` is called. Every request is retried
  * until it is acknowledged, as a careful client would.
+ *
+ * @param options.pauseMilliseconds between two changes or purchases of the same client
  */
-export async function startLoad(options: { url: string; dataDir: string; chain: Chain }) {
-  const { url, dataDir, chain } = options;
+export async function startLoad(options: { url: string; dataDir: string; chain: Chain; pauseMilliseconds: number }) {
+  const { url, dataDir, chain, pauseMilliseconds } = options;
   const writes = stopwatch();
   const purchases = stopwatch();
   const deliveries = stopwatch();
@@ -96,7 +98,7 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
       const number = ++lastChange;
       await insist('PATCH', `${base}/endpoints/${endpointId}`, { priceUsd: (number / 1e6).toFixed(6) });
       changes.push(number);
-      await sleep(PAUSE_MILLISECONDS);
+      await sleep(pauseMilliseconds);
     }
   }
 
@@ -109,7 +111,7 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
       created.push(id);
       if (number % CREATED_PER_PROJECT === 0)
         projectId = (await insist('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER })).id;
-      await sleep(PAUSE_MILLISECONDS * 10);
+      await sleep(CREATOR_PAUSE_MILLISECONDS);
     }
   }
 
@@ -140,7 +142,7 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
         if (!payment.isServed) await sleep(500);
       }
       if (payment.isServed) purchases.note();
-      await sleep(PAUSE_MILLISECONDS);
+      await sleep(pauseMilliseconds);
     }
   }
 

@@ -93,7 +93,7 @@ async function run(): Promise<number> {
   const chain = await startChain();
   await cluster.healthy();
   const service = await startService(folder, cluster, chain.env);
-  const load = await startLoad({ url: service.url, dataDir: folder, chain });
+  const load = await startLoad({ url: service.url, dataDir: folder, chain, pauseMilliseconds: 50 });
   const rows: string[][] = [];
   for (const fault of FAULTS) rows.push(await strikeRepeatedly(fault, { cluster, service }, load));
   await load.stop();

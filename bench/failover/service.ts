@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withConnection } from '../../src/database/connection.ts';
 import { unprivilegedAccount } from '../../src/database/embedded/account.ts';
 import { defaultsFor } from '../../src/database/pooler.ts';
+import { MAIN } from '../../test/support/programs.ts';
 import { type Cluster, kill, PASSWORD } from './cluster.ts';
 import { ADDRESS, runProgram } from './hosts.ts';
 
@@ -34,7 +35,7 @@ export async function startService(folder: string, cluster: Cluster, env: Record
   for (const [name, port] of Object.entries(PORTS)) {
     runProgram(folder, name.toLowerCase(), {
       command: join(ROOT, 'node_modules/.bin/node'),
-      args: [join(ROOT, 'src/main.ts')],
+      args: [MAIN],
       env: {
         NODE_ENV: 'test',
         SANDBOX: 'off',

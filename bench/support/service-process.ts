@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MAIN } from '../../test/support/programs.ts';
 import { freePort } from './free-port.ts';
 
 export const ROLES = ['api', 'gateway', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const running = new Set<ChildProcess>();
 // No child process outlives this process, even if it fails.
 process.once('exit', () => {

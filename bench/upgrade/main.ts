@@ -73,7 +73,7 @@ async function run(): Promise<boolean> {
   const world: World = { nodes: [], load: undefined, balancer, start };
 
   await add(world, 'old');
-  const load = await startLoad({ url: balancer.url, dataDir: folder, chain });
+  const load = await startLoad({ url: balancer.url, dataDir: folder, chain, pauseMilliseconds: 150 });
   world.load = load;
   await proceed(world);
   // In the first release, a connection opened before the new tables existed fails once, with a 500: prepared statements
