@@ -193,7 +193,17 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     const { id: endpointId } = await createEndpoint(alice, base, { path: '/weather' });
     const payment = await settled(ledger.ledger, newPayment(projectId, { endpointId, amountAtomic: 1_250_000n }));
     await settled(ledger.ledger, newPayment(projectId, { amountAtomic: 500_000n }));
+    // The period is in the URL: it is still there on reload, and on going back from a list.
+    await page.getByRole('radiogroup', { name: 'Period' }).getByText('7 days').click();
+    await page.waitForURL('**?period=7d');
     const overview = page.url();
+    await page.reload();
+    const isChosen = () => page.getByRole('radio', { name: '7 days' }).isChecked();
+    await expect.poll(isChosen).toBe(true);
+    await page.getByRole('main').getByRole('link', { name: 'Revenue', exact: true }).click();
+    await page.waitForURL('**/payments?*');
+    await page.goBack();
+    await expect.poll(isChosen).toBe(true);
     const ways: [string | RegExp, RegExp, string][] = [
       ['Revenue', /payments\?status=SETTLED&from=/, '2'],
       ['Payment success rate', /payments\?from=/, '2'],

@@ -10,7 +10,7 @@ import {
 } from '../../../generated/console/customers.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -20,13 +20,14 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 
 type Row = NonNullable<CustomersQuery['project']>['customers']['nodes'][number];
 
 export function CustomersPage() {
   const project = useProject();
   const filters = useListFilters<CustomerFilter>('customers');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [, go] = useLocation();
   const [orderBy] = filters.values.orderBy ?? [];
   const variables = {

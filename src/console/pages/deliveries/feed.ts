@@ -7,7 +7,7 @@ import {
   FollowDeliveriesDocument,
 } from '../../../generated/console/deliveries.ts';
 import { useFollow } from '../../api/use-follow.ts';
-import type { PageWindow } from '../../parts/data-table.tsx';
+import type { PageWindow } from '../../parts/use-paging.ts';
 
 export type DeliveryRow = DeliveryRowFragment;
 
@@ -77,7 +77,7 @@ export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFi
     reload();
   }
 
-  const isFirstPage = !window.after && !window.before;
+  const isFirstPage = !window.after && window.last === undefined;
   return {
     rows: page && merge(page.nodes, arrived, isFirstPage).filter((row) => matches(row, filter)),
     arrived,

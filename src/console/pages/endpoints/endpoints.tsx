@@ -16,7 +16,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -26,6 +26,7 @@ import { ActionForRole } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { methodsText } from './methods.tsx';
 import { type EndpointRow, priceText } from './rows.ts';
 import { Warnings } from './warnings.tsx';
@@ -42,7 +43,7 @@ type Opened =
 export function EndpointsPage() {
   const project = useProject();
   const filters = useListFilters<EndpointFilter>('endpoints');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [, go] = useLocation();
   const [chosen, setOpened] = useState<Opened>();
   const [orderBy] = filters.values.orderBy ?? [];

@@ -1,5 +1,5 @@
 import { SimpleGrid, Skeleton } from '@mantine/core';
-import { Suspense, useMemo, useState } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useQuery } from 'urql';
 import {
   OverviewDeliveriesDocument,
@@ -16,7 +16,7 @@ import { formatCount, formatMilliseconds, formatShare, formatUsdShort } from '..
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { LiveBadge } from '../../parts/live-badge.tsx';
 import { Page } from '../../parts/page.tsx';
-import { PeriodControl, type PeriodName, usePeriod } from '../../parts/period.tsx';
+import { usePeriod } from '../../parts/period.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
@@ -31,8 +31,7 @@ const REFRESH_MILLISECONDS = 10_000;
 
 export function OverviewPage() {
   const project = useProject();
-  const [periodName, setPeriodName] = useState<PeriodName>('30d');
-  const { from, interval } = usePeriod(periodName);
+  const { from, interval, control } = usePeriod();
   const zone = useTimeZone();
   const variables = { projectId: project.id, from, interval, payments: { from } };
   const [{ data, error }, ask] = useQuery({ query: OverviewDocument, variables });
@@ -50,7 +49,7 @@ export function OverviewPage() {
         <>
           <LiveBadge state={state} />
           {zone.control}
-          <PeriodControl value={periodName} onChange={setPeriodName} />
+          {control}
           <ExportMenu what="revenue" filters={{ from, interval }} />
         </>
       }

@@ -11,7 +11,7 @@ import {
 } from '../../../generated/console/payments.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -26,6 +26,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { useSettings } from '../../session/use-settings.ts';
 
 const PaymentDrawer = lazyPart(() => import('./drawer.tsx'), 'PaymentDrawer');
@@ -76,7 +77,7 @@ export function PaymentsPage() {
   const { paymentId } = useParams<{ paymentId?: string }>();
   const [, go] = useLocation();
   const filters = useListFilters<PaymentFilter>('payments');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const { filter } = filters;
   const variables = { projectId: project.id, filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: PaymentsDocument, variables });
