@@ -74,34 +74,36 @@ function Content(props: { from: string; interval: RevenueInterval; timeZone: str
   const { from, interval, timeZone, overview } = props;
   const { revenue, paymentTotals: payments, deliveryStats: deliveries } = overview;
   const project = useProject();
-  const listOf = (list: string, filters: Readonly<Record<string, string>> = {}) =>
-    `/projects/${project.id}/${list}?${new URLSearchParams({ ...filters, from })}`;
-  const paymentsOf = (filter: string, value: string) => listOf('payments', { status: 'SETTLED', [filter]: value });
+  const listOf = (list: string, ...filters: [name: string, value: string][]) =>
+    `/projects/${project.id}/${list}?${new URLSearchParams(filters)}`;
+  const settledOf = (...filters: [name: string, value: string][]) =>
+    listOf('payments', ['status', 'SETTLED'], ...filters, ['finishedFrom', from]);
+  const paymentsOf = (filter: string, value: string) => settledOf([filter, value]);
   return (
     <>
       <NextSteps project={overview} />
       <Stats>
         <Stat
           label="Revenue"
-          href={listOf('payments', { status: 'SETTLED' })}
+          href={settledOf()}
           value={formatUsdShort(revenue.totals.totalUsd)}
           hint={settledPayments(revenue.totals.paymentCount)}
         />
         <Stat
           label="Customers"
-          href={listOf('customers')}
+          href={listOf('customers', ['from', from])}
           value={formatCount(revenue.totals.customerCount)}
           hint="Wallets with a settled payment"
         />
         <Stat
           label="Payment success rate"
-          href={listOf('payments')}
+          href={listOf('payments', ['from', from])}
           value={formatShare(payments.settledCount, payments.settledCount + payments.failedCount)}
           hint={`${formatCount(payments.failedCount)} failed, ${formatCount(payments.openCount)} open`}
         />
         <Stat
           label="Delivery success rate"
-          href={listOf('deliveries')}
+          href={listOf('deliveries', ['status', 'SUCCEEDED'], ['status', 'FAILED'], ['finishedFrom', from])}
           value={shareOf(deliveries.totals)}
           hint={responseTimes(deliveries.totals)}
         />
