@@ -4,6 +4,7 @@ import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { layoutFaults } from './layout.ts';
 import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the list of deliveries in the console', () => {
@@ -126,6 +127,9 @@ describe.skipIf(!executablePath)('the list of deliveries in the console', () => 
     const shown = page.getByRole('region', { name: 'Request body, as sent' });
     expect(await shown.textContent()).toBe(request!.body.toString());
     await expectAccessible(page);
+    // The page behind the drawer is covered.
+    const tooSmall = (await layoutFaults(page)).filter((fault) => / × /.test(fault));
+    expect(tooSmall).toEqual([]);
 
     const reached = new Set<string>();
     for (let presses = 0; presses < 25; presses += 1) {

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
   {
     title: 'Key',
     render: ({ prefix, last4 }) => (
-      <Code bg="transparent" style={{ whiteSpace: 'nowrap' }}>{`${prefix}…${last4}`}</Code>
+      <Code bg="transparent" p={0} style={{ whiteSpace: 'nowrap' }}>{`${prefix}…${last4}`}</Code>
     ),
   },
   {

@@ -51,7 +51,9 @@ export function CustomersPage() {
         <Group gap={4} wrap="nowrap">
           <Anchor component={Link} href={paymentsOf(row)}>
             <span className="visually-hidden">Payments from </span>
-            <Code bg="transparent">{shortenAddress(row.walletAddress)}</Code>
+            <Code bg="transparent" p={0}>
+              {shortenAddress(row.walletAddress)}
+            </Code>
           </Anchor>
           <Copy value={row.walletAddress} what="wallet address" />
         </Group>

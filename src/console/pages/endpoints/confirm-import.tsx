@@ -1,4 +1,4 @@
-import { Code } from '@mantine/core';
+import { Box, Code } from '@mantine/core';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatUsd } from '../../parts/format.ts';
@@ -42,7 +42,7 @@ export function ConfirmImport(props: {
     <ConfirmDialog isOpen title="Change existing endpoints" action="Import" typed={typedFor(changes)} {...rest}>
       Starting with the next request, buyers get their responses from the new URLs, and pay the new prices.
       {[...paths].map((path) => (
-        <div key={path}>
+        <Box key={path} mt="sm">
           <Code>{path}</Code>
           <Facts
             rows={changes
@@ -52,7 +52,7 @@ export function ConfirmImport(props: {
                 [`New ${NAMES[field]}`, <Code key="after">{shown(field, after)}</Code>] as const,
               ])}
           />
-        </div>
+        </Box>
       ))}
     </ConfirmDialog>
   );

@@ -124,7 +124,8 @@ function columnsFor(
       render: (item) =>
         canImport(item) && (
           <Checkbox
-            aria-label={`Import ${item.path}`}
+            className="select-target"
+            label={<span className="visually-hidden">Import {item.path}</span>}
             checked={choices[keyOf(item)]!.isChosen}
             onChange={({ currentTarget }) => change(item, { isChosen: currentTarget.checked })}
           />
@@ -135,7 +136,7 @@ function columnsFor(
     {
       title: 'Upstream',
       render: ({ upstreamUrl }) => (
-        <Code bg="transparent" style={{ overflowWrap: 'anywhere' }}>
+        <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere' }}>
           {upstreamUrl}
         </Code>
       ),
@@ -164,7 +165,9 @@ function PathAndChanges({ item }: { item: Item }) {
   const { path, methods, description, status, changes, problems } = item;
   return (
     <Stack gap={2}>
-      <Code bg="transparent">{path}</Code>
+      <Code bg="transparent" p={0}>
+        {path}
+      </Code>
       <Text size="xs" c="dimmed" style={{ whiteSpace: 'pre-line' }}>
         {[methods.join(', '), description].filter(Boolean).join('\n')}
       </Text>
@@ -185,6 +188,7 @@ function PathAndChanges({ item }: { item: Item }) {
 
 function shown(value: unknown): string {
   if (value === null) return 'none';
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

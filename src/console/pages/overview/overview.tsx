@@ -134,5 +134,5 @@ function shareOf({ succeededCount, failedCount }: { succeededCount: number; fail
 function responseTimes(totals: { responseTimeP50Ms?: number | null; responseTimeP95Ms?: number | null }): string {
   const { responseTimeP50Ms: half, responseTimeP95Ms: most } = totals;
   if (half == null || most == null) return 'No deliveries in this period';
-  return `p50 ${formatMilliseconds(half)} · p95 ${formatMilliseconds(most)}`;
+  return `p50\u00a0${formatMilliseconds(half)} · p95\u00a0${formatMilliseconds(most)}`;
 }

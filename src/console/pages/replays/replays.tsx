@@ -74,6 +74,13 @@ const columns = (destinations: ReadonlyMap<string, Destination>): readonly Colum
   },
   { title: 'Progress', render: (replay) => <Text size="sm">{describeProgress(replay)}</Text> },
   { title: 'Deliveries', render: (replay) => <Text size="sm">{describeFilter(replay, destinations)}</Text> },
-  { title: 'Replay ID', render: ({ id }) => <Code bg="transparent">{id}</Code> },
+  {
+    title: 'Replay ID',
+    render: ({ id }) => (
+      <Code bg="transparent" p={0}>
+        {id}
+      </Code>
+    ),
+  },
   { title: 'Started', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
