@@ -182,8 +182,18 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
 
     await page.getByRole('link', { name: 'Customers' }).click();
     await page.getByRole('link', { name: /^Payments from 0x/ }).click();
-    await page.waitForURL('**/payments?payer=0x*');
+    await page.waitForURL('**/payments?status=SETTLED&payer=0x*');
     await page.getByText('$1.25').first().waitFor();
+    // No open payment matches the filter.
+    expect(await page.getByRole('main').getByRole('link', { name: 'Open', exact: true }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Customers' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Settled payments' }).click();
+    await page.waitForURL('**/payments?status=SETTLED');
+    await page.getByText('$1.25').first().waitFor();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Open', exact: true }).click();
+    await page.waitForURL('**/payments?status=CLAIMED&status=VERIFIED&*');
+    await page.getByText('No matching payments').waitFor();
 
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('1 settled payment', { exact: true }).waitFor();

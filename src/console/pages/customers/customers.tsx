@@ -43,7 +43,10 @@ export function CustomersPage() {
   });
   const { atFilters, problem } = filters.split(error);
   const totals = data?.project?.customerTotals;
-  const paymentsOf = ({ walletAddress }: Row) => `/projects/${project.id}/payments?payer=${walletAddress}`;
+  const settled = `/projects/${project.id}/payments?status=SETTLED`;
+  const paymentsOf = ({ walletAddress }: Row) => `${settled}&payer=${walletAddress}`;
+  // Payments can't be filtered by what is known about customers.
+  const all = filters.isFiltered ? {} : { href: settled };
   const columns: Column<Row>[] = [
     {
       title: 'Wallet',
@@ -82,8 +85,8 @@ export function CustomersPage() {
       {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Stats>
         <Stat label="Customers" value={totals && formatCount(totals.customerCount)} />
-        <Stat label="Settled payments" value={totals && formatCount(totals.paymentCount)} />
-        <Stat label="Total spend" value={totals && formatUsd(totals.totalUsd)} />
+        <Stat label="Settled payments" {...all} value={totals && formatCount(totals.paymentCount)} />
+        <Stat label="Total spend" {...all} value={totals && formatUsd(totals.totalUsd)} />
       </Stats>
       <Panel flush>
         <FilterBar filters={filters} errors={atFilters} />

@@ -5,6 +5,7 @@ import { useQuery } from 'urql';
 import { Link, useLocation, useParams } from 'wouter';
 import {
   type PaymentFilter,
+  type PaymentStatus,
   PaymentsDocument,
   PaymentsLiveDocument,
   type PaymentsQuery,
@@ -71,6 +72,10 @@ const columns = (pageOf: (id: string) => string): Column<Row>[] => [
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
 
+const OPEN = (Object.keys(PAYMENT_STATUS_COLORS) as PaymentStatus[]).filter(
+  (status) => status !== 'SETTLED' && status !== 'FAILED',
+);
+
 export function PaymentsPage() {
   const project = useProject();
   const base = `/projects/${project.id}/payments`;
@@ -89,6 +94,14 @@ export function PaymentsPage() {
   );
   const totals = data?.project?.paymentTotals;
   const pageOf = (id: string) => filters.keepIn(`${base}/${id}`);
+  /** Links a card to the payments that it counts, which match the current filters. */
+  function listOf(statuses: readonly PaymentStatus[]): { href?: string } {
+    const counted = statuses.filter((status) => filters.values.status?.includes(status) ?? true);
+    if (counted.length === 0) return {};
+    const values = Object.entries({ ...filters.values, status: counted });
+    const pairs = values.flatMap(([name, selected]) => selected.map((value) => [name, value]));
+    return { href: `${base}?${new URLSearchParams(pairs)}` };
+  }
   const { atFilters, problem } = filters.split(error);
   const payments = data?.project?.payments;
   const steps = useSteps({
@@ -112,14 +125,20 @@ export function PaymentsPage() {
     >
       {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Stats>
-        <Stat label="Settled amount" value={totals && formatUsd(totals.settledUsd)} />
+        <Stat label="Settled amount" {...listOf(['SETTLED'])} value={totals && formatUsd(totals.settledUsd)} />
         <Stat label="Payments" value={totals && formatCount(totals.paymentCount)} />
         <Stat
           label="Success rate"
+          {...listOf(['SETTLED', 'FAILED'])}
           value={totals && formatShare(totals.settledCount, totals.settledCount + totals.failedCount)}
           hint={totals && `${formatCount(totals.failedCount)} failed`}
         />
-        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Neither settled nor failed yet" />
+        <Stat
+          label="Open"
+          {...listOf(OPEN)}
+          value={totals && formatCount(totals.openCount)}
+          hint="Neither settled nor failed yet"
+        />
       </Stats>
       <Panel flush>
         <FilterBar filters={filters} errors={atFilters} />
