@@ -38,6 +38,11 @@ const period = (what: string) => ({
   to: time(`only ${what} before this time`),
 });
 
+const finished = (what: string) => {
+  const { from, to } = period(what);
+  return { finishedFrom: from, finishedTo: to };
+};
+
 /** The filters for the audit logs of projects and of the account. */
 const AUDIT_FILTERS = {
   action: list('only entries with these actions, such as webhook.updated'),
@@ -64,6 +69,7 @@ export const LISTS: readonly List[] = [
       minAmountUsd: text('<amount>', 'only payments of at least this amount'),
       maxAmountUsd: text('<amount>', 'only payments of at most this amount'),
       ...period('payments received'),
+      ...finished('payments that settled or failed'),
     },
   },
   {
@@ -140,6 +146,7 @@ export const LISTS: readonly List[] = [
       connectorId: id('only deliveries to this connector'),
       eventId: id('only deliveries of this event'),
       ...period('deliveries created'),
+      ...finished('deliveries that succeeded, failed, or were skipped'),
     },
   },
   {

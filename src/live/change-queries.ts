@@ -84,7 +84,9 @@ const DELIVERY = `
        AND ($10::timestamptz IS NULL OR d."createdAt" < $10)
        AND ($11::text IS NULL OR d."webhookId" = $11)
        AND ($12::text IS NULL OR d."connectorId" = $12)
-       AND ($13::text IS NULL OR d."eventId" = $13)`;
+       AND ($13::text IS NULL OR d."eventId" = $13)
+       AND ($14::timestamptz IS NULL OR (d."outcome" IS NOT NULL AND d."updatedAt" >= $14))
+       AND ($15::timestamptz IS NULL OR (d."outcome" IS NOT NULL AND d."updatedAt" < $15))`;
 
 // Claims and lease extensions don't change a delivery's time, because they aren't reported.
 const DELIVERIES = changesQuery(
@@ -92,6 +94,9 @@ const DELIVERIES = changesQuery(
        AND ${isLate('d', '$5', '$6')} AND d."status" <> 'RUNNING'`,
   `${DELIVERY} AND (d."updatedAt", d."id") > ($3::timestamptz, $4) ORDER BY d."updatedAt", d."id"`,
 );
+
+/** When a payment settled or failed. Null until then. */
+const FINISHED = `coalesce(p."settledAt", CASE WHEN p."failureStage" IS NOT NULL THEN p."updatedAt" END)`;
 
 const PAYMENT = `
     SELECT p."id", (extract(epoch FROM p."updatedAt") * 1000)::float8 AS milliseconds, age(p.xmin) AS age
@@ -106,7 +111,9 @@ const PAYMENT = `
        AND ($13::text IS NULL OR p."id" < $13)
        AND ($14::text IS NULL OR (p."paymentIdentifier" = $14 AND p."failureStage" IS NULL))
        AND ($15::numeric IS NULL OR p."amountAtomic" >= $15)
-       AND ($16::numeric IS NULL OR p."amountAtomic" <= $16)`;
+       AND ($16::numeric IS NULL OR p."amountAtomic" <= $16)
+       AND ($17::timestamptz IS NULL OR ${FINISHED} >= $17)
+       AND ($18::timestamptz IS NULL OR ${FINISHED} < $18)`;
 
 // Taking or extending a lease rewrites the row without changing its time, so the row may be sent a second time.
 const PAYMENTS = changesQuery(
@@ -152,15 +159,17 @@ export function eventChanges(pool: pg.Pool, projectId: string, types: readonly s
 
 export function deliveryChanges(pool: pg.Pool, projectId: string, filter: DeliveryColumns): ChangeSource {
   const { status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId } = filter;
+  const { finishedSince, finishedBefore } = filter;
   const values = [status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId];
-  return versionChanges(pool, projectId, 'Delivery', DELIVERIES, values);
+  return versionChanges(pool, projectId, 'Delivery', DELIVERIES, [...values, finishedSince, finishedBefore]);
 }
 
 export function paymentChanges(pool: pg.Pool, projectId: string, filter: PaymentColumns): ChangeSource {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = filter;
-  const { identifier, minAtomic, maxAtomic } = filter;
+  const { identifier, minAtomic, maxAtomic, finishedSince, finishedBefore } = filter;
   const values = [status, endpointId, customerId, payer, transactionHash, firstId, endId];
-  return versionChanges(pool, projectId, 'Payment', PAYMENTS, [...values, identifier, minAtomic, maxAtomic]);
+  const rest = [identifier, minAtomic, maxAtomic, finishedSince, finishedBefore];
+  return versionChanges(pool, projectId, 'Payment', PAYMENTS, [...values, ...rest]);
 }
 
 export function replayChanges(pool: pg.Pool, projectId: string): ChangeSource {

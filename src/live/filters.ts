@@ -10,7 +10,7 @@ export const eventMatches =
     isOneOf(types, type);
 
 export const deliveryMatches =
-  ({ status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId }: DeliveryColumns) =>
+  ({ status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId, ...columns }: DeliveryColumns) =>
   (delivery: DeliveryFacts): boolean =>
     isOneOf(status, delivery.status) &&
     isOneOf(eventTypes, delivery.eventType) &&
@@ -18,7 +18,8 @@ export const deliveryMatches =
     isSame(connectorId, delivery.connectorId) &&
     isSame(eventId, delivery.eventId) &&
     (createdSince === null || delivery.createdAt >= createdSince) &&
-    (createdBefore === null || delivery.createdAt < createdBefore);
+    (createdBefore === null || delivery.createdAt < createdBefore) &&
+    isWithin(columns, delivery.outcome === null ? null : delivery.updatedAt);
 
 export const paymentMatches =
   ({ status, endpointId, customerId, payer, transactionHash, firstId, endId, ...columns }: PaymentColumns) =>
@@ -33,14 +34,30 @@ export const paymentMatches =
     (firstId === null || payment.id >= firstId) &&
     (endId === null || payment.id < endId) &&
     (columns.minAtomic === null || payment.amountAtomic.gte(columns.minAtomic)) &&
-    (columns.maxAtomic === null || payment.amountAtomic.lte(columns.maxAtomic));
+    (columns.maxAtomic === null || payment.amountAtomic.lte(columns.maxAtomic)) &&
+    isWithin(columns, payment.failureStage === null ? payment.settledAt : payment.updatedAt);
 
-type DeliveryFacts = Pick<Delivery, 'status' | 'eventType' | 'createdAt' | 'webhookId' | 'connectorId' | 'eventId'>;
+type DeliveryFacts = Pick<
+  Delivery,
+  ('status' | 'eventType' | 'createdAt' | 'webhookId' | 'connectorId' | 'eventId') | ('outcome' | 'updatedAt')
+>;
 type PaymentFacts = Pick<
   Payment,
   | ('id' | 'status' | 'endpointId' | 'customerId' | 'payer' | 'transactionHash')
-  | ('paymentIdentifier' | 'failureStage' | 'amountAtomic')
+  | ('paymentIdentifier' | 'failureStage' | 'amountAtomic' | 'settledAt' | 'updatedAt')
 >;
 
 const isOneOf = (wanted: readonly string[] | null, value: string) => wanted === null || wanted.includes(value);
 const isSame = (wanted: string | null, value: string | null) => wanted === null || wanted === value;
+
+/** Whether something finished in the period. Without bounds, it doesn't have to be finished. */
+function isWithin(
+  { finishedSince, finishedBefore }: Pick<DeliveryColumns, 'finishedSince' | 'finishedBefore'>,
+  finishedAt: Date | null,
+): boolean {
+  if (finishedSince === null && finishedBefore === null) return true;
+  if (finishedAt === null) return false;
+  return (
+    (finishedSince === null || finishedAt >= finishedSince) && (finishedBefore === null || finishedAt < finishedBefore)
+  );
+}

@@ -51,7 +51,9 @@ describe('the label of a bucket', () => {
 });
 
 test('a bucket links to the items from its start to its end, even at the end of a month or a year', () => {
-  expect(bucketFilters(DAY, 'DAY')).toBe('from=2026-11-23T00%3A00%3A00.000Z&to=2026-11-24T00%3A00%3A00.000Z');
+  expect(bucketFilters(DAY, 'DAY', ['SETTLED', 'FAILED'])).toBe(
+    'status=SETTLED&status=FAILED&finishedFrom=2026-11-23T00%3A00%3A00.000Z&finishedTo=2026-11-24T00%3A00%3A00.000Z',
+  );
   expect(endOf(HOUR, 'HOUR')).toBe('2026-11-23T23:00:00.000Z');
   expect(endOf('2026-12-01T00:00:00Z', 'MONTH')).toBe('2027-01-01T00:00:00.000Z');
 });

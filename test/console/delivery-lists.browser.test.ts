@@ -4,6 +4,7 @@ import type { TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { layoutFaults } from './layout.ts';
 import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the list of deliveries in the console', () => {
@@ -47,13 +48,13 @@ describe.skipIf(!executablePath)('the list of deliveries in the console', () => 
       .getAttribute('aria-disabled')
       .then((value) => value === 'true');
 
-  test('J, K, and buttons open the next and the previous delivery, even across pages, and update the URL', async () => {
+  test('J, K, and buttons open the next and the previous delivery, even across pages, and the URL has the delivery and the page', async () => {
     // One more delivery than fits on a page.
     const deliveries = await deliver(51);
     const ids = deliveries.map(({ id }) => id);
     const page = await openList(`/${ids[48]}`);
     const shows = async (id: string | undefined) => {
-      await page.waitForURL(`**/deliveries/${id}`);
+      await page.waitForURL(({ pathname }) => pathname.endsWith(`/deliveries/${id}`));
       await drawerOf(page).getByText(id!, { exact: true }).waitFor();
     };
     await shows(ids[48]);
@@ -69,6 +70,39 @@ describe.skipIf(!executablePath)('the list of deliveries in the console', () => 
     await shows(ids[49]);
     await page.keyboard.press('Escape');
     await drawerOf(page).waitFor({ state: 'hidden' });
+
+    // The page of the list is in the URL: it is still there after an item was opened, on reload, and on going back.
+    const cursors = () => [...new URL(page.url()).searchParams.keys()];
+    const row = (id: string | undefined) => page.getByRole('checkbox', { name: id! });
+    const turn = (name: 'Next' | 'Previous') =>
+      page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name }).click();
+    await page.goto(`${app.url}/console/projects/${shop.id}/deliveries`);
+    await row(ids[0]).waitFor();
+    await turn('Next');
+    await row(ids[50]).waitFor();
+    expect(cursors()).toEqual(['after']);
+    await page.getByRole('button', { name: 'Open endpoint.created' }).click();
+    await shows(ids[50]);
+    await page.keyboard.press('Escape');
+    await drawerOf(page).waitFor({ state: 'hidden' });
+    await page.reload();
+    await row(ids[50]).waitFor();
+    expect(await row(ids[49]).count()).toBe(0);
+    await turn('Previous');
+    await row(ids[49]).waitFor();
+    await page.reload();
+    await row(ids[49]).waitFor();
+    expect(cursors()).toEqual(['before']);
+    await page.goBack();
+    await row(ids[50]).waitFor();
+    await page.getByRole('combobox', { name: 'Event types' }).click();
+    await page.getByRole('option', { name: 'endpoint.created', exact: true }).click();
+    await row(ids[0]).waitFor();
+    expect(cursors()).toEqual(['eventType']);
+    await page.goto(`${page.url()}&after=${ids[50]}`);
+    await page.getByText('No deliveries on this page').waitFor();
+    await turn('Previous');
+    await row(ids[50]).waitFor();
 
     await page.goto(`${app.url}/console/projects/${shop.id}/deliveries/${ids[0]}`);
     await shows(ids[0]);
@@ -93,6 +127,9 @@ describe.skipIf(!executablePath)('the list of deliveries in the console', () => 
     const shown = page.getByRole('region', { name: 'Request body, as sent' });
     expect(await shown.textContent()).toBe(request!.body.toString());
     await expectAccessible(page);
+    // The page behind the drawer is covered.
+    const tooSmall = (await layoutFaults(page)).filter((fault) => / × /.test(fault));
+    expect(tooSmall).toEqual([]);
 
     const reached = new Set<string>();
     for (let presses = 0; presses < 25; presses += 1) {

@@ -59,6 +59,28 @@ describe.skipIf(!executablePath)('importing endpoints in the console', () => {
       { path: '/gone' },
       { path: '/one/:id', priceUsd: '0.25', upstreamUrl: 'https://api.example.com/one/:id' },
     ]);
+    // A new upstream URL or price of an endpoint that exists has to be typed.
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await dialog.getByLabel('OpenAPI document').fill(apiWith({ '/changed': getting('New text') }));
+    await dialog.getByLabel('Upstream URL').fill('https://new.example.com');
+    await dialog.getByRole('button', { name: 'Show endpoints' }).click();
+    await dialog.getByLabel('Price of /changed').fill('0.75');
+    await dialog.getByRole('button', { name: 'Import 1 endpoint' }).click();
+    const confirm = page.getByRole('dialog', { name: 'Change existing endpoints' });
+    for (const value of ['https://api.example.com/changed', 'https://new.example.com/changed', '$0.01', '$0.75'])
+      await confirm.getByText(value, { exact: true }).waitFor();
+    await confirm.getByLabel('Type new.example.com to confirm').fill('new.example.com');
+    expect(await confirm.getByRole('button', { name: 'Import' }).isDisabled()).toBe(true);
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await confirm.waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Import 1 endpoint' }).click();
+    await confirm.getByLabel('Type new.example.com to confirm').fill('new.example.com');
+    await confirm.getByLabel('Type 0.75 to confirm').fill('0.75');
+    await confirm.getByRole('button', { name: 'Import' }).click();
+    await dialog.getByText('Imported 1 endpoint.').waitFor();
+    const moved = (await alice.rest<{ data: Resource[] }>('GET', `${base}/endpoints?pathPrefix=/changed`)).body.data;
+    expect(moved).toMatchObject([{ upstreamUrl: 'https://new.example.com/changed', priceUsd: '0.75' }]);
     expect(page.complaints).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firstIdAt, newId } from '../../src/ids.ts';
 import { newPayment, openTestLedger, settled, type TestLedger } from '../features/payments/support.ts';
 import type { TestUser } from '../support/app.ts';
+import { insertPayment } from '../support/payments.ts';
 import { createConnector, createEndpoint, createProject, createWebhook, WALLET } from '../support/resources.ts';
 import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
 import { useService } from './shared.ts';
@@ -180,8 +182,18 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
 
     await page.getByRole('link', { name: 'Customers' }).click();
     await page.getByRole('link', { name: /^Payments from 0x/ }).click();
-    await page.waitForURL('**/payments?payer=0x*');
+    await page.waitForURL('**/payments?status=SETTLED&payer=0x*');
     await page.getByText('$1.25').first().waitFor();
+    // No open payment matches the filter.
+    expect(await page.getByRole('main').getByRole('link', { name: 'Open', exact: true }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Customers' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Settled payments' }).click();
+    await page.waitForURL('**/payments?status=SETTLED');
+    await page.getByText('$1.25').first().waitFor();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Open', exact: true }).click();
+    await page.waitForURL('**/payments?status=CLAIMED&status=VERIFIED&*');
+    await page.getByText('No matching payments').waitFor();
 
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('1 settled payment', { exact: true }).waitFor();
@@ -192,14 +204,32 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     const page = await open('');
     const { id: endpointId } = await createEndpoint(alice, base, { path: '/weather' });
     const payment = await settled(ledger.ledger, newPayment(projectId, { endpointId, amountAtomic: 1_250_000n }));
-    await settled(ledger.ledger, newPayment(projectId, { amountAtomic: 500_000n }));
+    // A payment that was received before the period, and settled in it, counts.
+    const { paymentId } = await insertPayment(ledger.db.pool, {
+      projectId,
+      endpointId: newId('Endpoint'),
+      mark: 'slow',
+    });
+    const tenDaysAgo = firstIdAt('Payment', Date.now() - 10 * 24 * 3_600_000);
+    await ledger.db.pool.query('UPDATE "Payment" SET id = $2 WHERE id = $1', [paymentId, tenDaysAgo]);
+    // The period is in the URL: it is still there on reload, and on going back from a list.
+    await page.getByRole('radiogroup', { name: 'Period' }).getByText('7 days').click();
+    await page.waitForURL('**?period=7d');
     const overview = page.url();
+    await page.reload();
+    const isChosen = () => page.getByRole('radio', { name: '7 days' }).isChecked();
+    await expect.poll(isChosen).toBe(true);
+    await page.getByRole('main').getByRole('link', { name: 'Revenue', exact: true }).click();
+    await page.waitForURL('**/payments?*');
+    await page.goBack();
+    await expect.poll(isChosen).toBe(true);
     const ways: [string | RegExp, RegExp, string][] = [
-      ['Revenue', /payments\?status=SETTLED&from=/, '2'],
-      ['Payment success rate', /payments\?from=/, '2'],
-      ['Payments for /weather', new RegExp(`payments\\?status=SETTLED&endpointId=${endpointId}&from=`), '1'],
-      [/^Payments from 0x/, new RegExp(`payments\\?status=SETTLED&customerId=${payment.customerId}&from=`), '1'],
-      ['Delivery success rate', /deliveries\?from=/, ''],
+      ['Revenue', /payments\?status=SETTLED&finishedFrom=/, '2'],
+      ['Payment success rate', /payments\?from=/, '1'],
+      ['Payments for /slow', /payments\?status=SETTLED&endpointId=ep_.*&finishedFrom=/, '1'],
+      ['Payments for /weather', new RegExp(`payments\\?status=SETTLED&endpointId=${endpointId}&finishedFrom=`), '1'],
+      [/^Payments from 0x/, new RegExp(`payments\\?status=SETTLED&customerId=${payment.customerId}&finished`), '1'],
+      ['Delivery success rate', /deliveries\?status=SUCCEEDED&status=FAILED&finishedFrom=/, ''],
     ];
     for (const [name, address, count] of ways) {
       await page.goto(overview);
@@ -212,7 +242,7 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await expectAccessible(page);
     await page.getByRole('main').getByRole('link', { name: 'Customers', exact: true }).click();
     await page.waitForURL(/customers\?from=/);
-    await expect.poll(() => page.getByRole('definition').allInnerTexts()).toEqual(['2', '2', '$1.75']);
+    await expect.poll(() => page.getByRole('definition').allInnerTexts()).toEqual(['2', '2', '$1.26']);
     await page.getByLabel('Spent at least (USD)').fill('1');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('definition').allInnerTexts()).toEqual(['1', '1', '$1.25']);

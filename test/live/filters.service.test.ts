@@ -60,6 +60,8 @@ beforeAll(async () => {
       ],
     );
   }
+  await pool.query(`UPDATE "Delivery" SET status = 'FAILED' WHERE "eventType" = 'payment.failed'`);
+  await pool.query(`UPDATE "Payment" SET "settledAt" = "updatedAt" WHERE status = 'SETTLED'`);
   events = await prisma.event.findMany({ orderBy: { id: 'asc' } });
   deliveries = await prisma.delivery.findMany({ orderBy: { id: 'asc' } });
   payments = await prisma.payment.findMany({ orderBy: { id: 'asc' } });
@@ -105,6 +107,8 @@ describe('a filter', () => {
       eventTypes: someOf(TYPES),
       createdSince: anyTime,
       createdBefore: anyTime,
+      finishedSince: anyTime,
+      finishedBefore: anyTime,
     }) as fc.Arbitrary<DeliveryColumns>;
     await fc.assert(
       fc.asyncProperty(filter, async (wanted) => {
@@ -116,6 +120,7 @@ describe('a filter', () => {
   });
 
   test('matches the same payments in memory as in the database', async () => {
+    const anyTime = orAny(fc.nat(23).map((index) => payments[index]!.updatedAt));
     const anyId = orAny(fc.nat(23).map((index) => payments[index]!.id));
     const filter = fc.record({
       status: someOf(PAYMENT_STATUSES),
@@ -128,6 +133,8 @@ describe('a filter', () => {
       maxAtomic: orAny(fc.constantFrom('10001', '10004')),
       firstId: anyId,
       endId: anyId,
+      finishedSince: anyTime,
+      finishedBefore: anyTime,
     }) as fc.Arbitrary<PaymentColumns>;
     await fc.assert(
       fc.asyncProperty(filter, async (wanted) => {

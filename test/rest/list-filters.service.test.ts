@@ -192,6 +192,26 @@ describe('a filter', () => {
     expect(await found(`audit-log?to=${PAST}`)).toEqual([]);
   });
 
+  test('lists payments and deliveries by when they finished, not only by when they were created', async () => {
+    const changes = {
+      Payment: `"settledAt" = '2021-01-01T00:30:00Z' WHERE id = '${ids.dear}'`,
+      Delivery: `status = 'SUCCEEDED', "updatedAt" = '2021-01-01T00:30:00Z' WHERE id = (
+        SELECT max(id) FROM "Delivery" WHERE "projectId" = '${ids.project}')`,
+    };
+    for (const [table, change] of Object.entries(changes)) await sql.query(`UPDATE "${table}" SET ${change}`);
+    const [newest] = await found('deliveries?limit=1');
+    for (const [list, id] of [
+      ['payments', ids.dear],
+      ['deliveries', newest!.id],
+    ] as const) {
+      const finished = async (period: string) => (await found(`${list}?${period}`)).map((item) => item.id);
+      expect(await finished('finishedFrom=2021-01-01T00:00:00Z&finishedTo=2021-01-01T01:00:00Z')).toEqual([id]);
+      expect(await finished('finishedTo=2021-01-01T00:30:00Z')).toEqual([]);
+      expect(await finished('from=2021-01-01T00:00:00Z&to=2021-01-01T01:00:00Z')).toEqual([]);
+      expect(await finished('finishedFrom=2021-01-01T00:30:00.001Z')).not.toContain(id);
+    }
+  });
+
   test('lists a customer’s payments like all payments', async () => {
     expect((await found(`customers/${ids.big}/payments?minAmountUsd=0.5`)).map(({ id }) => id)).toEqual([ids.dear]);
     expect(await found(`customers/${ids.big}/payments?maxAmountUsd=0.4`)).toEqual([]);

@@ -3967,6 +3967,10 @@ export type ListConnectorDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
+  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  finishedFrom?: string;
+  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
   /** Former name of `from`. */
@@ -4011,6 +4015,10 @@ export type ListWebhookDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
+  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  finishedFrom?: string;
+  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
   /** Former name of `from`. */
@@ -4037,6 +4045,10 @@ export type ListDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
+  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  finishedFrom?: string;
+  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
   /** Former name of `from`. */
@@ -4067,6 +4079,10 @@ export type ExportDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
+  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  finishedFrom?: string;
+  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
   /** Former name of `from`. */
@@ -4133,6 +4149,10 @@ export type ListPaymentsQuery = {
   customerId?: string;
   /** Only payments for this endpoint. */
   endpointId?: string;
+  /** Only payments that settled or failed at or after this time. Revenue counts payments by this time. */
+  finishedFrom?: string;
+  /** Only payments that settled or failed before this time. */
+  finishedTo?: string;
   /** Only payments received at or after this time. */
   from?: string;
   /** Only payments with this buyer-supplied identifier. Excludes failed payments, because a failed payment releases its identifier. */
@@ -4167,6 +4187,10 @@ export type ExportPaymentsQuery = {
   customerId?: string;
   /** Only payments for this endpoint. */
   endpointId?: string;
+  /** Only payments that settled or failed at or after this time. Revenue counts payments by this time. */
+  finishedFrom?: string;
+  /** Only payments that settled or failed before this time. */
+  finishedTo?: string;
   /** Only payments received at or after this time. */
   from?: string;
   /** Only payments with this buyer-supplied identifier. Excludes failed payments, because a failed payment releases its identifier. */
@@ -4213,6 +4237,10 @@ export type ListCustomerPaymentsQuery = {
   customerId?: string;
   /** Only payments for this endpoint. */
   endpointId?: string;
+  /** Only payments that settled or failed at or after this time. Revenue counts payments by this time. */
+  finishedFrom?: string;
+  /** Only payments that settled or failed before this time. */
+  finishedTo?: string;
   /** Only payments received at or after this time. */
   from?: string;
   /** Only payments with this buyer-supplied identifier. Excludes failed payments, because a failed payment releases its identifier. */

@@ -1,6 +1,7 @@
 import { Box, Button, Checkbox, Group, Skeleton, Stack, Table } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { PageInfo, Paging } from './use-paging.ts';
 
 export type Column<Row> = {
   /** The heading, unique within the table. */
@@ -143,31 +144,6 @@ function SelectCell(props: Omit<Selection<never>, 'nameOf'> & { itemKey: string;
     </Table.Td>
   );
 }
-
-export type PageWindow = { first?: number; after?: string | null; last?: number; before?: string | null };
-export type PageInfo = {
-  startCursor?: string | null;
-  endCursor?: string | null;
-  hasNextPage: boolean;
-  hasPreviousPage: boolean;
-};
-
-/**
- * A list's current page. Spread `variables` into the query, and pass the whole object to `Pager`.
- *
- * @param key identifies the list's filters. If it changes, the list starts over on its first page.
- */
-export function usePaging(key = '', size = 25) {
-  const [current, setCurrent] = useState<{ key: string; window: PageWindow }>();
-  const show = (window: PageWindow) => setCurrent({ key, window });
-  return {
-    variables: current?.key === key ? current.window : { first: size },
-    next: (after: string | null | undefined) => show({ first: size, after: after ?? null }),
-    previous: (before: string | null | undefined) => show({ last: size, before: before ?? null }),
-  };
-}
-
-export type Paging = ReturnType<typeof usePaging>;
 
 /** Buttons for the previous and next pages. Hidden if there is only one page. */
 export function Pager({ pageInfo, paging }: { pageInfo: PageInfo | undefined; paging: Paging }) {

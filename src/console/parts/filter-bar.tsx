@@ -1,6 +1,6 @@
 import { Button, Group, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconFilter, IconFilterOff } from '@tabler/icons-react';
+import { IconFilter, IconFilterOff, IconListDetails } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import type { Destination } from './destinations.ts';
 import { EmptyState } from './empty-state.tsx';
@@ -84,9 +84,16 @@ export function FilterBar(props: {
   );
 }
 
-/** For an empty list. If filters are set, says that nothing matches them. Otherwise, shows `children`. */
+/** For an empty page of a list: says why it is empty. If the list itself is empty, shows `children`. */
 export function NoMatches(props: { what: string; filters: ListFilters; children: ReactNode }) {
   const { what, filters, children } = props;
+  if (!filters.isFirstPage) {
+    return (
+      <EmptyState icon={IconListDetails} title={`No ${what} on this page`}>
+        They were deleted, or are on the pages before this one.
+      </EmptyState>
+    );
+  }
   if (!filters.isFiltered) return children;
   return (
     <EmptyState icon={IconFilterOff} title={`No matching ${what}`}>

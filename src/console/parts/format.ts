@@ -99,7 +99,10 @@ export function formatAuditAction(name: string): string {
   return name.toLowerCase().replace(/^(api_key|[a-z]+)_/, '$1.');
 }
 
+const ABBREVIATIONS = /^(CRM|HTTP|MCP)$/;
+
 /** `SUCCEEDED` as a label: `Succeeded`. */
 export function formatEnum(name: string): string {
+  if (ABBREVIATIONS.test(name)) return name;
   return name.charAt(0) + name.slice(1).toLowerCase().replaceAll('_', ' ');
 }

@@ -1,8 +1,8 @@
 import { Button, Group, Tooltip } from '@mantine/core';
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useEffectEvent, useState } from 'react';
-import type { PageInfo, Paging } from './data-table.tsx';
 import { readableKeys, SHORTCUTS } from './shortcuts.ts';
+import type { PageInfo, Paging } from './use-paging.ts';
 import { useShortcuts } from './use-shortcuts.ts';
 
 /** Open the item before or after the open one. Undefined at the end of the list, or if the item isn't on the page. */
@@ -36,11 +36,11 @@ export function useSteps(list: {
   const open = (id: string | undefined) => id && (() => onOpen(id));
   function turnBack(): void {
     setTurn({ to: 'last', fromCursor: cursor });
-    paging.previous(cursor);
+    paging.previous(cursor, { replace: true });
   }
   function turnOn(): void {
     setTurn({ to: 'first', fromCursor: cursor });
-    paging.next(pageInfo?.endCursor);
+    paging.next(pageInfo?.endCursor, { replace: true });
   }
   return {
     previous: open(ids[index - 1]) || (pageInfo?.hasPreviousPage ? turnBack : undefined),

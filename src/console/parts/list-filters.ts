@@ -29,6 +29,12 @@ const amount = (label: string) => ({ kind: 'amount', label, example: '0.01' }) a
 const period = (what: string) =>
   ({ from: { kind: 'time', label: `${what} from` }, to: { kind: 'time', label: `${what} before` } }) as const;
 
+/** The times by which charts count. */
+const FINISHED = {
+  finishedFrom: { kind: 'time', label: 'Finished from', isRare: true },
+  finishedTo: { kind: 'time', label: 'Finished before', isRare: true },
+} as const;
+
 /** For short lists, which people rarely filter by time. */
 const CREATED = {
   from: { ...period('Created').from, isRare: true },
@@ -54,6 +60,7 @@ export const LIST_FILTERS = {
     endpointId: text('Endpoint ID', 'ep_…'),
     transactionHash: text('Transaction', '0x…'),
     identifier: text('Payment identifier'),
+    ...FINISHED,
   },
   customers: {
     orderBy: { kind: 'order', label: 'Sort by', enum: 'CustomerOrder', byDefault: 'LAST_PAYMENT' },
@@ -82,6 +89,7 @@ export const LIST_FILTERS = {
     destination: { kind: 'destination', label: 'Destination', standsFor: ['webhookId', 'connectorId'] },
     ...period('Created'),
     eventId: text('Event ID', 'evt_…'),
+    ...FINISHED,
   },
   events: { eventType: EVENT_TYPES, resourceId: text('Resource ID', 'pay_…'), ...period('Happened') },
   replays: { status: { kind: 'many', label: 'Status', enum: 'ReplayStatus' }, ...period('Started') },

@@ -4,7 +4,7 @@ import { Facts } from './facts.tsx';
 
 /** A change to a setting that determines who gets paid, or what buyers get for their money. */
 export type PayeeChange = {
-  field: 'walletAddress' | 'gatewayHost' | 'slug' | 'upstreamUrl';
+  field: 'walletAddress' | 'networks' | 'gatewayHost' | 'slug' | 'upstreamUrl';
   before: string | null;
   after: string | null;
 };
@@ -14,6 +14,11 @@ const WORDS = {
     name: 'wallet',
     effect:
       'Starting with the next payment, buyers pay the new wallet. Payments to the wrong address can’t be recovered.',
+  },
+  networks: {
+    name: 'networks',
+    effect:
+      'Starting with the next payment, buyers can pay only on the new networks. Make sure that you can use your wallet on each of them.',
   },
   gatewayHost: {
     name: 'custom domain',

@@ -1,5 +1,6 @@
 import { SegmentedControl } from '@mantine/core';
 import { useMemo } from 'react';
+import { useSearchParams } from 'wouter';
 import { startOfPeriod } from './period-start.ts';
 
 /** The time ranges to choose from. `count` is the number of intervals in their charts, including the current one. */
@@ -10,27 +11,40 @@ const PERIODS = {
   '12mo': { label: '12 months', interval: 'MONTH', count: 12 },
 } as const;
 
-export type PeriodName = keyof typeof PERIODS;
+type PeriodName = keyof typeof PERIODS;
 
-export function PeriodControl({ value, onChange }: { value: PeriodName; onChange(value: PeriodName): void }) {
-  return (
-    <SegmentedControl
-      aria-label="Period"
-      size="xs"
-      data={Object.entries(PERIODS).map(([name, { label }]) => ({ value: name, label }))}
-      value={value}
-      onChange={(name) => onChange(name as PeriodName)}
-    />
-  );
+const DEFAULT: PeriodName = '30d';
+
+/** Names are in the URL, so anything can be in their place. */
+function isName(name: string): name is PeriodName {
+  return Object.hasOwn(PERIODS, name);
 }
 
 /**
- * The start of a period, fixed when the period is chosen. A moving start would trigger a new query on every render. It
- * is the start of an interval in UTC, so that charts and totals match.
+ * The period in the page's URL, and a control to change it. Its start is fixed when the period is chosen. A moving start
+ * would trigger a new query on every render. It is the start of an interval in UTC, so that charts and totals match.
  */
-export function usePeriod(name: PeriodName) {
-  return useMemo(() => {
-    const { interval, count } = PERIODS[name];
-    return { from: startOfPeriod(interval, count, new Date()).toISOString(), interval };
-  }, [name]);
+export function usePeriod() {
+  const [parameters, setParameters] = useSearchParams();
+  const chosen = parameters.get('period') ?? DEFAULT;
+  const name = isName(chosen) ? chosen : DEFAULT;
+  function choose(value: string): void {
+    setParameters((current) => {
+      if (value === DEFAULT) current.delete('period');
+      else current.set('period', value);
+      return current;
+    });
+  }
+  const control = (
+    <SegmentedControl
+      aria-label="Period"
+      size="xs"
+      data={Object.entries(PERIODS).map(([value, { label }]) => ({ value, label }))}
+      value={name}
+      onChange={choose}
+    />
+  );
+  const { interval, count } = PERIODS[name];
+  const from = useMemo(() => startOfPeriod(interval, count, new Date()).toISOString(), [interval, count]);
+  return { from, interval, control };
 }

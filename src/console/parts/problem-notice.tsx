@@ -4,6 +4,7 @@ import { use, useState } from 'react';
 import { ApiContext } from '../api/client.ts';
 import { adviceFor, docsSectionOf, type Problem } from '../api/problem.ts';
 import { docsUrl } from './docs-link.ts';
+import { discardDrafts, keepDrafts } from './drafts.ts';
 
 /** What went wrong and what to do about it. */
 export function ProblemNotice(props: { problem: Problem; onRetry?: () => void }) {
@@ -47,9 +48,13 @@ function SignInAgain() {
     setState('busy');
     setFailure(undefined);
     try {
-      await api?.signInAgain();
+      keepDrafts();
+      const isStillHere = await api?.signInAgain();
+      if (!isStillHere) return;
+      discardDrafts();
       setState('done');
     } catch (error) {
+      discardDrafts();
       setFailure(error as Error);
       setState('ready');
     }

@@ -12,26 +12,29 @@ import {
   restFilters,
   valuesIn,
 } from './list-filters.ts';
+import { isFirstPage, toFirstPage } from './use-paging.ts';
 
 export type ListFilters<Filter = unknown> = {
   fields: FilterFields;
   values: FilterValues;
-  /** A string that changes only when the filters change. The list then starts over on its first page. */
-  key: string;
   /** The filter for GraphQL. It remains the same object until the filters change. */
   filter: Filter;
   /** The filters for an export. */
   exported: FilterValues;
   isFiltered: boolean;
+  isFirstPage: boolean;
   set(name: string, values: readonly string[]): void;
   clear(): void;
-  /** Adds the filters to the address of one of the list's items. */
+  /** Adds the filters and the page to the address of one of the list's items. */
   keepIn(path: string): string;
   /** Splits a query's error into messages for the filters, and the problem that remains. */
   split(error: CombinedError | undefined): { atFilters: Readonly<Record<string, string>>; problem?: Problem };
 };
 
-/** A list's filters. They are kept in the page's URL, so you can link to a filtered list, reload it, and go back. */
+/**
+ * A list's filters. They are kept in the page's URL, so you can link to a filtered list, reload it, and go back. If one
+ * changes, the list starts over on its first page.
+ */
 export function useListFilters<Filter>(list: ListName): ListFilters<Filter> {
   const search = useSearch();
   const [parameters, setParameters] = useSearchParams();
@@ -48,7 +51,7 @@ export function useListFilters<Filter>(list: ListName): ListFilters<Filter> {
         current.delete(name);
         for (const value of selected) current.append(name, value);
       }
-      return current;
+      return toFirstPage(current);
     });
   }
 
@@ -66,11 +69,11 @@ export function useListFilters<Filter>(list: ListName): ListFilters<Filter> {
   return {
     fields,
     values,
-    key,
     filter,
     split,
     exported: restFilters(fields, values),
     isFiltered: names.some((name) => values[name]),
+    isFirstPage: isFirstPage(parameters),
     set: (name, selected) => change({ [name]: selected }),
     clear: () => change(Object.fromEntries(names.map((name) => [name, []]))),
     keepIn: (path) => (search ? `${path}?${search}` : path),

@@ -44,8 +44,11 @@ export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>)
     subscribe: store.subscribe,
     end,
     redirect: () => manager.signinRedirect({ state: place() }),
-    // Otherwise, the provider may return immediately with the old sign-in.
-    signInAgain: () => manager.signinRedirect({ state: place(), prompt: 'login' }),
+    async signInAgain() {
+      // Without the prompt, the provider may return immediately with the old sign-in.
+      await manager.signinRedirect({ state: place(), prompt: 'login' });
+      return false;
+    },
     async signOut() {
       const { end_session_endpoint } = await manager.metadataService.getMetadata();
       if (end_session_endpoint) return manager.signoutRedirect();

@@ -9,9 +9,13 @@ export type Session = {
   subscribe(listener: () => void): () => void;
   /** Called when the server rejects the credential. The URL doesn't change, so users return to this page on sign-in. */
   end(): void;
-  /** Signs the user in again, for changes that require a recent sign-in. This may redirect them to the identity
-   * provider, which returns them to this page. */
-  signInAgain(): Promise<void>;
+  /**
+   * Signs the user in again, for changes that require a recent sign-in. This may redirect them to the identity provider,
+   * which returns them to this page.
+   *
+   * @returns whether the user is still on the page, with everything that they entered.
+   */
+  signInAgain(): Promise<boolean>;
   signOut(): Promise<void>;
 };
 

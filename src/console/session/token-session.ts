@@ -32,8 +32,10 @@ export function createTokenSession(
     end: () => leave(true),
     async signInAgain() {
       const state = store.read();
-      if (renew && state.status === 'signedIn') accept(await renew(state.token));
+      const isRenewed = renew !== undefined && state.status === 'signedIn';
+      if (isRenewed) accept(await renew(state.token));
       else leave(true);
+      return isRenewed;
     },
     signOut: async () => leave(false),
   };

@@ -1,5 +1,5 @@
 import { requireId } from '../../auth/access.ts';
-import { createdBetween } from '../../database/created-between.ts';
+import { createdBetween, timeIn } from '../../database/created-between.ts';
 import type { DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
 import { firstIdAt, millisecondsOfId } from '../../ids.ts';
 
@@ -13,6 +13,10 @@ export type DeliveryFilter = {
   from?: Date | null;
   /** Only deliveries created before this time. */
   to?: Date | null;
+  /** Only deliveries that succeeded, failed, or were skipped at or after this time. */
+  finishedFrom?: Date | null;
+  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  finishedTo?: Date | null;
   /** Former name of `from`. */
   since?: Date | null;
 };
@@ -28,6 +32,7 @@ const isFinal = (status: DeliveryStatus) => status !== 'PENDING' && status !== '
  */
 export function toColumns(filter: DeliveryFilter) {
   const { webhookId, connectorId, eventId, status, eventTypes, from, to, since } = filter;
+  const { finishedFrom, finishedTo } = filter;
   return {
     status: status ?? null,
     eventTypes: eventTypes && !eventTypes.includes('*') ? eventTypes : null,
@@ -36,6 +41,8 @@ export function toColumns(filter: DeliveryFilter) {
     eventId: eventId ? requireId('Event', eventId) : null,
     createdSince: from && since ? new Date(Math.max(from.getTime(), since.getTime())) : (from ?? since ?? null),
     createdBefore: to ?? null,
+    finishedSince: finishedFrom ?? null,
+    finishedBefore: finishedTo ?? null,
   };
 }
 
@@ -43,7 +50,8 @@ export type DeliveryColumns = ReturnType<typeof toColumns>;
 
 /** The same filter for Prisma, with redundant conditions so that indexes can be used. */
 export function matching(filter: DeliveryFilter): Prisma.DeliveryWhereInput[] {
-  const { status, eventTypes, webhookId, connectorId, eventId, createdSince, createdBefore } = toColumns(filter);
+  const { status, eventTypes, webhookId, connectorId, eventId, ...times } = toColumns(filter);
+  const finished = timeIn({ from: times.finishedSince, to: times.finishedBefore });
   return [
     webhookId ? { webhookId } : {},
     connectorId ? { connectorId } : {},
@@ -54,7 +62,9 @@ export function matching(filter: DeliveryFilter): Prisma.DeliveryWhereInput[] {
     status && !status.some(isFinal) ? { outcome: null } : {},
     status?.some(isFinal) ? { OR: [{ outcome: { in: status.filter(isFinal) } }, { outcome: null }] } : {},
     eventTypes ? { eventType: { in: [...eventTypes] } } : {},
-    createdBetween('Delivery', 'createdAt', { from: createdSince, to: createdBefore }),
+    createdBetween('Delivery', 'createdAt', { from: times.createdSince, to: times.createdBefore }),
+    // The time at which statistics count deliveries.
+    finished ? { outcome: { not: null }, updatedAt: finished } : {},
   ];
 }
 

@@ -180,6 +180,15 @@ const DeliveryFilter = builder.inputType('DeliveryFilter', {
     eventId: t.id({ description: 'Only deliveries of this event.' }),
     from: t.field({ type: 'DateTime', description: 'Only deliveries created at or after this time.' }),
     to: t.field({ type: 'DateTime', description: 'Only deliveries created before this time.' }),
+    finishedFrom: t.field({
+      type: 'DateTime',
+      description:
+        'Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time.',
+    }),
+    finishedTo: t.field({
+      type: 'DateTime',
+      description: 'Only deliveries that succeeded, failed, or were skipped before this time.',
+    }),
     since: t.field({ type: 'DateTime', description: 'Former name of `from`.' }),
   }),
 });

@@ -22,6 +22,10 @@ export type PaymentFilter = {
   from?: Date | null;
   /** Only payments presented before this time. */
   to?: Date | null;
+  /** Only payments that settled or failed at or after this time. */
+  finishedFrom?: Date | null;
+  /** Only payments that settled or failed before this time. */
+  finishedTo?: Date | null;
 };
 
 const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
@@ -49,7 +53,7 @@ export const paymentFilterInput = z.object({
  * @throws AppError `NOT_FOUND` for malformed IDs, or `VALIDATION_FAILED` for malformed addresses, hashes, and amounts.
  */
 export function toColumns(filter: PaymentFilter) {
-  const { status, endpointId, customerId, identifier, from, to } = filter;
+  const { status, endpointId, customerId, identifier, from, to, finishedFrom, finishedTo } = filter;
   const { payer, transactionHash, minAmountUsd, maxAmountUsd } = parseInput(paymentFilterInput, filter);
   return {
     status: status ?? null,
@@ -62,6 +66,8 @@ export function toColumns(filter: PaymentFilter) {
     maxAtomic: atomicOf(maxAmountUsd),
     firstId: from ? firstIdSince(from) : null,
     endId: to ? firstIdSince(to) : null,
+    finishedSince: finishedFrom ?? null,
+    finishedBefore: finishedTo ?? null,
   };
 }
 

@@ -196,6 +196,11 @@ export const PaymentFilter = builder.inputType('PaymentFilter', {
     maxAmountUsd: t.string({ description: 'Only payments of at most this amount in USD.' }),
     from: t.field({ type: 'DateTime', description: 'Only payments received at or after this time.' }),
     to: t.field({ type: 'DateTime', description: 'Only payments received before this time.' }),
+    finishedFrom: t.field({
+      type: 'DateTime',
+      description: 'Only payments that settled or failed at or after this time. Revenue counts payments by this time.',
+    }),
+    finishedTo: t.field({ type: 'DateTime', description: 'Only payments that settled or failed before this time.' }),
   }),
 });
 

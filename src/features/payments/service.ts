@@ -1,5 +1,6 @@
 import { inProject, visibleItem } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { timeIn } from '../../database/created-between.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { findNetwork } from '../../gateway/chain/networks.ts';
 import type { Payment, PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -79,7 +80,8 @@ const EVERY_MARK = { OR: Object.values(MARKS) };
 
 function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId, ...columns } = toColumns(filter);
-  const { identifier, minAtomic, maxAtomic } = columns;
+  const { identifier, minAtomic, maxAtomic, finishedSince, finishedBefore } = columns;
+  const finished = timeIn({ from: finishedSince, to: finishedBefore });
   const amountAtomic = { ...(minAtomic && { gte: minAtomic }), ...(maxAtomic && { lte: maxAtomic }) };
   const hasAmount = minAtomic !== null || maxAtomic !== null;
   return [
@@ -94,5 +96,7 @@ function matching(filter: PaymentFilter): Prisma.PaymentWhereInput[] {
     identifier ? { paymentIdentifier: identifier, failureStage: null } : {},
     firstId ? { id: { gte: firstId } } : {},
     endId ? { id: { lt: endId } } : {},
+    // The times at which revenue counts payments.
+    finished ? { OR: [{ settledAt: finished }, { ...MARKS.FAILED, updatedAt: finished }] } : {},
   ];
 }

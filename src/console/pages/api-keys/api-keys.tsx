@@ -7,7 +7,7 @@ import { type ApiKeyFilter, ApiKeysDocument, RevokeApiKeyDocument } from '../../
 import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatEnum } from '../../parts/format.ts';
@@ -18,6 +18,7 @@ import { ActionForRole } from '../../parts/role.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { type ApiKeyRow, keyStatus } from './key-status.ts';
 
 const CreateApiKeyDialog = lazyPart(() => import('./create-api-key.tsx'), 'CreateApiKeyDialog');
@@ -27,7 +28,7 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
   {
     title: 'Key',
     render: ({ prefix, last4 }) => (
-      <Code bg="transparent" style={{ whiteSpace: 'nowrap' }}>{`${prefix}…${last4}`}</Code>
+      <Code bg="transparent" p={0} style={{ whiteSpace: 'nowrap' }}>{`${prefix}…${last4}`}</Code>
     ),
   },
   {
@@ -65,7 +66,7 @@ function KeyStatus({ row }: { row: ApiKeyRow }) {
 export function ApiKeysPage() {
   const project = useProject();
   const filters = useListFilters<ApiKeyFilter>('keys');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [isCreating, creating] = useDisclosure();
   const [secret, setSecret] = useState<string>();
   const [revoked, setRevoked] = useState<ApiKeyRow>();

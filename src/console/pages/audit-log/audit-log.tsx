@@ -3,18 +3,19 @@ import { useQuery } from 'urql';
 import { type AuditFilter, AuditLogDocument } from '../../../generated/console/audit-log.ts';
 import { AUDIT_COLUMNS } from '../../parts/audit-columns.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 
 export function AuditLogPage() {
   const project = useProject();
   const filters = useListFilters<AuditFilter>('audit-log');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({
     query: AuditLogDocument,

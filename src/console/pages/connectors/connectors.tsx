@@ -18,7 +18,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { AddWithinLimit } from '../../parts/add-within-limit.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
 import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
@@ -32,6 +32,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
 const ConnectorPicker = lazyPart(() => import('./picker.tsx'), 'ConnectorPicker');
@@ -45,7 +46,7 @@ type Opened =
 export function ConnectorsPage() {
   const project = useProject();
   const filters = useListFilters<ConnectorFilter>('connectors');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [, go] = useLocation();
   const [chosen, setOpened] = useState<Opened>();
   const [{ data: types }] = useQuery({ query: ConnectorTypesDocument });

@@ -37,7 +37,7 @@ export function ConnectorPicker(props: {
                   <Text size="sm" fw={600}>
                     {info.title}
                   </Text>
-                  <Text size="xs" c="dimmed" lineClamp={2}>
+                  <Text size="xs" c="dimmed" lineClamp={3}>
                     {info.description}
                   </Text>
                 </UnstyledButton>

@@ -10,7 +10,7 @@ import {
 } from '../../../generated/console/customers.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -20,13 +20,14 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 
 type Row = NonNullable<CustomersQuery['project']>['customers']['nodes'][number];
 
 export function CustomersPage() {
   const project = useProject();
   const filters = useListFilters<CustomerFilter>('customers');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [, go] = useLocation();
   const [orderBy] = filters.values.orderBy ?? [];
   const variables = {
@@ -42,7 +43,10 @@ export function CustomersPage() {
   });
   const { atFilters, problem } = filters.split(error);
   const totals = data?.project?.customerTotals;
-  const paymentsOf = ({ walletAddress }: Row) => `/projects/${project.id}/payments?payer=${walletAddress}`;
+  const settled = `/projects/${project.id}/payments?status=SETTLED`;
+  const paymentsOf = ({ walletAddress }: Row) => `${settled}&payer=${walletAddress}`;
+  // Payments can't be filtered by what is known about customers.
+  const all = filters.isFiltered ? {} : { href: settled };
   const columns: Column<Row>[] = [
     {
       title: 'Wallet',
@@ -50,7 +54,9 @@ export function CustomersPage() {
         <Group gap={4} wrap="nowrap">
           <Anchor component={Link} href={paymentsOf(row)}>
             <span className="visually-hidden">Payments from </span>
-            <Code bg="transparent">{shortenAddress(row.walletAddress)}</Code>
+            <Code bg="transparent" p={0}>
+              {shortenAddress(row.walletAddress)}
+            </Code>
           </Anchor>
           <Copy value={row.walletAddress} what="wallet address" />
         </Group>
@@ -79,8 +85,8 @@ export function CustomersPage() {
       {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Stats>
         <Stat label="Customers" value={totals && formatCount(totals.customerCount)} />
-        <Stat label="Settled payments" value={totals && formatCount(totals.paymentCount)} />
-        <Stat label="Total spend" value={totals && formatUsd(totals.totalUsd)} />
+        <Stat label="Settled payments" {...all} value={totals && formatCount(totals.paymentCount)} />
+        <Stat label="Total spend" {...all} value={totals && formatUsd(totals.totalUsd)} />
       </Stats>
       <Panel flush>
         <FilterBar filters={filters} errors={atFilters} />

@@ -5,7 +5,7 @@ import { Link, useLocation, useParams, useSearch } from 'wouter';
 import type { DeliveryFilter } from '../../../generated/console/deliveries.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { DeliveryStatusBadge } from '../../parts/delivery-status.tsx';
 import { type Destination, useDestinations } from '../../parts/destinations.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -20,6 +20,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { ActionForRole } from '../../parts/role.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { ReplayProgress } from '../replays/progress.tsx';
 import { useReplays } from '../replays/use-replays.ts';
 import { type DeliveryRow, useDeliveryFeed } from './feed.ts';
@@ -42,7 +43,7 @@ export function DeliveriesPage() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [isResending, setResending] = useState(false);
   const [destinationId] = filters.values.destination ?? [];
-  const paging = usePaging(filters.key, PAGE_SIZE);
+  const paging = usePaging(PAGE_SIZE);
   const destinations = useDestinations(project.id);
   const { replays, show: showReplay } = useReplays(project.id);
   const feed = useDeliveryFeed({

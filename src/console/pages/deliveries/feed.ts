@@ -7,7 +7,7 @@ import {
   FollowDeliveriesDocument,
 } from '../../../generated/console/deliveries.ts';
 import { useFollow } from '../../api/use-follow.ts';
-import type { PageWindow } from '../../parts/data-table.tsx';
+import type { PageWindow } from '../../parts/use-paging.ts';
 
 export type DeliveryRow = DeliveryRowFragment;
 
@@ -77,7 +77,7 @@ export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFi
     reload();
   }
 
-  const isFirstPage = !window.after && !window.before;
+  const isFirstPage = !window.after && window.last === undefined;
   return {
     rows: page && merge(page.nodes, arrived, isFirstPage).filter((row) => matches(row, filter)),
     arrived,
@@ -103,8 +103,10 @@ function useDeliveryPage(projectId: string, query: PageWindow & { filter: Delive
 }
 
 /** Whether a delivery from the live feed belongs in the list. */
-function matches(row: DeliveryRow, { status, eventTypes, webhookId, connectorId, eventId, from, to }: DeliveryFilter) {
+function matches(row: DeliveryRow, filter: DeliveryFilter): boolean {
+  const { status, eventTypes, webhookId, connectorId, eventId, from, to, finishedFrom, finishedTo } = filter;
   const created = Date.parse(row.createdAt);
+  const finished = row.status === 'PENDING' || row.status === 'RUNNING' ? Number.NaN : Date.parse(row.updatedAt);
   return (
     (!status || status.includes(row.status)) &&
     (!eventTypes || eventTypes.includes(row.eventType)) &&
@@ -112,7 +114,10 @@ function matches(row: DeliveryRow, { status, eventTypes, webhookId, connectorId,
     (!connectorId || row.connectorId === connectorId) &&
     (!eventId || row.eventId === eventId) &&
     (!from || created >= Date.parse(from)) &&
-    (!to || created < Date.parse(to))
+    (!to || created < Date.parse(to)) &&
+    // Comparisons with NaN are false.
+    (!finishedFrom || finished >= Date.parse(finishedFrom)) &&
+    (!finishedTo || finished < Date.parse(finishedTo))
   );
 }
 

@@ -16,7 +16,8 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
+import { draftOf } from '../../parts/drafts.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -26,6 +27,8 @@ import { ActionForRole } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
+import { IMPORT_DRAFT } from './import-values.ts';
 import { methodsText } from './methods.tsx';
 import { type EndpointRow, priceText } from './rows.ts';
 import { Warnings } from './warnings.tsx';
@@ -42,9 +45,12 @@ type Opened =
 export function EndpointsPage() {
   const project = useProject();
   const filters = useListFilters<EndpointFilter>('endpoints');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const [, go] = useLocation();
-  const [chosen, setOpened] = useState<Opened>();
+  const [chosen, setOpened] = useState<Opened | undefined>(() =>
+    draftOf(IMPORT_DRAFT) ? { what: 'import' } : undefined,
+  );
+  const base = `/projects/${project.id}/endpoints`;
   const [orderBy] = filters.values.orderBy ?? [];
   const variables = {
     projectId: project.id,
@@ -62,12 +68,15 @@ export function EndpointsPage() {
     variables: { projectId: project.id, id: endpointId ?? '' },
     pause: !endpointId,
   });
+  const endpoints = data?.project?.endpoints;
   const loaded = linked.data?.project?.endpoint;
-  const found = loaded?.id === endpointId ? loaded : undefined;
+  const found = [...(endpoints?.nodes ?? []), ...(loaded ? [loaded] : [])].find(({ id }) => id === endpointId);
+  // The form has a URL, so it is still open after a reload or a new sign-in.
+  const edit = ({ id }: EndpointRow) => go(filters.keepIn(`${base}/${id}`));
   const opened: Opened | undefined = chosen ?? (found ? { what: 'form', endpoint: found } : undefined);
   const close = () => {
     setOpened(undefined);
-    if (endpointId) go(filters.keepIn(`/projects/${project.id}/endpoints`));
+    if (endpointId) go(filters.keepIn(base));
   };
   async function setActive({ id }: EndpointRow, isActive: boolean) {
     if (!(await update.submit({ input: { id, isActive } }))) return;
@@ -104,7 +113,7 @@ export function EndpointsPage() {
       title: 'Path',
       render: (endpoint) => (
         <Group gap={6} wrap="nowrap">
-          <Anchor component="button" type="button" onClick={() => setOpened({ what: 'form', endpoint })}>
+          <Anchor component="button" type="button" onClick={() => edit(endpoint)}>
             <Code bg="transparent" p={0}>
               <Breakable text={endpoint.path} />
             </Code>
@@ -136,7 +145,7 @@ export function EndpointsPage() {
           name={endpoint.path}
           actions={[
             { label: 'Preview as buyer', lowest: 'VIEWER', onClick: () => setOpened({ what: 'preview', endpoint }) },
-            { label: 'Edit', lowest: 'DEVELOPER', onClick: () => setOpened({ what: 'form', endpoint }) },
+            { label: 'Edit', lowest: 'DEVELOPER', onClick: () => edit(endpoint) },
             {
               label: endpoint.isActive ? 'Disable' : 'Enable',
               lowest: 'DEVELOPER',
@@ -161,14 +170,14 @@ export function EndpointsPage() {
       actions={actions}
     >
       {problem && <ProblemNotice problem={problem} onRetry={reload} />}
-      {endpointId && linked.data && !loaded && <ProblemNotice problem={notFound('endpoint')} />}
+      {endpointId && linked.data && !found && <ProblemNotice problem={notFound('endpoint')} />}
       {update.problem && <ProblemNotice problem={update.problem} />}
       <Panel flush>
         <FilterBar filters={filters} errors={atFilters} />
         <DataTable
           caption="Endpoints"
           columns={columns}
-          rows={data?.project?.endpoints.nodes ?? (error ? null : undefined)}
+          rows={endpoints?.nodes ?? (error ? null : undefined)}
           keyOf={({ id }) => id}
           empty={
             <NoMatches what="endpoints" filters={filters}>
@@ -178,7 +187,7 @@ export function EndpointsPage() {
             </NoMatches>
           }
         />
-        <Pager pageInfo={data?.project?.endpoints.pageInfo} paging={paging} />
+        <Pager pageInfo={endpoints?.pageInfo} paging={paging} />
       </Panel>
       <Suspense>
         {opened?.what === 'form' && (

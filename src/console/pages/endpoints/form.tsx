@@ -4,9 +4,10 @@ import { useState } from 'react';
 import { CreateEndpointDocument, UpdateEndpointDocument } from '../../../generated/console/endpoints.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { mayBeSecret, useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
-import { headerRows, headerToSend, keptHeaders, newHeader } from '../../parts/header-values.ts';
+import { type HeaderRow, headerRows, headerToSend, keptHeaders, newHeader } from '../../parts/header-values.ts';
 import { NeededAgainAlert, neededAgainErrors } from '../../parts/needed-again.tsx';
 import { type PayeeChange, PayeeDialog } from '../../parts/payee-dialog.tsx';
 import { ForRole } from '../../parts/role.tsx';
@@ -17,6 +18,19 @@ import { DEFAULT_METHODS, MethodsField } from './methods.tsx';
 import { ProtocolField } from './protocol-field.tsx';
 import type { EndpointRow } from './rows.ts';
 import { initialSettlement, SettlementFields, settlementValues } from './settlement-fields.tsx';
+
+/** What is kept while the user signs in again. New values of headers are secret, and have to be entered again. */
+function withoutSecrets<Values extends { upstreamUrl: string; upstreamHeaders: HeaderRow[] }>(
+  { upstreamHeaders, upstreamUrl, ...kept }: Values,
+  stored: readonly HeaderRow[],
+) {
+  const isMasked = ({ value }: HeaderRow) => stored.some((header) => header.value === value);
+  return {
+    ...kept,
+    ...(!mayBeSecret(upstreamUrl) && { upstreamUrl }),
+    upstreamHeaders: upstreamHeaders.map((row) => (isMasked(row) ? row : { ...row, value: '' })),
+  };
+}
 
 /** The form that creates or changes an endpoint. */
 export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; onSaved(endpoint: EndpointRow): void }) {
@@ -50,6 +64,7 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
   const change = useSubmit(UpdateEndpointDocument);
   const { problem, isBusy } = endpoint ? change : creation;
   useServerErrors(form, problem);
+  useFormDraft('endpoint', form, (values) => withoutSecrets(values, storedHeaders));
   const [moved, setMoved] = useState<PayeeChange>();
   const isMcp = form.values.protocol === 'MCP';
   async function save({ upstreamHeaders, methods, ...rest }: typeof form.values) {

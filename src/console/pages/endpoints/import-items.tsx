@@ -5,8 +5,10 @@ import { ImportEndpointsDocument, type ImportEndpointsMutation } from '../../../
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { useDraft } from '../../parts/drafts.ts';
 import { formatCount, formatEnum, formatUsd } from '../../parts/format.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { ConfirmImport, type SalesChange, salesChanges } from './confirm-import.tsx';
 import type { ImportPreview, ImportSource } from './import-values.ts';
 
 type Item = ImportPreview['items'][number];
@@ -25,23 +27,38 @@ const canImport = ({ status }: Item) => status === 'NEW' || status === 'CHANGED'
 export function ImportItems(props: {
   source: ImportSource;
   preview: ImportPreview;
+  /** The changes that the user is being asked to confirm. The dialog around the items has to know. */
+  toConfirm: readonly SalesChange[] | undefined;
+  setToConfirm(changes: readonly SalesChange[] | undefined): void;
   onBack(): void;
   onClose(): void;
   onImported(): void;
 }) {
-  const { source, preview, onBack, onClose, onImported } = props;
+  const { source, preview, toConfirm, setToConfirm, onBack, onClose, onImported } = props;
   const project = useProject();
   const { items, problems } = preview;
   const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>(() => firstChoices(items));
   const [results, setResults] = useState<readonly Result[]>([]);
   const { submit, problem, isBusy } = useSubmit(ImportEndpointsDocument);
   const chosen = items.filter((item) => choices[keyOf(item)]?.isChosen);
-  const isDone = results.length > 0 && results.length >= chosen.length;
+  useDraft(
+    'import-choices',
+    () => choices,
+    (kept) => setChoices((before) => ({ ...before, ...kept })),
+  );
+  const refusal = results.find(({ error }) => error?.code === 'RECENT_SIGN_IN_REQUIRED')?.error;
+  const isDone = results.length > 0 && results.length >= chosen.length && !refusal;
   const change = (item: Item, changes: Partial<Choice>) =>
     setChoices((before) => ({ ...before, [keyOf(item)]: { ...before[keyOf(item)]!, ...changes } }));
 
+  function confirm() {
+    const changes = salesChanges(chosen, (item) => choices[keyOf(item)]!.priceUsd);
+    if (changes.length > 0) setToConfirm(changes);
+    else void save();
+  }
   async function save() {
     const all: Result[] = [];
+    setResults([]);
     for (let start = 0; start < chosen.length; start += BATCH) {
       const batch = chosen.slice(start, start + BATCH).map((item) => {
         const { path, methods } = item;
@@ -53,6 +70,7 @@ export function ImportItems(props: {
       all.push(...result.importEndpoints.results);
       setResults([...all]);
     }
+    setToConfirm(undefined);
     if (all.length > 0) onImported();
   }
 
@@ -60,6 +78,7 @@ export function ImportItems(props: {
   return (
     <Stack gap="md">
       {problem && <ProblemNotice problem={problem} />}
+      {refusal && <ProblemNotice problem={{ ...refusal, requestId: undefined, fields: [], retryable: false }} />}
       {problems.length > 0 && <Skipped problems={problems} />}
       <DataTable
         caption="Endpoints in the document"
@@ -72,10 +91,18 @@ export function ImportItems(props: {
         <Button variant="default" onClick={onBack}>
           Back
         </Button>
-        <Button loading={isBusy} disabled={chosen.length === 0} onClick={save}>
+        <Button loading={isBusy} disabled={chosen.length === 0} onClick={confirm}>
           Import {countEndpoints(chosen.length)}
         </Button>
       </Group>
+      {toConfirm && (
+        <ConfirmImport
+          changes={toConfirm}
+          isBusy={isBusy}
+          onClose={() => setToConfirm(undefined)}
+          onConfirm={() => void save()}
+        />
+      )}
     </Stack>
   );
 }
@@ -97,7 +124,8 @@ function columnsFor(
       render: (item) =>
         canImport(item) && (
           <Checkbox
-            aria-label={`Import ${item.path}`}
+            className="select-target"
+            label={<span className="visually-hidden">Import {item.path}</span>}
             checked={choices[keyOf(item)]!.isChosen}
             onChange={({ currentTarget }) => change(item, { isChosen: currentTarget.checked })}
           />
@@ -108,7 +136,7 @@ function columnsFor(
     {
       title: 'Upstream',
       render: ({ upstreamUrl }) => (
-        <Code bg="transparent" style={{ overflowWrap: 'anywhere' }}>
+        <Code bg="transparent" p={0} style={{ overflowWrap: 'anywhere' }}>
           {upstreamUrl}
         </Code>
       ),
@@ -137,7 +165,9 @@ function PathAndChanges({ item }: { item: Item }) {
   const { path, methods, description, status, changes, problems } = item;
   return (
     <Stack gap={2}>
-      <Code bg="transparent">{path}</Code>
+      <Code bg="transparent" p={0}>
+        {path}
+      </Code>
       <Text size="xs" c="dimmed" style={{ whiteSpace: 'pre-line' }}>
         {[methods.join(', '), description].filter(Boolean).join('\n')}
       </Text>
@@ -158,6 +188,7 @@ function PathAndChanges({ item }: { item: Item }) {
 
 function shown(value: unknown): string {
   if (value === null) return 'none';
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -4,9 +4,11 @@ import { useState } from 'react';
 import { PreviewImportDocument } from '../../../generated/console/imports.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { mayBeSecret, useDraft } from '../../parts/drafts.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
+import type { SalesChange } from './confirm-import.tsx';
 import { ImportItems } from './import-items.tsx';
-import type { ImportPreview, ImportSource } from './import-values.ts';
+import { IMPORT_DRAFT, type ImportPreview, type ImportSource } from './import-values.ts';
 
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const FORMATS = '.json,.yaml,.yml,application/json,application/yaml,text/yaml';
@@ -22,6 +24,7 @@ export function ImportDialog({ onClose, onImported }: { onClose(): void; onImpor
   const project = useProject();
   const [place, setPlace] = useState<Place>('document');
   const [found, setFound] = useState<{ source: ImportSource; preview: ImportPreview }>();
+  const [toConfirm, setToConfirm] = useState<readonly SalesChange[]>();
   const form = useForm({
     initialValues: { document: '', file: null as File | null, url: '', upstreamUrl: '', priceUsd: '0.01' },
     validate: {
@@ -30,6 +33,20 @@ export function ImportDialog({ onClose, onImported }: { onClose(): void; onImpor
   });
   const { submit, problem, isBusy } = useSubmit(PreviewImportDocument);
   useServerErrors(form, problem);
+  useDraft(
+    IMPORT_DRAFT,
+    () => {
+      const { document, url, upstreamUrl, priceUsd } = form.getValues();
+      const urls = { url: mayBeSecret(url) ? '' : url, upstreamUrl: mayBeSecret(upstreamUrl) ? '' : upstreamUrl };
+      // A file can't be put back into its field, but its text can be pasted.
+      const values = { ...urls, priceUsd, document: found?.source.document ?? document };
+      return { place: place === 'file' ? ('document' as const) : place, values };
+    },
+    (draft) => {
+      setPlace(draft.place);
+      form.setValues(draft.values);
+    },
+  );
   const compare = form.onSubmit(async ({ document, file, url, upstreamUrl, priceUsd }) => {
     const source = {
       ...(place === 'url' ? { url } : { document: place === 'file' ? ((await file?.text()) ?? '') : document }),
@@ -40,8 +57,15 @@ export function ImportDialog({ onClose, onImported }: { onClose(): void; onImpor
   });
   if (found) {
     return (
-      <Modal opened onClose={onClose} title="Import endpoints" size="80rem">
-        <ImportItems {...found} onBack={() => setFound(undefined)} onClose={onClose} onImported={onImported} />
+      <Modal opened onClose={onClose} closeOnEscape={!toConfirm} title="Import endpoints" size="80rem">
+        <ImportItems
+          {...found}
+          toConfirm={toConfirm}
+          setToConfirm={setToConfirm}
+          onBack={() => setFound(undefined)}
+          onClose={onClose}
+          onImported={onImported}
+        />
       </Modal>
     );
   }

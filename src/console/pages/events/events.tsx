@@ -7,7 +7,7 @@ import { type EventFilter, EventsDocument, type EventsQuery } from '../../../gen
 import { Breakable } from '../../parts/breakable.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -18,6 +18,7 @@ import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 
 const EventDrawer = lazyPart(() => import('./drawer.tsx'), 'EventDrawer');
 
@@ -29,7 +30,7 @@ export function EventsPage() {
   const { eventId } = useParams<{ eventId?: string }>();
   const [, go] = useLocation();
   const filters = useListFilters<EventFilter>('events');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: EventsDocument, variables, requestPolicy: 'cache-and-network' });
   const { atFilters, problem } = filters.split(error);

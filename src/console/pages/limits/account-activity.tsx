@@ -3,10 +3,11 @@ import { useQuery } from 'urql';
 import { AccountLogDocument } from '../../../generated/console/limits.ts';
 import { toProblem } from '../../api/problem.ts';
 import { AUDIT_COLUMNS } from '../../parts/audit-columns.tsx';
-import { DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { usePaging } from '../../parts/use-paging.ts';
 
 /** Changes to the account itself, such as a new tier. Changes to projects are in the projects' audit logs. */
 export function AccountActivity() {

@@ -4,6 +4,7 @@ import { TransferProjectDocument, WithdrawTransferDocument } from '../../../gene
 import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
+import { useDraft } from '../../parts/drafts.ts';
 import { Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -63,6 +64,14 @@ function OfferForm({ project, onChange }: Props) {
   const [email, setEmail] = useState('');
   const [isOpen, setOpen] = useState(false);
   const { submit, problem, isBusy } = useSubmit(TransferProjectDocument);
+  useDraft(
+    'transfer',
+    () => ({ chosen, email }),
+    (draft) => {
+      setChosen(draft.chosen);
+      setEmail(draft.email);
+    },
+  );
   const member = members.find(({ id }) => id === chosen);
   const recipient = member ? (member.email ?? member.name) : email.trim();
   return (

@@ -12,7 +12,7 @@ import {
 } from '../../../generated/console/notices.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { useChanges } from '../../parts/follow-changes.ts';
@@ -22,13 +22,14 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { ActionForRole } from '../../parts/role.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { ContactsPanel } from './contacts.tsx';
 
 /** The project's notices and its contacts. */
 export function NoticesPage() {
   const project = useProject();
   const filters = useListFilters<NoticeFilter>('notices');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({
     query: NoticesDocument,

@@ -54,9 +54,10 @@ export function ticksOf(buckets: readonly Bucket[], most: number): string[] {
   return buckets.flatMap(({ start }, index) => ((last - index) % step === 0 ? [start] : []));
 }
 
-/** The list filters that show a bucket's items: `from=…&to=…`. */
-export function bucketFilters(start: string, interval: RevenueInterval): string {
-  return new URLSearchParams({ from: new Date(start).toISOString(), to: endOf(start, interval) }).toString();
+/** The list filters that show a bucket's items, which are the ones with these statuses that finished in it. */
+export function bucketFilters(start: string, interval: RevenueInterval, statuses: readonly string[]): string {
+  const period = { finishedFrom: new Date(start).toISOString(), finishedTo: endOf(start, interval) };
+  return new URLSearchParams([...statuses.map((status) => ['status', status]), ...Object.entries(period)]).toString();
 }
 
 /** A note about the charts' time zone. */

@@ -12,30 +12,33 @@ import { bucketFilters, isSoFar, longLabel, shortLabel, ticksOf } from './bucket
 import { ChartValues } from './values.tsx';
 
 type Project = NonNullable<OverviewQuery['project']>;
-type Series = { name: string; label: string; color: string };
+/** `status` is the status of the items that a bar counts. */
+type Series = { name: string; label: string; color: string; status: string };
+/** Opens the list of the items with these statuses that finished in the interval that starts at this time. */
+type Open = (start: string, statuses: readonly string[]) => void;
 type Row = { start: string; [name: string]: unknown };
 
 /** The width of a label on the time axis, and the width of the value axis. */
 const LABEL_PIXELS = 64;
 const AXIS_PIXELS = 60;
 
-const MONEY: readonly Series[] = [{ name: 'revenue', label: 'Revenue', color: 'indigo.6' }];
+const MONEY: readonly Series[] = [{ name: 'revenue', label: 'Revenue', color: 'indigo.6', status: 'SETTLED' }];
 const PAYMENTS: readonly Series[] = [
-  { name: 'paymentCount', label: 'Settled', color: 'teal.6' },
-  { name: 'failedCount', label: 'Failed', color: 'red.6' },
+  { name: 'paymentCount', label: 'Settled', color: 'teal.6', status: 'SETTLED' },
+  { name: 'failedCount', label: 'Failed', color: 'red.6', status: 'FAILED' },
 ];
 const DELIVERIES: readonly Series[] = [
-  { name: 'succeededCount', label: 'Succeeded', color: 'teal.6' },
-  { name: 'failedCount', label: 'Failed', color: 'red.6' },
+  { name: 'succeededCount', label: 'Succeeded', color: 'teal.6', status: 'SUCCEEDED' },
+  { name: 'failedCount', label: 'Failed', color: 'red.6', status: 'FAILED' },
 ];
 const RESPONSE_TIMES: readonly Series[] = [
-  { name: 'responseTimeP50Ms', label: 'Median (p50)', color: 'indigo.6' },
-  { name: 'responseTimeP95Ms', label: 'p95', color: 'orange.6' },
+  { name: 'responseTimeP50Ms', label: 'Median (p50)', color: 'indigo.6', status: 'SUCCEEDED' },
+  { name: 'responseTimeP95Ms', label: 'p95', color: 'orange.6', status: 'FAILED' },
 ];
 
 /**
- * The charts for a period. Clicking a bar or a point opens the list of the items that it counts. Keyboard users find
- * the same links in the table below.
+ * The charts for a period. Clicking a bar opens the list of the items that it counts, and clicking elsewhere in an
+ * interval opens all of them. Keyboard users find the same links in the table below.
  */
 export function OverviewCharts(props: {
   interval: RevenueInterval;
@@ -48,11 +51,11 @@ export function OverviewCharts(props: {
   const base = `/projects/${useProject().id}`;
   const [, go] = useLocation();
   const money = revenue.map((bucket) => ({ ...bucket, revenue: Number(bucket.totalUsd) }));
-  const linkTo = (list: 'payments' | 'deliveries') => (start: string) =>
-    `${base}/${list}?${bucketFilters(start, interval)}`;
+  const linkTo = (list: 'payments' | 'deliveries', start: string, statuses: readonly string[]) =>
+    `${base}/${list}?${bucketFilters(start, interval, statuses)}`;
   const common = { interval, timeZone, now };
-  const payments = { ...common, onOpen: (start: string) => go(linkTo('payments')(start)) };
-  const sent = { ...common, onOpen: (start: string) => go(linkTo('deliveries')(start)) };
+  const payments = { ...common, onOpen: ((...which) => go(linkTo('payments', ...which))) satisfies Open };
+  const sent = { ...common, onOpen: ((...which) => go(linkTo('deliveries', ...which))) satisfies Open };
   return (
     <>
       <Panel title="Revenue">
@@ -111,7 +114,7 @@ function Chart(props: {
   timeZone: string;
   now: number;
   format: (value: number) => string;
-  onOpen: (start: string) => void;
+  onOpen: Open;
   height?: number;
   isLine?: boolean;
   /** Whether the values are whole numbers without a unit. */
@@ -119,6 +122,7 @@ function Chart(props: {
 }) {
   const { label, rows, series, interval, timeZone, now, format, onOpen, height = 190 } = props;
   const { isLine = false, isCount = false } = props;
+  const statusOf = (name: string) => series.flatMap((each) => (each.name === name ? [each.status] : []));
   const { ref, width } = useElementSize();
   const inner = {
     // The table has the same values, so keyboard navigation skips the chart.
@@ -126,7 +130,11 @@ function Chart(props: {
     style: { cursor: 'pointer' },
     margin: { top: 5, right: 24, bottom: 5, left: 5 },
     onClick: ({ activeLabel }: { activeLabel?: string | number | undefined }) =>
-      activeLabel !== undefined && onOpen(String(activeLabel)),
+      activeLabel !== undefined &&
+      onOpen(
+        String(activeLabel),
+        series.map(({ status }) => status),
+      ),
   };
   const common = {
     dataKey: 'start',
@@ -165,7 +173,14 @@ function Chart(props: {
           {...common}
           type="stacked"
           maxBarWidth={48}
-          barProps={{ shape: Bar, onClick: ({ payload }) => onOpen((payload as Row).start) }}
+          barProps={({ name }) => ({
+            shape: Bar,
+            onClick: ({ payload }, _index, event) => {
+              // The chart would open the items of all bars.
+              event.stopPropagation();
+              onOpen((payload as Row).start, statusOf(name));
+            },
+          })}
           barChartProps={inner}
         />
       )}

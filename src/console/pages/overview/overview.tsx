@@ -1,5 +1,5 @@
 import { SimpleGrid, Skeleton } from '@mantine/core';
-import { Suspense, useMemo, useState } from 'react';
+import { Suspense, useMemo } from 'react';
 import { useQuery } from 'urql';
 import {
   OverviewDeliveriesDocument,
@@ -16,7 +16,7 @@ import { formatCount, formatMilliseconds, formatShare, formatUsdShort } from '..
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { LiveBadge } from '../../parts/live-badge.tsx';
 import { Page } from '../../parts/page.tsx';
-import { PeriodControl, type PeriodName, usePeriod } from '../../parts/period.tsx';
+import { usePeriod } from '../../parts/period.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
@@ -31,8 +31,7 @@ const REFRESH_MILLISECONDS = 10_000;
 
 export function OverviewPage() {
   const project = useProject();
-  const [periodName, setPeriodName] = useState<PeriodName>('30d');
-  const { from, interval } = usePeriod(periodName);
+  const { from, interval, control } = usePeriod();
   const zone = useTimeZone();
   const variables = { projectId: project.id, from, interval, payments: { from } };
   const [{ data, error }, ask] = useQuery({ query: OverviewDocument, variables });
@@ -50,7 +49,7 @@ export function OverviewPage() {
         <>
           <LiveBadge state={state} />
           {zone.control}
-          <PeriodControl value={periodName} onChange={setPeriodName} />
+          {control}
           <ExportMenu what="revenue" filters={{ from, interval }} />
         </>
       }
@@ -75,34 +74,36 @@ function Content(props: { from: string; interval: RevenueInterval; timeZone: str
   const { from, interval, timeZone, overview } = props;
   const { revenue, paymentTotals: payments, deliveryStats: deliveries } = overview;
   const project = useProject();
-  const listOf = (list: string, filters: Readonly<Record<string, string>> = {}) =>
-    `/projects/${project.id}/${list}?${new URLSearchParams({ ...filters, from })}`;
-  const paymentsOf = (filter: string, value: string) => listOf('payments', { status: 'SETTLED', [filter]: value });
+  const listOf = (list: string, ...filters: [name: string, value: string][]) =>
+    `/projects/${project.id}/${list}?${new URLSearchParams(filters)}`;
+  const settledOf = (...filters: [name: string, value: string][]) =>
+    listOf('payments', ['status', 'SETTLED'], ...filters, ['finishedFrom', from]);
+  const paymentsOf = (filter: string, value: string) => settledOf([filter, value]);
   return (
     <>
       <NextSteps project={overview} />
       <Stats>
         <Stat
           label="Revenue"
-          href={listOf('payments', { status: 'SETTLED' })}
+          href={settledOf()}
           value={formatUsdShort(revenue.totals.totalUsd)}
           hint={settledPayments(revenue.totals.paymentCount)}
         />
         <Stat
           label="Customers"
-          href={listOf('customers')}
+          href={listOf('customers', ['from', from])}
           value={formatCount(revenue.totals.customerCount)}
           hint="Wallets with a settled payment"
         />
         <Stat
           label="Payment success rate"
-          href={listOf('payments')}
+          href={listOf('payments', ['from', from])}
           value={formatShare(payments.settledCount, payments.settledCount + payments.failedCount)}
           hint={`${formatCount(payments.failedCount)} failed, ${formatCount(payments.openCount)} open`}
         />
         <Stat
           label="Delivery success rate"
-          href={listOf('deliveries')}
+          href={listOf('deliveries', ['status', 'SUCCEEDED'], ['status', 'FAILED'], ['finishedFrom', from])}
           value={shareOf(deliveries.totals)}
           hint={responseTimes(deliveries.totals)}
         />
@@ -133,5 +134,5 @@ function shareOf({ succeededCount, failedCount }: { succeededCount: number; fail
 function responseTimes(totals: { responseTimeP50Ms?: number | null; responseTimeP95Ms?: number | null }): string {
   const { responseTimeP50Ms: half, responseTimeP95Ms: most } = totals;
   if (half == null || most == null) return 'No deliveries in this period';
-  return `p50 ${formatMilliseconds(half)} · p95 ${formatMilliseconds(most)}`;
+  return `p50\u00a0${formatMilliseconds(half)} · p95\u00a0${formatMilliseconds(most)}`;
 }

@@ -21,7 +21,7 @@ export function ChartValues(props: {
   now: number;
   revenue: readonly Revenue[];
   deliveries: readonly Deliveries[];
-  linkTo: (list: 'payments' | 'deliveries') => (start: string) => string;
+  linkTo: (list: 'payments' | 'deliveries', start: string, statuses: readonly string[]) => string;
 }) {
   const { interval, timeZone, now, revenue, deliveries, linkTo } = props;
   const [isOpen, setOpen] = useState(false);
@@ -30,13 +30,23 @@ export function ChartValues(props: {
   const label = ({ start }: Row) => longLabel(start, interval, timeZone, now);
   const columns: Column<Row>[] = [
     { title: UNITS[interval], render: label },
-    { title: 'Revenue', align: 'right', render: ({ revenue: { totalUsd } }) => formatUsd(totalUsd) },
+    {
+      title: 'Revenue',
+      align: 'right',
+      render: (row) => (
+        <Anchor component={Link} href={linkTo('payments', row.start, ['SETTLED'])}>
+          <span className="visually-hidden">Revenue, {label(row)}: </span>
+          {formatUsd(row.revenue.totalUsd)}
+        </Anchor>
+      ),
+    },
     {
       title: 'Payments',
       align: 'right',
       render: (row) => (
         <Counts
-          href={linkTo('payments')(row.start)}
+          hrefOf={(...statuses) => linkTo('payments', row.start, statuses)}
+          status="SETTLED"
           name={`Payments, ${label(row)}`}
           good={`${formatCount(row.revenue.paymentCount)} settled`}
           failedCount={row.revenue.failedCount}
@@ -48,7 +58,8 @@ export function ChartValues(props: {
       align: 'right',
       render: (row) => (
         <Counts
-          href={linkTo('deliveries')(row.start)}
+          hrefOf={(...statuses) => linkTo('deliveries', row.start, statuses)}
+          status="SUCCEEDED"
           name={`Deliveries, ${label(row)}`}
           good={`${formatCount(row.deliveries?.succeededCount ?? 0)} succeeded`}
           failedCount={row.deliveries?.failedCount ?? 0}
@@ -84,14 +95,31 @@ export function ChartValues(props: {
   );
 }
 
-function Counts(props: { href: string; name: string; good: string; failedCount: number }) {
-  const { href, name, good, failedCount } = props;
+function Counts(props: {
+  hrefOf(...statuses: string[]): string;
+  /** The status of the items that `good` counts. */
+  status: string;
+  name: string;
+  good: string;
+  failedCount: number;
+}) {
+  const { hrefOf, status, name, good, failedCount } = props;
   return (
-    <Anchor component={Link} href={href}>
-      <span className="visually-hidden">{name}: </span>
-      {good}
-      {failedCount > 0 && `, ${formatCount(failedCount)} failed`}
-    </Anchor>
+    <>
+      <Anchor component={Link} href={hrefOf(status)}>
+        <span className="visually-hidden">{name}: </span>
+        {good}
+      </Anchor>
+      {failedCount > 0 && (
+        <>
+          {', '}
+          <Anchor component={Link} href={hrefOf('FAILED')}>
+            <span className="visually-hidden">{name}: </span>
+            {formatCount(failedCount)} failed
+          </Anchor>
+        </>
+      )}
+    </>
   );
 }
 

@@ -5,13 +5,14 @@ import { useQuery } from 'urql';
 import { Link, useLocation, useParams } from 'wouter';
 import {
   type PaymentFilter,
+  type PaymentStatus,
   PaymentsDocument,
   PaymentsLiveDocument,
   type PaymentsQuery,
 } from '../../../generated/console/payments.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ExportMenu } from '../../parts/export-menu.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -26,6 +27,7 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { useSettings } from '../../session/use-settings.ts';
 
 const PaymentDrawer = lazyPart(() => import('./drawer.tsx'), 'PaymentDrawer');
@@ -70,13 +72,17 @@ const columns = (pageOf: (id: string) => string): Column<Row>[] => [
   { title: 'Created', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];
 
+const OPEN = (Object.keys(PAYMENT_STATUS_COLORS) as PaymentStatus[]).filter(
+  (status) => status !== 'SETTLED' && status !== 'FAILED',
+);
+
 export function PaymentsPage() {
   const project = useProject();
   const base = `/projects/${project.id}/payments`;
   const { paymentId } = useParams<{ paymentId?: string }>();
   const [, go] = useLocation();
   const filters = useListFilters<PaymentFilter>('payments');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const { filter } = filters;
   const variables = { projectId: project.id, filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: PaymentsDocument, variables });
@@ -88,6 +94,14 @@ export function PaymentsPage() {
   );
   const totals = data?.project?.paymentTotals;
   const pageOf = (id: string) => filters.keepIn(`${base}/${id}`);
+  /** Links a card to the payments that it counts, which match the current filters. */
+  function listOf(statuses: readonly PaymentStatus[]): { href?: string } {
+    const counted = statuses.filter((status) => filters.values.status?.includes(status) ?? true);
+    if (counted.length === 0) return {};
+    const values = Object.entries({ ...filters.values, status: counted });
+    const pairs = values.flatMap(([name, selected]) => selected.map((value) => [name, value]));
+    return { href: `${base}?${new URLSearchParams(pairs)}` };
+  }
   const { atFilters, problem } = filters.split(error);
   const payments = data?.project?.payments;
   const steps = useSteps({
@@ -111,14 +125,20 @@ export function PaymentsPage() {
     >
       {problem && <ProblemNotice problem={problem} onRetry={reload} />}
       <Stats>
-        <Stat label="Settled amount" value={totals && formatUsd(totals.settledUsd)} />
+        <Stat label="Settled amount" {...listOf(['SETTLED'])} value={totals && formatUsd(totals.settledUsd)} />
         <Stat label="Payments" value={totals && formatCount(totals.paymentCount)} />
         <Stat
           label="Success rate"
+          {...listOf(['SETTLED', 'FAILED'])}
           value={totals && formatShare(totals.settledCount, totals.settledCount + totals.failedCount)}
           hint={totals && `${formatCount(totals.failedCount)} failed`}
         />
-        <Stat label="Open" value={totals && formatCount(totals.openCount)} hint="Neither settled nor failed yet" />
+        <Stat
+          label="Open"
+          {...listOf(OPEN)}
+          value={totals && formatCount(totals.openCount)}
+          hint="Neither settled nor failed yet"
+        />
       </Stats>
       <Panel flush>
         <FilterBar filters={filters} errors={atFilters} />

@@ -8,7 +8,7 @@ import { ProjectsDocument, type ProjectsQuery } from '../../../generated/console
 import { toProblem } from '../../api/problem.ts';
 import { Breakable } from '../../parts/breakable.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { formatEnum, shortenAddress } from '../../parts/format.ts';
 import { InvitationNotice } from '../../parts/invitation-notice.tsx';
@@ -17,6 +17,7 @@ import { ModeBadge } from '../../parts/mode.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
+import { usePaging } from '../../parts/use-paging.ts';
 
 /** Loaded on demand, since most visitors don't create a project. */
 const CreateProjectDialog = lazyPart(() => import('./create-project.tsx'), 'CreateProjectDialog');

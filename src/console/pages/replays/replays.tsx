@@ -10,7 +10,7 @@ import {
   ReplaysDocument,
 } from '../../../generated/console/replays.ts';
 import { useProject } from '../../parts/current-project.tsx';
-import { type Column, DataTable, Pager, usePaging } from '../../parts/data-table.tsx';
+import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { type Destination, useDestinations } from '../../parts/destinations.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -20,13 +20,14 @@ import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { usePaging } from '../../parts/use-paging.ts';
 import { describeFilter, describeProgress, REPLAY_STATUS_COLORS } from './describe.ts';
 
 /** Every replay of the project. Running replays are also shown on the deliveries page, where replays are started. */
 export function ReplaysPage() {
   const project = useProject();
   const filters = useListFilters<ReplayListFilter>('replays');
-  const paging = usePaging(filters.key);
+  const paging = usePaging();
   const destinations = useDestinations(project.id);
   const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: ReplaysDocument, variables, requestPolicy: 'cache-and-network' });
@@ -73,6 +74,13 @@ const columns = (destinations: ReadonlyMap<string, Destination>): readonly Colum
   },
   { title: 'Progress', render: (replay) => <Text size="sm">{describeProgress(replay)}</Text> },
   { title: 'Deliveries', render: (replay) => <Text size="sm">{describeFilter(replay, destinations)}</Text> },
-  { title: 'Replay ID', render: ({ id }) => <Code bg="transparent">{id}</Code> },
+  {
+    title: 'Replay ID',
+    render: ({ id }) => (
+      <Code bg="transparent" p={0}>
+        {id}
+      </Code>
+    ),
+  },
   { title: 'Started', align: 'right', render: ({ createdAt }) => <Time iso={createdAt} /> },
 ];

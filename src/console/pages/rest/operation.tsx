@@ -159,7 +159,9 @@ function ErrorCodes({ status, response }: { status: string; response: OperationR
             </Table.Td>
             <Table.Td w={240}>
               <Anchor href={docsUrl('errors', docsSectionOf({ code }))} target="_blank" underline="always">
-                <Code bg="transparent">{code}</Code>
+                <Code bg="transparent" p={0}>
+                  {code}
+                </Code>
               </Anchor>
             </Table.Td>
             <Table.Td>

@@ -1,11 +1,14 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { UpdateNetworksDocument } from '../../../generated/console/networks.ts';
 import type { ProjectSettingsQuery } from '../../../generated/console/settings.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { NetworksField, usePaymentNetworks } from '../../parts/network-fields.tsx';
 import { Panel } from '../../parts/page.tsx';
+import { type PayeeChange, PayeeDialog } from '../../parts/payee-dialog.tsx';
 import { showDone } from '../../parts/toast.tsx';
 
 type Settings = NonNullable<ProjectSettingsQuery['project']>;
@@ -14,19 +17,27 @@ type Settings = NonNullable<ProjectSettingsQuery['project']>;
 export function NetworksPanel({ settings: { id, mode, networks } }: { settings: Settings }) {
   const form = useForm({ initialValues: { networks } });
   const possible = usePaymentNetworks().filter((network) => network.mode === mode);
+  const [toConfirm, setToConfirm] = useState<PayeeChange>();
   const { submit, problem, isBusy } = useSubmit(UpdateNetworksDocument);
   useServerErrors(form, problem);
+  useFormDraft('networks', form);
   if (possible.length < 2) return null;
-  const save = form.onSubmit(async (values) => {
-    const saved = (await submit({ input: { id, networks: values.networks } }))?.updateProject?.project;
+  const titlesOf = (chosen: readonly string[]) =>
+    chosen.map((name) => possible.find(({ network }) => network === name)?.title ?? name).join(', ') || 'All';
+  const confirm = form.onSubmit((values) =>
+    setToConfirm({ field: 'networks', before: titlesOf(networks), after: titlesOf(values.networks) }),
+  );
+  async function save() {
+    const saved = (await submit({ input: { id, networks: form.getValues().networks } }))?.updateProject?.project;
+    setToConfirm(undefined);
     if (!saved) return;
     form.setInitialValues({ networks: saved.networks });
     form.reset();
     showDone('Changes saved');
-  });
+  }
   return (
     <Panel title="Networks">
-      <form onSubmit={save}>
+      <form onSubmit={confirm}>
         <Stack gap="md" maw={560}>
           <FormProblem form={form} problem={problem} />
           <NetworksField form={form} mode={mode} />
@@ -37,6 +48,14 @@ export function NetworksPanel({ settings: { id, mode, networks } }: { settings: 
           </Group>
         </Stack>
       </form>
+      {toConfirm && (
+        <PayeeDialog
+          changes={[toConfirm]}
+          isBusy={isBusy}
+          onClose={() => setToConfirm(undefined)}
+          onConfirm={() => void save()}
+        />
+      )}
     </Panel>
   );
 }

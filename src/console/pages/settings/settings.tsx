@@ -16,6 +16,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
+import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { type PayeeChange, PayeeDialog, payeeChanges } from '../../parts/payee-dialog.tsx';
@@ -72,6 +73,7 @@ function ProjectForm({ settings }: { settings: Settings }) {
   const [toConfirm, setToConfirm] = useState<PayeeChange[]>();
   const { submit, problem, isBusy } = useSubmit(UpdateProjectDocument);
   useServerErrors(form, problem);
+  useFormDraft('project', form);
   async function save(changes: PayeeChange[]) {
     const { name, milestonesUsd, description, iconUrl, contact } = form.getValues();
     const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));

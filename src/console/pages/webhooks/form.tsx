@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, NumberInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import {
   CreateWebhookDocument,
@@ -102,7 +102,7 @@ export function WebhookForm(props: {
             <CredentialsFields form={form} onAddHeader={() => form.insertListItem('headers', newHeader())} />
             <CertificateFields form={form} />
             <DestinationFields form={form} />
-            <Group grow align="flex-start">
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
               <Select
                 label="Retry schedule"
                 description="How many times, and for how long, failed deliveries are retried."
@@ -120,8 +120,8 @@ export function WebhookForm(props: {
                 allowDecimal={false}
                 {...form.getInputProps('timeoutSeconds')}
               />
-            </Group>
-            <Group grow align="flex-start">
+            </SimpleGrid>
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
               <Select
                 label="Ordering"
                 description="Choose whether events for the same payment are delivered in order."
@@ -150,7 +150,7 @@ export function WebhookForm(props: {
                 allowDecimal={false}
                 {...form.getInputProps('payloadVersion')}
               />
-            </Group>
+            </SimpleGrid>
             <Group justify="flex-end">
               <Button variant="default" onClick={onClose}>
                 Cancel
