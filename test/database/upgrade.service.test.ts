@@ -5,6 +5,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { topics } from '../../src/bus/bus.ts';
 import { applyMigrations, MIGRATIONS } from '../../src/database/migrations.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from '../../src/features/deletions/soft-delete.ts';
 import { METHODS } from '../../src/features/endpoints/methods.ts';
@@ -30,6 +31,8 @@ const OLDER = names.slice(0, -1);
 
 /** The migrations are applied to this database one after another, each only once. */
 let growing: TestDatabase;
+/** Those that have been applied. */
+let folder: string;
 let receiver: Receiver;
 let current: TestApp;
 let user: TestUser;
@@ -40,6 +43,8 @@ let key: string;
 
 beforeAll(async () => {
   growing = await createEmptyDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-upgrade-'));
+  await cp(join(MIGRATIONS, 'migration_lock.toml'), join(folder, 'migration_lock.toml'));
   receiver = await startReceiver(() => ({ statusCode: 503 }));
   current = await startTestApp({ delivery: { retryScheduleSeconds: [3600] } });
   sql = await connect(current.databaseUrl);
@@ -61,34 +66,32 @@ afterAll(async () => {
   await current?.stop();
   await receiver?.close();
   await growing?.drop();
+  if (folder) await rm(folder, { recursive: true });
 });
 
 describe.each(OLDER)('a database from the version with %s', (version) => {
   let database: TestDatabase;
   let old: pg.Client;
   let copied: Record<string, number>;
-  const upgraded: TestApp[] = [];
+  let upgraded: TestApp | undefined;
 
   beforeAll(async () => {
-    await migrateTo(growing.url, version);
+    await grow(version);
     database = await copyDatabase(growing.url);
     old = await connect(database.url);
     copied = await copyRows(old);
   });
   afterAll(async () => {
     await old?.end();
-    await Promise.all(upgraded.map((app) => app.stop()));
+    await upgraded?.stop();
     await database?.drop();
   });
 
   test('is upgraded at startup, keeps and serves all rows, and sends its deliveries', async () => {
     expect(copied).toMatchObject({ User: 1, Project: 1, ApiKey: 1, Webhook: 1, Endpoint: 1, Event: 1, Delivery: 1 });
-    const start = async (ROLES: string) => {
-      const app = await startTestApp({ databaseUrl: database.url, dataDir: current.dataDir, env: { ROLES } });
-      upgraded.push(app);
-      return app;
-    };
-    const withKey = (await start('api')).caller(key);
+    const env = { ROLES: 'api,worker' };
+    upgraded = await startTestApp({ databaseUrl: database.url, dataDir: current.dataDir, env });
+    const withKey = upgraded.caller(key);
     for (const [table, count] of Object.entries(copied)) {
       const { rows } = await old.query(`SELECT count(*)::int FROM "${table}"`);
       expect(rows[0].count, table).toBeGreaterThanOrEqual(count);
@@ -105,7 +108,7 @@ describe.each(OLDER)('a database from the version with %s', (version) => {
     receiver.requests.length = 0;
     receiver.handle(() => ({}));
     await old.query(`UPDATE "Delivery" SET "nextAttemptAt" = now() WHERE status = 'PENDING'`);
-    await start('worker');
+    await old.query(`SELECT pg_notify('tollgate', $1)`, [topics.deliveriesDue]);
     const [request] = await receiver.waitFor(1);
     expect(() => new Webhook(webhook.secret).verify(request!.body.toString(), request!.headers as never)).not.toThrow();
   });
@@ -117,17 +120,10 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Applies the migrations up to and including that version. */
-async function migrateTo(url: string, version: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-upgrade-'));
-  try {
-    await cp(join(MIGRATIONS, 'migration_lock.toml'), join(folder, 'migration_lock.toml'));
-    for (const name of names.slice(0, names.indexOf(version) + 1))
-      await cp(join(MIGRATIONS, name), join(folder, name), { recursive: true });
-    await applyMigrations(url, folder, log);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+/** Applies the next migration to the growing database. */
+async function grow(version: string): Promise<void> {
+  await cp(join(MIGRATIONS, version), join(folder, version), { recursive: true });
+  await applyMigrations(growing.url, folder, log);
 }
 
 /** An SQL condition that matches the rows that a migration creates. */
