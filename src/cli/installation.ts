@@ -30,7 +30,10 @@ export function adoptInstallation(
   return withInstallation(env, async ({ pool }) => {
     const reason = await readHold(pool);
     if (!reason && skipsOlder)
-      throw new Failure('refused', 'The installation isn’t on hold, so its deliveries are being sent. None was skipped.');
+      throw new Failure(
+        'refused',
+        'The installation isn’t on hold, so its deliveries are being sent. None was skipped.',
+      );
     const skipped = skipsOlder ? await skipOlder(pool) : 0;
     if (reason) await adopt(pool);
     return { reason, skipped };

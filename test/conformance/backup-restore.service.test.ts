@@ -160,7 +160,10 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     expect((await fetch(url)).status).toBe(402);
     const refused = await payingFetch(privateKeyToAccount(generatePrivateKey()))(url);
     expect(refused.status).toBe(503);
-    expect(await refused.json()).toMatchObject({ code: 'UNAVAILABLE', detail: expect.stringMatching(/wasn’t charged/) });
+    expect(await refused.json()).toMatchObject({
+      code: 'UNAVAILABLE',
+      detail: expect.stringMatching(/wasn’t charged/),
+    });
     expect(refused.headers.get('retry-after')).toBe('60');
   });
 

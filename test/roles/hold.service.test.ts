@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { followHold, readHold } from '../../src/database/installation.ts';
@@ -17,10 +20,10 @@ let app: TestApp | undefined;
 let owner: TestUser;
 
 beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'tollgate-hold-'));
   original = await createTestDatabase();
   receiver = await startReceiver(() => ({ statusCode: 503 }));
-  const first = await startTestApp({ databaseUrl: original.url });
-  dataDir = first.dataDir;
+  const first = await startTestApp({ databaseUrl: original.url, dataDir });
   const seller = await first.user('alice');
   token = seller.token;
   ({ base } = await createProject(seller));
@@ -37,6 +40,7 @@ afterAll(async () => {
   await receiver?.close();
   await original?.drop();
   await copy?.drop();
+  await rm(dataDir, { recursive: true, force: true });
 });
 
 /** The status and the reason of each delivery. */
@@ -47,7 +51,8 @@ async function read(user: TestUser): Promise<(string | null)[][]> {
 
 const cli = (...args: string[]) =>
   runCli([...args, '--json'], { NODE_ENV: 'test', DATABASE_URL: copy.url, DATA_DIR: dataDir });
-const stateOf = async (): Promise<string> => ((await (await fetch(`${app!.url}/readyz`)).json()) as { status: string }).status;
+const stateOf = async (): Promise<string> =>
+  ((await (await fetch(`${app!.url}/readyz`)).json()) as { status: string }).status;
 
 test('the database that the service runs on is no copy, even after a failover', async () => {
   const pool = new pg.Pool({ connectionString: original.url });
@@ -83,11 +88,14 @@ test('a copy can be adopted without its deliveries, which is refused once it sen
   expect(await stateOf()).toBe('ready');
   const { id } = await createEndpoint(owner, base);
   const [sent] = await receiver.waitFor(1);
-  expect(JSON.parse(sent!.body.toString())).toMatchObject({ data: { id } });
-  expect(await read(owner)).toEqual([
-    ['SUCCEEDED', null],
-    ['SKIPPED', 'restored'],
-  ]);
+  expect(JSON.parse(sent!.body.toString())).toMatchObject({ data: { endpointId: id } });
+  await expect
+    .poll(() => read(owner))
+    .toEqual([
+      ['SUCCEEDED', null],
+      ['SKIPPED', 'restored'],
+    ]);
+  expect(receiver.requests).toHaveLength(1);
 });
 
 test('a running service can be put on hold, and then adopted', async () => {
@@ -96,6 +104,7 @@ test('a running service can be put on hold, and then adopted', async () => {
   await expect.poll(stateOf).toBe('on hold');
   await createEndpoint(owner, base);
   expect((await read(owner))[0]).toEqual(['PENDING', null]);
+  expect(receiver.requests).toEqual([]);
   expect(JSON.parse((await cli('adopt')).stdout)).toMatchObject({ wasOnHold: 'requested' });
   await receiver.waitFor(1);
   await expect.poll(async () => (await read(owner))[0]).toEqual(['SUCCEEDED', null]);

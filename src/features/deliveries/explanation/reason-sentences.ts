@@ -23,8 +23,10 @@ export const REASONS: Record<string, Sentences> = {
     advice: `Enable the destination. ${RESEND}`,
   },
   restored: {
-    summary: 'The event was not sent because the operator restored a backup and skipped the deliveries that were waiting in it.',
-    advice: 'It may have been sent before the restore. If the destination does not have it, resend the delivery, or start a replay.',
+    summary:
+      'The event was not sent because the operator restored a backup and skipped the deliveries that were waiting in it.',
+    advice:
+      'It may have been sent before the restore. If the destination does not have it, resend the delivery, or start a replay.',
   },
   filtered: {
     summary: "The event was not sent because it does not match the destination's filter.",
