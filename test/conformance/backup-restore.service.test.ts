@@ -141,7 +141,7 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     const sent = receiver.requests.length;
     const taken = await leasesTaken();
     after = await startTestApp({ databaseUrl: servers[1]!.url, dataDir: folder, delivery, rails, log: warnings });
-    // A worker's second sign of life comes after it has looked for deliveries, and the gateway for payments.
+    // Workers report every second that they are alive. By the third time, all loops have had a round.
     const signs = new Set<string>();
     await expect.poll(async () => signs.add(await lastSign()).size, { timeout: 60_000 }).toBeGreaterThan(3);
     expect(receiver.requests).toHaveLength(sent);
@@ -168,8 +168,8 @@ describe.skipIf(!programs)('a backup restored to another server with the command
   });
 
   test('serves the same data to the same tokens and API keys', async () => {
-    expect((await after.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
-    const withKey = after.caller(key);
+    expect((await after!.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
+    const withKey = after!.caller(key);
     expect((await withKey.rest('GET', `${project.base}/revenue`)).body).toEqual(told.revenue);
     expect((await withKey.rest('GET', `${project.base}/endpoints/${lostId}`)).status).toBe(404);
   });

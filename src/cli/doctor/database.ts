@@ -47,16 +47,18 @@ export async function checkMigrations({ db }: CheckContext): Promise<Finding> {
 }
 
 /** The table is missing until the service has applied its migrations. */
-export async function checkHold({ db }: CheckContext): Promise<Finding> {
-  const { ok, warning, failed } = findingsOf('installation');
+export async function checkHold({ db }: CheckContext): Promise<Finding[]> {
+  const { ok, failed } = findingsOf('installation');
   const [row] = await rowsOf<{ isThere: boolean }>(db, `SELECT to_regclass('"Installation"') IS NOT NULL AS "isThere"`);
-  if (!row!.isThere) return warning('unknown before the first start', 'Start the service.');
+  if (!row!.isThere) return [];
   const reason = await readHold(db.pool);
-  if (!reason) return ok('sends deliveries and takes payments');
-  return failed(
-    `On hold (${reason}): no deliveries, payments, or notices are sent.`,
-    'See docs/operations.md about restored backups. To end the hold, run tollgate adopt.',
-  );
+  if (!reason) return [ok('not on hold')];
+  return [
+    failed(
+      `On hold (${reason}): it sends no deliveries or notices, and takes no payments.`,
+      'If no other service uses this data, run tollgate adopt. See docs/operations.md about restored backups.',
+    ),
+  ];
 }
 
 /** Deliveries are scheduled and signed with the database's clock. */
