@@ -22,6 +22,11 @@ type Place = {
 /** Where the data was when it was last adopted, or before the last failover. */
 type Known = Pick<Place, 'identity' | 'timeline'> & { isRequested: boolean };
 
+/** The server doesn't say where the data is, so copies can't be recognized. */
+const UNKNOWN: Place = { identity: 'unknown', timeline: 0, hasTarget: false };
+/** Every role may call these functions, unless the server's administrator or provider has restricted them. */
+const RESTRICTED: ReadonlySet<string | undefined> = new Set(['42501', '0A000']);
+
 // A promoted server's next checkpoint can take minutes. Until then, its timeline is only in the record of its recovery.
 const PLACE = `
   SELECT ${IDENTITY} || '/' || '"Installation"'::regclass::oid AS "identity",
@@ -29,6 +34,8 @@ const PLACE = `
     EXISTS (SELECT FROM pg_settings WHERE "setting" <> '' AND "name" IN ('recovery_target', 'recovery_target_lsn',
       'recovery_target_name', 'recovery_target_time', 'recovery_target_xid')) AS "hasTarget"
   FROM pg_control_checkpoint() checkpoint, pg_control_recovery() recovery`;
+
+const REPLACE = `ON CONFLICT ("id") DO UPDATE SET "identity" = excluded."identity", "timeline" = excluded."timeline"`;
 
 /** Returns why this database must not send anything, or undefined if it may. */
 export async function readHold(db: Queryable): Promise<HoldReason | undefined> {
@@ -44,15 +51,15 @@ export async function followHold(db: Queryable): Promise<HoldReason | undefined>
   const place = await readPlace(db);
   const known = await readKnown(db);
   const reason = compare(known, place);
-  if (!known) await record(db, place, 'ON CONFLICT DO NOTHING');
-  else if (!reason && known.timeline !== place.timeline)
-    await db.query(`UPDATE "Installation" SET "timeline" = $1`, [place.timeline]);
+  const isOutdated = known?.identity !== place.identity || known.timeline !== place.timeline;
+  if (!reason && isOutdated && place !== UNKNOWN) await record(db, place, REPLACE);
   return reason;
 }
 
 function compare(known: Known | undefined, place: Place): HoldReason | undefined {
   if (!known) return undefined;
   if (known.isRequested) return 'requested';
+  if (known.identity === UNKNOWN.identity || place === UNKNOWN) return undefined;
   if (known.identity !== place.identity) return 'copied';
   return place.hasTarget && known.timeline !== place.timeline ? 'recovered' : undefined;
 }
@@ -65,12 +72,7 @@ export async function hold(db: Queryable): Promise<void> {
 
 /** Records that the data belongs to this database, which may send again. */
 export async function adopt(db: Queryable): Promise<void> {
-  await record(
-    db,
-    await readPlace(db),
-    `ON CONFLICT ("id") DO UPDATE SET "identity" = excluded."identity", "timeline" = excluded."timeline",
-       "adoptedAt" = now(), "heldAt" = NULL`,
-  );
+  await record(db, await readPlace(db), `${REPLACE}, "adoptedAt" = now(), "heldAt" = NULL`);
 }
 
 async function readKnown(db: Queryable): Promise<Known | undefined> {
@@ -81,7 +83,12 @@ async function readKnown(db: Queryable): Promise<Known | undefined> {
 }
 
 async function readPlace(db: Queryable): Promise<Place> {
-  return (await db.query<Place>(PLACE)).rows[0]!;
+  try {
+    return (await db.query<Place>(PLACE)).rows[0]!;
+  } catch (error) {
+    if (RESTRICTED.has((error as { code?: string }).code)) return UNKNOWN;
+    throw error;
+  }
 }
 
 async function record(db: Queryable, { identity, timeline }: Place, onConflict: string): Promise<void> {

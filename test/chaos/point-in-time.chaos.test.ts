@@ -11,18 +11,18 @@ const TARGET = 'before_the_mistake';
 
 describe.skipIf(!programs)('physical copies of a server', () => {
   const servers: InstalledServer[] = [];
-  const pools: pg.Pool[] = [];
+  const clients: pg.Client[] = [];
   let primary: InstalledServer;
 
   beforeAll(async () => {
     primary = await start(startInstalledPostgres(programs!));
     const log = pino({ level: 'silent' });
     await applyMigrations(primary.url, MIGRATIONS, log);
-    expect(await followHold(poolOf(primary))).toBeUndefined();
+    expect(await followHold(await connectTo(primary))).toBeUndefined();
   });
 
   afterAll(async () => {
-    await Promise.all(pools.map((pool) => pool.end()));
+    await Promise.all(clients.map((client) => client.end()));
     await Promise.all(servers.map((server) => server.stop()));
   });
 
@@ -32,25 +32,28 @@ describe.skipIf(!programs)('physical copies of a server', () => {
     return server;
   }
 
-  function poolOf({ url }: InstalledServer): pg.Pool {
-    const pool = new pg.Pool({ connectionString: url });
-    pools.push(pool);
-    return pool;
+  async function connectTo({ url }: InstalledServer): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
+    // A server that stops says so on its connections.
+    client.on('error', () => {});
+    await client.connect();
+    clients.push(client);
+    return client;
   }
 
-  async function promoted(server: InstalledServer): Promise<pg.Pool> {
-    const pool = poolOf(server);
-    const isPrimary = async () => (await pool.query('SELECT NOT pg_is_in_recovery() AS "is"')).rows[0].is;
+  async function promoted(server: InstalledServer): Promise<pg.Client> {
+    const client = await connectTo(server);
+    const isPrimary = async () => (await client.query('SELECT NOT pg_is_in_recovery() AS "is"')).rows[0].is;
     await expect.poll(isPrimary, { timeout: 60_000 }).toBe(true);
-    return pool;
+    return client;
   }
 
   test('a server that was recovered to a point in time sends nothing until it is adopted', async () => {
-    const pool = poolOf(primary);
-    const { rows } = await pool.query('SHOW data_directory');
+    const sql = await connectTo(primary);
+    const { rows } = await sql.query('SHOW data_directory');
     const backup = await primary.backUp();
-    await pool.query(`SELECT pg_create_restore_point('${TARGET}')`);
-    await pool.query('SELECT pg_switch_wal()');
+    await sql.query(`SELECT pg_create_restore_point('${TARGET}')`);
+    await sql.query('SELECT pg_switch_wal()');
     const copy = await promoted(
       await start(
         backup.start('recovery.signal', {
@@ -69,11 +72,11 @@ describe.skipIf(!programs)('physical copies of a server', () => {
   test('a standby that is promoted goes on', async () => {
     const backup = await primary.backUp();
     const standby = await start(backup.start('standby.signal', { primary_conninfo: primary.url }));
-    const pool = poolOf(standby);
-    await pool.query('SELECT pg_promote()');
+    const sql = await connectTo(standby);
+    await sql.query('SELECT pg_promote()');
     // The next checkpoint, which writes the timeline to the control file, may take minutes.
-    expect(await followHold(pool)).toBeUndefined();
-    expect((await pool.query('SELECT "timeline" FROM "Installation"')).rows).toEqual([{ timeline: 2 }]);
-    expect(await readHold(poolOf(primary))).toBeUndefined();
+    expect(await followHold(sql)).toBeUndefined();
+    expect((await sql.query('SELECT "timeline" FROM "Installation"')).rows).toEqual([{ timeline: 2 }]);
+    expect(await readHold(await connectTo(primary))).toBeUndefined();
   });
 });

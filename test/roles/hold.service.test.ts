@@ -73,6 +73,18 @@ test('a dump that is restored into the same database is a copy', async () => {
   expect(await readHold(pool)).toBe('copied');
 });
 
+test('a server that hides its identity can still be used', async () => {
+  const options = '-c role=pg_read_all_data';
+  const [pool, restricted] = [{}, { options }].map((more) => new pg.Pool({ connectionString: copy.url, ...more }));
+  onTestFinished(async () => {
+    await pool!.query('GRANT EXECUTE ON FUNCTION pg_control_checkpoint() TO PUBLIC');
+    await Promise.all([pool!.end(), restricted!.end()]);
+  });
+  expect(await readHold(restricted!)).toBe('copied');
+  await pool!.query('REVOKE EXECUTE ON FUNCTION pg_control_checkpoint() FROM PUBLIC');
+  expect(await readHold(restricted!)).toBeUndefined();
+});
+
 test('a copy can be adopted without its deliveries, which is refused once it sends', async () => {
   expect(JSON.parse((await cli('adopt', '--skip-older-deliveries')).stdout)).toEqual({
     isOnHold: false,

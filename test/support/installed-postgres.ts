@@ -36,7 +36,7 @@ export async function findInstalledPostgres(): Promise<string | undefined> {
   return found.every(Boolean) ? programs : undefined;
 }
 
-export type BaseBackup = {
+type BaseBackup = {
   /** Starts a server on the backup, which recovers as the signal and the settings say. */
   start(signal: 'recovery.signal' | 'standby.signal', settings: Settings): Promise<InstalledServer>;
 };
