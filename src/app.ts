@@ -19,6 +19,7 @@ import { registerHealth } from './http/health.ts';
 import { urlOfAddress } from './http/listening.ts';
 import { createHttpServer } from './http/server.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { openHold } from './roles/hold.ts';
 import type { Overrides } from './roles/overrides.ts';
 import type { AppResources } from './roles/resources.ts';
 import { loadKeyring } from './secrets/keyring.ts';
@@ -62,7 +63,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   async function build(): Promise<App> {
     const resources = await openResources();
-    const { db, metrics } = resources;
+    const { db, metrics, hold } = resources;
     const { roles } = config;
     const gateway = roles.has('gateway') ? await openGateway(resources) : undefined;
     const rewriteUrl = gateway?.rewriteUrl ?? urlOf;
@@ -77,7 +78,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       onResponse: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
         metrics.onResponse({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
-    registerHealth(http, { db, metrics, isDraining: () => isDraining });
+    registerHealth(http, { db, metrics, isDraining: () => isDraining, explainHold: hold.explain });
     if (roles.has('api')) {
       const { serveApiRole } = await import('./roles/api.ts');
       await serveApiRole(resources, http);
@@ -132,6 +133,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics.watch('clockOffset', clock.offsetSeconds);
     const bus = await openBus({ url: db.directUrl, pool: db.pool, log });
     onClose(() => bus.close());
+    const hold = await openHold({ db, bus, log });
+    onClose(hold.close);
+    metrics.watch('onHold', () => Number(hold.isOnHold()));
     const keyring = await loadKeyring({ secretKeys: config.secretKeys, dataDir: config.dataDir });
     const egress = createEgress({
       allow: config.egressAllow,
@@ -152,6 +156,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       keyring,
       egress,
       metrics,
+      hold,
       overrides,
       onClose,
       serviceEgress: egress.within(anyOf(config.egressAllow, config.serviceAllow)),

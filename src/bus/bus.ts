@@ -205,6 +205,8 @@ export const topics = {
   /** A destination's rate limit has changed, or a request that must not overlap with others has ended. */
   paces: 'paces',
   deliveries: (projectId: string) => `deliveries:${projectId}`,
+  /** An operator has put the installation on hold, or adopted it. */
+  installation: 'installation',
   /** There is a replay to run. */
   replaysDue: 'replays',
   /** A deleted resource has history to clear. */

@@ -5,6 +5,7 @@ import { addDeliveries } from './commands/deliveries.ts';
 import { addDemo } from './commands/demo.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
+import { addAdopt, addHold } from './commands/hold.ts';
 import { addImport } from './commands/import.ts';
 import { addList } from './commands/list.ts';
 import { addListen } from './commands/listen.ts';
@@ -33,6 +34,8 @@ const COMMANDS = [
   addExport,
   addMcp,
   addDoctor,
+  addHold,
+  addAdopt,
   addMembers,
   addToken,
   addWhoami,

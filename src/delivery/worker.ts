@@ -42,6 +42,8 @@ export type DeliveryWorkerOptions = {
   connectors: (type: string) => ConnectorDefinition | undefined;
   log: Logger;
   metrics?: DeliveryMetrics;
+  /** Whether nothing may be sent now. */
+  isOnHold?: () => boolean;
   /** The operator's OAuth apps. */
   oauthApps?: OauthApps;
   /** Defaults to all versions. */
@@ -62,7 +64,7 @@ export type DeliveryWorker = {
  * Delivery is at-least-once: a process that is killed loses its leases, not its deliveries.
  */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { db, egress, secretBox, bus, log, metrics, payloadVersions } = options;
+  const { db, egress, secretBox, bus, log, metrics, payloadVersions, isOnHold = () => false } = options;
   const settings: DeliverySettings = { ...DELIVERY_DEFAULTS, ...options.settings };
   const { leaseSeconds, retryScheduleSeconds, quickRetries, timeoutMilliseconds, consoleUrl, isLocalChain } = settings;
   const scheduleOf = ({ webhook }: ClaimedDelivery, definition?: ConnectorDefinition) =>
@@ -94,6 +96,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     metrics,
     settings,
     isOwnTurn: registry.isOwnTurn,
+    isOnHold,
   });
   const maintenance = createMaintenance({
     pool: db.pool,
@@ -172,7 +175,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function carryOut(job: Job, admitted: Promise<Admission>): Promise<void> {
     const decision = await admitted;
     if (decision === 'closed' || isAbandoned) return;
-    if (!job.deliveries.every(leases.isSure)) return letGo(job);
+    if (isOnHold() || !job.deliveries.every(leases.isSure)) return letGo(job);
     const results = decision === 'go' ? await send(job) : job.deliveries.map(() => notSent(decision));
     if (isAbandoned) return;
     const outcomes = judgeTogether(job.deliveries, results, scheduleOf(job.deliveries[0]!, job.definition));
@@ -190,7 +193,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const controller = new AbortController();
     requests.add(controller);
     const control = {
-      mayRetry: () => !isStopping && admission.mayRetry(job),
+      mayRetry: () => !isStopping && !isOnHold() && admission.mayRetry(job),
       nextSlot: () => admission.nextSlot(job),
       signal: controller.signal,
     };
@@ -226,7 +229,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     claimLoop.onFreed(0);
   }
 
-  /** Abandons a job because its leases may have expired, and another process may have claimed its deliveries. */
+  /**
+   * Abandons a job because nothing may be sent now, or because its leases may have expired, and another process may have
+   * claimed its deliveries.
+   */
   function letGo(job: Job): void {
     leases.release(job.deliveries);
     admission.leave(job, []);

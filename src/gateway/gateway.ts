@@ -53,6 +53,8 @@ export function startGateway(options: {
   responsePacing?: ResponsePacing | undefined;
   responseMemory?: ResponseMemoryBounds | undefined;
   maxCallsPerAddress?: number | undefined;
+  /** Whether no payments may be taken or settled now. */
+  isOnHold: () => boolean;
   log: Logger;
   paymentRequiredCache: PaymentRequiredCache;
   detailsOf: DetailsOf;
@@ -60,7 +62,7 @@ export function startGateway(options: {
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
   const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log, metrics } = options;
-  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now } = options;
+  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now, isOnHold } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
    * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and notification
@@ -84,11 +86,12 @@ export function startGateway(options: {
     streamPaid,
     repeat,
     isOpen,
+    isOnHold,
     log,
     now,
     ...(metrics && { onStep: metrics.onStep }),
   });
-  const recovery = createRecovery({ ledger, settler, log });
+  const recovery = createRecovery({ ledger, settler, log, isOnHold });
   recovery.start();
   const [dispatcherOfFree, dispatcherOfNotifications] = [dispatcherFor('free'), dispatcherFor('notifications')];
   const free = createCallFree({

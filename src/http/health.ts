@@ -9,7 +9,13 @@ const RETRY_AFTER_SECONDS = 1;
 /** Serves liveness, readiness, and metrics for orchestrators and monitoring. Metrics aren't served through proxies. */
 export function registerHealth(
   app: FastifyInstance,
-  options: { db: Database; metrics: { contentType: string; read(): Promise<string> }; isDraining(): boolean },
+  options: {
+    db: Database;
+    metrics: { contentType: string; read(): Promise<string> };
+    isDraining(): boolean;
+    /** Why the service sends nothing, or undefined if it does. It still serves everything else. */
+    explainHold(): string | undefined;
+  },
 ) {
   const { db, metrics } = options;
   const requireWritable = createReadiness(db.pool);
@@ -18,7 +24,8 @@ export function registerHealth(
     if (options.isDraining()) return reply.code(503).send({ status: 'draining' });
     try {
       await requireWritable();
-      return { status: 'ready' };
+      const detail = options.explainHold();
+      return detail === undefined ? { status: 'ready' } : { status: 'on hold', detail };
     } catch (error) {
       request.log.warn({ err: error }, 'not ready: cannot write to the database');
       return reply.code(503).header('retry-after', RETRY_AFTER_SECONDS).send({ status: 'database unavailable' });

@@ -17,6 +17,10 @@ const WATCHED = {
     name: 'tollgate_clock_offset_seconds',
     help: 'How far this machine’s clock is ahead of the database’s clock, or behind it if negative. The service works by the database’s clock. If it is more than 5 s for one process, synchronize its machine with NTP; if it is for all of them, check the database server.',
   },
+  onHold: {
+    name: 'tollgate_on_hold',
+    help: '1 while this process sends nothing, because the database is a restored copy or an operator asked for it; otherwise 0. Deliveries, payments, and notices wait until someone runs `tollgate adopt`; see the log and /readyz.',
+  },
   liveStreams: {
     name: 'tollgate_live_streams',
     help: 'Open WebSockets and event streams in this process. Reported only by processes with the `api` role.',

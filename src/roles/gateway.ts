@@ -68,6 +68,7 @@ export async function openGatewayRole(resources: AppResources) {
         responsePacing: overrides.responsePacing,
         responseMemory: overrides.responseMemory,
         maxCallsPerAddress: overrides.maxCallsPerAddress,
+        isOnHold: resources.hold.isOnHold,
         detailsOf: createDetails(db.pool),
         documentsOf: documents.find,
         metrics: metrics.gateway,

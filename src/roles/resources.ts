@@ -7,6 +7,7 @@ import type { EventService } from '../features/events/service.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
+import type { Hold } from './hold.ts';
 import type { Overrides } from './overrides.ts';
 
 /** The resources that all roles share. A process opens them once, no matter which roles it has. */
@@ -22,6 +23,7 @@ export type AppResources = {
   serviceEgress: EgressDoor;
   events: EventService;
   metrics: Metrics;
+  hold: Hold;
   overrides: Overrides;
   /** Registers something to close at shutdown. The last one registered closes first. */
   onClose: (close: () => Promise<unknown> | unknown) => void;

@@ -66,9 +66,14 @@ export async function runDueSweeps(
   return ran;
 }
 
-/** Starts running sweeps when they are due. Returns the function that stops it. */
-export function startSweeps(pool: pg.Pool, log: Logger, sweeps: Sweeps): () => void {
+/**
+ * Starts running sweeps when they are due.
+ *
+ * @param sweeps returns those that may run now.
+ * @returns the function that stops it.
+ */
+export function startSweeps(pool: pg.Pool, log: Logger, sweeps: () => Sweeps): () => void {
   const running = new Set<string>();
-  const timer = setInterval(() => void runDueSweeps(pool, log, sweeps, running), POLL_INTERVAL_MILLISECONDS).unref();
+  const timer = setInterval(() => void runDueSweeps(pool, log, sweeps(), running), POLL_INTERVAL_MILLISECONDS).unref();
   return () => clearInterval(timer);
 }

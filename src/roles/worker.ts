@@ -32,6 +32,7 @@ const SLUGS_SECONDS = 300;
  */
 export function startWorkerRole(resources: AppResources, consoleOrigin: () => string | undefined): void {
   const { config, db, egress, secretBox, bus, events, log, metrics, overrides, onClose } = resources;
+  const { isOnHold } = resources.hold;
   const { payloadVersions } = overrides;
   const { oauthApps } = config;
   const consoleUrl = ({ id, projectId }: { id: string; projectId: string }) => {
@@ -51,6 +52,7 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
     webhookEgress: (projectId) => egress.within(config.webhookAllow.of(projectId)),
     ...(payloadVersions && { payloadVersions }),
     metrics: metrics.delivery,
+    isOnHold,
     oauthApps,
     settings: { version: VERSION, consoleUrl, isLocalChain: config.sandbox, ...overrides.delivery },
   });
@@ -60,8 +62,8 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
   const partitions = createPartitionKeeper({ pool: db.pool, log, retentionDays, onKept: metrics.onPartitionsKept });
   // The delivery worker stops first, so that its requests in flight have time to finish.
   const loops = [
-    createReplayRunner({ db, bus, log }),
-    createDailySummaries({ db, events, log }),
+    createReplayRunner({ db, bus, log, isOnHold }),
+    createDailySummaries({ db, events, log, isOnHold }),
     createRollups({ pool: db.pool, log }),
     createHistoryClearing({ pool: db.pool, bus, log, onCleared: metrics.onHistoryCleared }),
     createNoticeRunner({
@@ -72,6 +74,7 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
       log,
       userAgent: USER_AGENT,
       mailer: config.mail && createMailer(config.mail, egress),
+      isOnHold,
     }),
     partitions,
     worker,
@@ -93,7 +96,9 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
   const idleTokens = { periodSeconds: IDLE_TOKENS_SECONDS, run: createIdleTokens({ secretBox, withToken, log }) };
   const hostChecks = { periodSeconds: HOST_CHECKS_SECONDS, run: openHostChecker(resources).checkDue };
   const slugs = { periodSeconds: SLUGS_SECONDS, run: () => giveSlugs(resources) };
-  onClose(startSweeps(db.pool, log, { ...CLEAN_UPS, probes, noticeChecks, idleTokens, slugs, hostChecks }));
+  const harmless = { ...CLEAN_UPS, slugs };
+  const all = { ...harmless, probes, noticeChecks, idleTokens, hostChecks };
+  onClose(startSweeps(db.pool, log, () => (isOnHold() ? harmless : all)));
 }
 
 /** Gives a name under the operator's domain to projects that were created before the domain was set. */

@@ -128,6 +128,7 @@ test('for a healthy service, every check is ok, and the exit code is 0', async (
     'database',
     'database version',
     'database migrations',
+    'installation',
     'database clock',
     'database LISTEN',
     'database connections',
@@ -196,10 +197,11 @@ describe('for the database, doctor', () => {
     await other.drop();
   });
 
-  test('reports a wrong clock and lost notifications', async () => {
+  test('reports a copy, a wrong clock, and lost notifications', async () => {
     const other = await createTestDatabase();
     await onDatabase(
       other.url,
+      `INSERT INTO "Installation" ("identity", "timeline") VALUES ('the original', 1)`,
       'CREATE SCHEMA broken',
       `CREATE FUNCTION broken.clock_timestamp() RETURNS timestamptz LANGUAGE sql
         AS $$ SELECT pg_catalog.clock_timestamp() + interval '10 minutes' $$`,
@@ -208,6 +210,7 @@ describe('for the database, doctor', () => {
     );
     const { troubles } = await examine({ DATABASE_URL: other.url });
     expect(troubles).toEqual([
+      ...only('installation', 'failed', /On hold \(copied\)/),
       ...only('database clock', 'failed', /differs from this machine's clock by 600 s/),
       ...only('database LISTEN', 'failed', /No notification arrived/),
     ]);

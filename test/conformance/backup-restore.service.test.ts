@@ -2,10 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import pino from 'pino';
 import { Webhook } from 'standardwebhooks';
+import { custom } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { PaymentRail } from '../../src/gateway/chain/rails.ts';
 import { codeBlocks, readPage, section } from '../docs/pages.ts';
+import { NETWORK, payingFetch } from '../gateway/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
+import { runCli } from '../support/cli.ts';
 import { findInstalledPostgres, type InstalledServer, startInstalledPostgres } from '../support/installed-postgres.ts';
 import { insertPayment } from '../support/payments.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -38,6 +44,31 @@ describe.skipIf(!programs)('a backup restored to another server with the command
   let endpointId: string;
   let seen: EventItem;
   let lostId: string;
+  const lines: { level: number; msg: string; reason?: string }[] = [];
+  const warnings = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  /** What reached the facilitator, and whether the chain was asked. */
+  const settled: string[] = [];
+  let lookups = 0;
+  const rails: PaymentRail[] = [
+    {
+      network: NETWORK,
+      facilitator: {
+        supported: async () => [],
+        probe: async () => 400,
+        verify: () => Promise.reject(new Error('No new payment is accepted in this test.')),
+        settle: async ({ paymentPayload }) => {
+          settled.push(JSON.stringify(paymentPayload));
+          return { kind: 'settled', transactionHash: `0x${'ab'.repeat(32)}` };
+        },
+      },
+      transport: custom({
+        request: async () => {
+          lookups += 1;
+          throw new Error('The node is down.');
+        },
+      }),
+    },
+  ];
   const told = { rows: {}, partitions: [] as string[], project: {}, deliveries: {}, revenue: {} };
 
   beforeAll(async () => {
@@ -54,10 +85,18 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     key = (await createKey(owner, project.base)).key;
     webhook = await createWebhook(owner, project.base, { url: receiver.url });
     const live = await subscribe(owner.token, before.url, null);
-    endpointId = (await createEndpoint(owner, project.base)).id;
-    await withDatabase(servers[0]!.url, (sql) =>
-      insertPayment(sql, { projectId: project.id, endpointId, mark: 'paid' }),
-    );
+    endpointId = (await createEndpoint(owner, project.base, { path: '/weather' })).id;
+    await withDatabase(servers[0]!.url, async (sql) => {
+      const { paymentId } = await insertPayment(sql, { projectId: project.id, endpointId, mark: 'settling' });
+      // Its process died while the facilitator was settling it.
+      await sql.query(
+        `UPDATE "Payment" SET "status" = 'SETTLING', "settledAt" = NULL, "transactionHash" = NULL, "leasedUntil" = now(),
+           "validBefore" = now() + interval '1 hour', "authorization" = '{"paymentPayload": "of the buyer"}' WHERE "id" = $1`,
+        [paymentId],
+      );
+      await sql.query('DELETE FROM "RevenueDay"');
+      await insertPayment(sql, { projectId: project.id, endpointId, mark: 'paid' });
+    });
     seen = await live.next();
     await live.close();
     await receiver.waitFor(1);
@@ -97,16 +136,61 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     expect(told.partitions.length).toBeGreaterThan(9);
   });
 
-  test('serves the same data to the same tokens and API keys and continues its deliveries', async () => {
+  test('sends and settles nothing on its own', async () => {
     receiver.handle(() => ({}));
-    after = await startTestApp({ databaseUrl: servers[1]!.url, dataDir: folder, delivery });
-    expect((await after.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
-    const withKey = after.caller(key);
+    const sent = receiver.requests.length;
+    const taken = await leasesTaken();
+    after = await startTestApp({ databaseUrl: servers[1]!.url, dataDir: folder, delivery, rails, log: warnings });
+    // Workers report every second that they are alive. By the third time, all loops have had a round.
+    const signs = new Set<string>();
+    await expect.poll(async () => signs.add(await lastSign()).size, { timeout: 60_000 }).toBeGreaterThan(3);
+    expect(receiver.requests).toHaveLength(sent);
+    expect({ settled, lookups }).toEqual({ settled: [], lookups: 0 });
+    expect(await leasesTaken()).toEqual(taken);
+    expect(lines).toContainEqual(expect.objectContaining({ reason: 'copied', msg: expect.stringMatching(/adopt/) }));
+    expect(await (await fetch(`${after!.url}/readyz`)).json()).toEqual({
+      status: 'on hold',
+      detail: expect.stringMatching(/copy.*adopt/),
+    });
+    expect(await (await fetch(`${after!.url}/metrics`)).text()).toContain('\ntollgate_on_hold 1\n');
+  });
+
+  test('takes no payments, because the original may be taking them', async () => {
+    const url = `${after!.url}/gateway/${project.id}/weather`;
+    expect((await fetch(url)).status).toBe(402);
+    const refused = await payingFetch(privateKeyToAccount(generatePrivateKey()))(url);
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({
+      code: 'UNAVAILABLE',
+      detail: expect.stringMatching(/wasn’t charged/),
+    });
+    expect(refused.headers.get('retry-after')).toBe('60');
+  });
+
+  test('serves the same data to the same tokens and API keys', async () => {
+    expect((await after!.caller(owner.token).rest('GET', project.base)).body).toEqual(told.project);
+    const withKey = after!.caller(key);
     expect((await withKey.rest('GET', `${project.base}/revenue`)).body).toEqual(told.revenue);
     expect((await withKey.rest('GET', `${project.base}/endpoints/${lostId}`)).status).toBe(404);
+  });
+
+  test('continues its deliveries and settles its payments once it is adopted', async () => {
+    const env = { NODE_ENV: 'test', DATABASE_URL: servers[1]!.url, DATA_DIR: folder };
+    const { code, stdout } = await runCli(['adopt', '--json'], env);
+    expect({ code, ...JSON.parse(stdout) }).toEqual({
+      code: 0,
+      isOnHold: false,
+      wasOnHold: 'copied',
+      skippedDeliveries: 0,
+    });
+    await expect.poll(() => settled, { timeout: 60_000 }).toEqual(['"of the buyer"']);
+    // The chain is asked before a settlement is sent again.
+    expect(lookups).toBeGreaterThan(0);
+    await expect.poll(() => paymentStatuses()).toEqual(['SETTLED', 'SETTLED']);
 
     const id = seen.event.id;
-    await expect.poll(() => deliveryStatus(after!.url)).toEqual(['SUCCEEDED']);
+    // The settlement is an event too.
+    await expect.poll(() => deliveryStatus(after!.url), { interval: 500 }).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     const [first] = receiver.requests;
     const last = receiver.requests.findLast(({ headers }) => headers['webhook-id'] === id)!;
     expect(last.body.equals(first!.body)).toBe(true);
@@ -135,6 +219,27 @@ describe.skipIf(!programs)('a backup restored to another server with the command
     );
     expect(rows).toEqual([]);
   });
+
+  async function paymentStatuses(): Promise<string[]> {
+    const { rows } = await withDatabase(servers[1]!.url, (sql) => sql.query(`SELECT "status" FROM "Payment"`));
+    return rows.map(({ status }) => status);
+  }
+
+  /** When a worker of the restored copy last reported that it is alive. */
+  async function lastSign(): Promise<string> {
+    const { rows } = await withDatabase(servers[1]!.url, (sql) =>
+      sql.query(`SELECT coalesce(max("seenAt"), 'epoch')::text AS "last" FROM "Worker"`),
+    );
+    return rows[0].last;
+  }
+
+  /** How often processes have taken the deliveries and the payments of the restored copy. */
+  async function leasesTaken(): Promise<Record<string, number>> {
+    const { rows } = await withDatabase(servers[1]!.url, (sql) =>
+      sql.query(`SELECT "id", "leaseToken" FROM "Delivery" UNION ALL SELECT "id", "leaseToken" FROM "Payment"`),
+    );
+    return Object.fromEntries(rows.map(({ id, leaseToken }) => [id, leaseToken]));
+  }
 
   async function deliveryStatus(url: string): Promise<string[]> {
     const query = `{ project(id: "${project.id}") { deliveries { nodes { status attemptCount } } } }`;

@@ -27,6 +27,8 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
     'npx tollgate demo': 'test/docs/demo.service.test.ts runs it',
     'npx tollgate mcp': 'test/cli/mcp runs it',
     'npx tollgate doctor': 'test/cli/doctor.service.test.ts runs it',
+    'npx tollgate hold': 'test/roles/hold.service.test.ts runs it',
+    'npx tollgate adopt': 'test/roles/hold.service.test.ts runs it',
     'tollgate completion bash >> ~/.bashrc': 'test/cli/completion.service.test.ts runs it',
   },
   'docs/connectors/hubspot.md': {
@@ -64,6 +66,8 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
       'test/conformance/backup-restore.service.test.ts runs it',
     'pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" tollgate.dump':
       'test/conformance/backup-restore.service.test.ts runs it',
+    'npx tollgate adopt': 'test/conformance/backup-restore.service.test.ts runs it',
+    'npx tollgate hold': 'test/roles/hold.service.test.ts runs it',
     'psql "$DATABASE_URL" --command "SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class WHERE relispartition AND relkind = \'r\' ORDER BY relname"':
       "needs PostgreSQL's own programs",
   },

@@ -1,4 +1,5 @@
 import { QUEUE_POOL_SIZE } from '../../database/client.ts';
+import { readHold } from '../../database/installation.ts';
 import { findForeignTable, MIGRATIONS, readMigrationState, readMigrations } from '../../database/migrations.ts';
 import { type CheckContext, type Finding, findingsOf } from './finding.ts';
 
@@ -43,6 +44,21 @@ export async function checkMigrations({ db }: CheckContext): Promise<Finding> {
     return warning(`${pending.length} pending: ${pending.join(', ')}.`, 'Start the service to apply them.');
   }
   return ok('all applied');
+}
+
+/** The table is missing until the service has applied its migrations. */
+export async function checkHold({ db }: CheckContext): Promise<Finding[]> {
+  const { ok, failed } = findingsOf('installation');
+  const [row] = await rowsOf<{ isThere: boolean }>(db, `SELECT to_regclass('"Installation"') IS NOT NULL AS "isThere"`);
+  if (!row!.isThere) return [];
+  const reason = await readHold(db.pool);
+  if (!reason) return [ok('not on hold')];
+  return [
+    failed(
+      `On hold (${reason}): it sends no deliveries or notices, and takes no payments.`,
+      'If no other service uses this data, run tollgate adopt. See docs/operations.md about restored backups.',
+    ),
+  ];
 }
 
 /** Deliveries are scheduled and signed with the database's clock. */

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '../../database/embedded/embedded-postgres
 import { PoolerSettingsError } from '../../database/pooler.ts';
 import { anyOf } from '../../egress/allow-list.ts';
 import { createEgress } from '../../egress/egress.ts';
-import { checkClock, checkConnections, checkMigrations, checkVersion } from './database.ts';
+import { checkClock, checkConnections, checkHold, checkMigrations, checkVersion } from './database.ts';
 import { checkNotifications } from './database-connections.ts';
 import { type CheckContext, type Finding, findingsOf, type Surroundings } from './finding.ts';
 import { isWide, openingFindings } from './openings.ts';
@@ -19,6 +19,7 @@ const CONNECTIONS = 3;
 const DATABASE_CHECKS: readonly Check<CheckContext>[] = [
   checkVersion,
   checkMigrations,
+  checkHold,
   checkClock,
   checkNotifications,
   checkConnections,

@@ -17,6 +17,8 @@ export type ClaimLoopOptions = {
   signal: WakeSignal;
   /** Whether a hint with this turn is for this worker. */
   isOwnTurn: (turn: number | undefined) => boolean;
+  /** Whether nothing may be claimed now. */
+  isOnHold: () => boolean;
   metrics?: DeliveryMetrics | undefined;
   settings: { maxInFlight: number; claimBatch: number; leaseSeconds: number; pollMilliseconds: number };
 };
@@ -138,6 +140,10 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     /** Yields deliveries as they are claimed, until `stop`. */
     async *claims(): AsyncGenerator<ClaimedDelivery[], void> {
       while (isRunning) {
+        if (options.isOnHold()) {
+          await signal.wait(pollMilliseconds);
+          continue;
+        }
         if (admission.freeSlots() <= 0) {
           isHungry = true;
           await signal.wait(pollMilliseconds);

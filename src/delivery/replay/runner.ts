@@ -16,8 +16,18 @@ const BATCHES_A_SECOND = 5;
 const MAX_WAITING = 100;
 const WAIT_MILLISECONDS = 200;
 
-/** Runs the replays that this process holds a lease for: a few deliveries at a time, within each replay's rate. */
-export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'>; bus: Bus; log: Logger }) {
+/**
+ * Runs the replays that this process holds a lease for: a few deliveries at a time, within each replay's rate.
+ *
+ * @param options `isOnHold`: whether nothing may be sent now.
+ */
+export function createReplayRunner(options: {
+  db: Pick<Database, 'pool'>;
+  bus: Bus;
+  log: Logger;
+  isOnHold?: () => boolean;
+}) {
+  const { db, bus, log, isOnHold = () => false } = options;
   const stopping = new AbortController();
   const jobs = new Set<Promise<void>>();
   let unsubscribe = () => {};
@@ -29,7 +39,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
     intervalMilliseconds: POLL_INTERVAL_MILLISECONDS,
     log,
     async round() {
-      const capacity = MAX_JOBS - jobs.size;
+      const capacity = isOnHold() ? 0 : MAX_JOBS - jobs.size;
       const claimed = capacity > 0 ? await claimReplays(db.pool, { limit: capacity, leaseSeconds: LEASE_SECONDS }) : [];
       for (const job of claimed) start(job);
     },
@@ -51,7 +61,7 @@ export function createReplayRunner({ db, bus, log }: { db: Pick<Database, 'pool'
     const size = Math.max(1, Math.min(MAX_BATCH, Math.floor(maxPerSecond / BATCHES_A_SECOND)));
     const sliceEndsAt = performance.now() + TIME_SLICE_MILLISECONDS;
     while (!stopping.signal.aborted) {
-      if (jobs.size >= MAX_JOBS && performance.now() > sliceEndsAt) return giveBackReplay(db.pool, job);
+      if (isOnHold() || (jobs.size >= MAX_JOBS && performance.now() > sliceEndsAt)) return giveBackReplay(db.pool, job);
       if ((await countWaiting(db.pool, projectId, MAX_WAITING)) >= MAX_WAITING) {
         if (!(await renewReplay(db.pool, job, LEASE_SECONDS))) return;
         await pause(WAIT_MILLISECONDS);

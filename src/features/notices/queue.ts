@@ -3,7 +3,12 @@ import { DUE } from '../../database/due.ts';
 import { type ClaimedMessage, type SendOptions, sendMessage } from './send.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
 
-export type QueueOptions = SendOptions & { pool: pg.Pool; signal: AbortSignal };
+export type QueueOptions = SendOptions & {
+  pool: pg.Pool;
+  signal: AbortSignal;
+  /** Whether nothing may be sent now. */
+  isOnHold?: () => boolean;
+};
 
 /**
  * Emails go to the operator's mail server, so they never wait for the servers that sellers choose. Accounts with slow
@@ -55,7 +60,7 @@ export function createMessageQueue(options: QueueOptions) {
 }
 
 function openChannel(
-  { pool, signal, ...options }: QueueOptions,
+  { pool, signal, isOnHold = () => false, ...options }: QueueOptions,
   { isEmail, atOnce, slowAtOnce }: (typeof CHANNELS)[number],
 ) {
   /** The messages that are being sent, with their accounts. */
@@ -93,7 +98,7 @@ function openChannel(
 
   /** Starts sending a message of these accounts or, if `isOneOf` is false, of others. Returns false if none is due. */
   async function claim(accounts: string[], isOneOf: boolean): Promise<boolean> {
-    if (signal.aborted || (isOneOf && accounts.length === 0)) return false;
+    if (signal.aborted || isOnHold() || (isOneOf && accounts.length === 0)) return false;
     const { rows } = await pool.query<ClaimedMessage>(CLAIM, [isEmail, accounts, isOneOf]);
     if (rows[0]) send(rows[0]);
     return rows[0] !== undefined;

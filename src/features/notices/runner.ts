@@ -9,7 +9,7 @@ const POLL_INTERVAL_MILLISECONDS = 5_000;
 export function createNoticeRunner(
   options: Omit<QueueOptions, 'signal'> & { consoleOrigin: () => string | undefined },
 ) {
-  const { pool, consoleOrigin, log } = options;
+  const { pool, consoleOrigin, log, isOnHold } = options;
   const stopping = new AbortController();
   const queue = createMessageQueue({ ...options, signal: stopping.signal });
   const writeDigests = createDigests({ pool, log, consoleOrigin });
@@ -26,6 +26,7 @@ export function createNoticeRunner(
       () => writeDigests(),
       () => queue.start(),
     ];
+    if (isOnHold?.()) return;
     for (const step of steps)
       await step().catch((error) => log.warn({ err: error }, "couldn't send notices; the next round will retry"));
   }

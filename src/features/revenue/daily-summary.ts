@@ -27,15 +27,17 @@ const TOP_ENDPOINTS = 10;
  * queued when their first payment is booked, so days missed during downtime are recorded later, oldest first. A day is
  * recorded only once across all processes, because it leaves the queue in the event's transaction.
  *
- * @param options `now`: the clock that determines when a day ends, for tests. Defaults to the database's clock.
+ * @param options `now`: the clock that determines when a day ends, for tests. Defaults to the database's clock. `isOnHold`: whether nothing
+ *   may be recorded now, because the days may already have been reported.
  */
 export function createDailySummaries(options: {
   db: Database;
   events: EventService;
   log: Logger;
   now?: () => Date;
+  isOnHold?: () => boolean;
 }): DailySummaries {
-  const { db, events, log, now } = options;
+  const { db, events, log, now, isOnHold = () => false } = options;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
   let isStopping = false;
@@ -59,7 +61,7 @@ export function createDailySummaries(options: {
         [today, last.day, last.projectId, BATCH_SIZE],
       );
       for (const day of due) {
-        if (isStopping) return count;
+        if (isStopping || isOnHold()) return count;
         if (await summarize(day)) count += 1;
       }
       if (due.length < BATCH_SIZE) return count;

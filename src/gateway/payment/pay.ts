@@ -13,7 +13,7 @@ import type { CallPaid } from './call-paid.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders, paymentResponseHeaders } from './payment-response.ts';
-import { busyRefusal, unresolvedRefusal } from './refusals.ts';
+import { busyRefusal, onHoldRefusal, unresolvedRefusal } from './refusals.ts';
 import { LEASE_SECONDS, renewingLease } from './renew-lease.ts';
 import type { SettleResult, Settler } from './settle.ts';
 import { STREAM_BYTES, type StreamPaid } from './stream-paid.ts';
@@ -37,6 +37,8 @@ export type PayOptions = {
    * to be allowed.
    */
   isOpen(projectId: string, upstreamUrl: string): boolean;
+  /** Whether no payments may be taken or settled now. */
+  isOnHold: () => boolean;
   log: Logger;
   onStep?: OnPaymentStep;
   now: () => Date;
@@ -57,10 +59,11 @@ const KEEP_LARGE_SECONDS = 3600;
  * If the endpoint settles first: claim → verify → settle → upstream. Then the upstream's response is streamed.
  */
 export function createPay(options: PayOptions) {
-  const { ledger, verify, callPaid, settler, streamPaid, isOpen, log, onStep, now } = options;
+  const { ledger, verify, callPaid, settler, streamPaid, isOpen, isOnHold, log, onStep, now } = options;
 
   /** @throws AppError if there is no response to return. The payment's record says what happened. */
   async function pay(request: PaidRequest): Promise<PaidResponse> {
+    if (isOnHold()) throw onHoldRefusal();
     if (request.payment.identifier !== undefined) {
       const known = await ledger.findIdentified(identifierOf(request));
       if (known) return options.repeat(known, request);

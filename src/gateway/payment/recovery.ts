@@ -31,8 +31,10 @@ export function createRecovery(options: {
   settler: Settler;
   log: Logger;
   pollMilliseconds?: number;
+  /** Whether no payment may be resumed now. */
+  isOnHold?: () => boolean;
 }): Recovery {
-  const { ledger, settler, log, pollMilliseconds = POLL_MILLISECONDS } = options;
+  const { ledger, settler, log, pollMilliseconds = POLL_MILLISECONDS, isOnHold = () => false } = options;
   /** How many recoveries still have to finish before the next search starts early. */
   let missing = 0;
   /** The recoveries in progress, with the project of each. */
@@ -60,6 +62,7 @@ export function createRecovery(options: {
   }
 
   async function recoverAbandoned(): Promise<void> {
+    if (isOnHold()) return;
     const payments = await ledger.takeAbandoned(AT_ONCE - running.size, [...running.values()]);
     for (const payment of payments) {
       const recovery = recover(payment).finally(() => {

@@ -37,6 +37,15 @@ export function busyRefusal(headers: Record<string, string>): AppError {
   return refusal('UNAVAILABLE', headers, { retryAfterSeconds: 1 });
 }
 
+/** Says that no payments are taken, because this is a copy, and the original may still be taking them. */
+export function onHoldRefusal(): AppError {
+  return new AppError('UNAVAILABLE', {
+    detail:
+      'The gateway isn’t taking payments at the moment. This request wasn’t charged. Don’t sign another payment: retry the same request with the same payment later.',
+    retryAfterSeconds: 60,
+  });
+}
+
 /** Says that the project's networks are no longer served, so its endpoints stay closed until its owner chooses others. */
 export function unpayableRefusal(): AppError {
   return new AppError('UNAVAILABLE', {

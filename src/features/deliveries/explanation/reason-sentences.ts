@@ -22,6 +22,12 @@ export const REASONS: Record<string, Sentences> = {
     summary: 'The event was not sent because the destination was disabled.',
     advice: `Enable the destination. ${RESEND}`,
   },
+  restored: {
+    summary:
+      'The event was not sent because the operator restored a backup and skipped the deliveries that were waiting in it.',
+    advice:
+      'It may have been sent before the restore. If the destination does not have it, resend the delivery, or start a replay.',
+  },
   filtered: {
     summary: "The event was not sent because it does not match the destination's filter.",
     advice: 'If that is not what you want, change the filter and resend the delivery.',

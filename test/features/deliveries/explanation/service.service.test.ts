@@ -189,6 +189,7 @@ describe('the explanation of a delivery', () => {
       { summary: expect.stringContaining('410 Gone'), advice: expect.stringContaining('enable the webhook') },
     ],
     [at('SKIPPED', 'disabled'), { summary: expect.stringContaining('was disabled') }],
+    [at('SKIPPED', 'restored'), { summary: expect.stringContaining('restored a backup') }],
     [at('SKIPPED', 'unsupported_event'), { summary: expect.stringContaining('does not support this event type') }],
     [at('SKIPPED', 'filtered'), { summary: expect.stringContaining('does not match the destination') }],
     [
