@@ -22,10 +22,11 @@ import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
-import { ActionForRole } from '../../parts/role.tsx';
+import { ActionForRole, useRoleObstacle } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useOpener } from '../../parts/use-opener.ts';
 import { methodsText } from './methods.tsx';
 import { type EndpointRow, priceText } from './rows.ts';
 import { Warnings } from './warnings.tsx';
@@ -69,6 +70,9 @@ export function EndpointsPage() {
     setOpened(undefined);
     if (endpointId) go(filters.keepIn(`/projects/${project.id}/endpoints`));
   };
+  const obstacle = useRoleObstacle('DEVELOPER');
+  useOpener('new', () => setOpened({ what: 'form' }), obstacle);
+  useOpener('import', () => setOpened({ what: 'import' }), obstacle);
   async function setActive({ id }: EndpointRow, isActive: boolean) {
     if (!(await update.submit({ input: { id, isActive } }))) return;
     const word = (isOn: boolean) => (isOn ? 'enabled' : 'disabled');
