@@ -15,8 +15,9 @@ import { lazyPart } from '../../parts/lazy-part.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
+import { SamplePanel } from '../../parts/sample-panel.tsx';
 import { readBody } from './body.ts';
-import { SamplePanel } from './sample-panel.tsx';
+import { SAMPLES } from './samples.ts';
 import { SchemaFields } from './schema.tsx';
 import { RestTry } from './try.tsx';
 
@@ -79,7 +80,11 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
         </Panel>
       )}
       <Panel title="Request">
-        <SamplePanel request={{ operation, values, body: body?.value, origin: window.location.origin }} />
+        <SamplePanel
+          write={(language) =>
+            SAMPLES[language]({ operation, values, body: body?.value, origin: window.location.origin })
+          }
+        />
         {!isExport(operation) && <RestTry operation={operation} values={values} body={body} />}
       </Panel>
       <Panel title="Responses">
