@@ -9,6 +9,7 @@ import {
   type RestReference,
 } from '../../api/openapi.ts';
 import { docsSectionOf } from '../../api/problem.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { docsUrl } from '../../parts/docs-link.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
@@ -155,16 +156,18 @@ function ResponseSection({
 
 function ErrorCodes({ status, response }: { status: string; response: OperationResponse }) {
   return (
-    <Table aria-label={`Errors with status ${status}`}>
+    <Table aria-label={`Errors with status ${status}`} horizontalSpacing={8}>
       <Table.Tbody>
         {problemsOf(response).map(({ code, meaning }) => (
           <Table.Tr key={code}>
             <Table.Td w={60}>
               <Badge color="gray">{status}</Badge>
             </Table.Td>
-            <Table.Td w={240}>
+            <Table.Td w={{ sm: 240 }}>
               <Anchor href={docsUrl('errors', docsSectionOf({ code }))} target="_blank" underline="always">
-                <Code bg="transparent">{code}</Code>
+                <Code bg="transparent">
+                  <Breakable text={code} />
+                </Code>
               </Anchor>
             </Table.Td>
             <Table.Td>
