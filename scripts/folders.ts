@@ -102,6 +102,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['console/main.tsx', 'the web console, a browser client of the GraphQL API'],
   ['console/app.tsx', ''],
   ['console/layout', 'the frame around every page, and sign-in'],
+  ['console/layout/palette', 'search, and everything that it can open or do'],
   ['console/pages', 'the routes'],
   ['console/pages/overview', 'one folder per page'],
   ['console/pages/deliveries', ''],

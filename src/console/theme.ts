@@ -4,6 +4,7 @@ import {
   Button,
   type CSSVariablesResolver,
   createTheme,
+  Menu,
   Modal,
   Notification,
   SegmentedControl,
@@ -38,6 +39,8 @@ export const theme = createTheme({
     Anchor: Anchor.extend({ defaultProps: { size: 'sm' } }),
     Badge: Badge.extend({ defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500, miw: 'max-content' } }),
     Button: Button.extend({ defaultProps: { size: 'sm' } }),
+    // The placeholder has a role that menus must not contain.
+    Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
     Modal: Modal.extend({
       defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } },
       styles: { title: { fontWeight: 600, lineHeight: 1.3 } },

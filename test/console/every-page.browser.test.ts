@@ -20,6 +20,8 @@ import { useService } from './shared.ts';
 /** A phone, a small laptop, and a large screen. */
 const WIDTHS = [390, 1024, 1440];
 const SIZE = { width: 1360, height: 860 };
+/** Whatever is open over a page. */
+const OVERLAY = '[role=dialog], [role=menu]';
 
 /** Every page in the navigation, with text that it shows in a full project and text that it shows in an empty one. */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
@@ -45,6 +47,87 @@ const PAGES: Readonly<Record<string, { path: string; full: string; empty: string
   },
   'GraphQL explorer': { path: '/graphql', full: 'connectorTypes', empty: 'connectorTypes' },
 };
+
+/** Everything that opens over a page: where it is, and what to click or press in order to see it. */
+const OVERLAYS: Readonly<Record<string, { path: string; open: Step[] }>> = {
+  'the palette': { path: '', open: [{ press: 'Control+k' }, { see: 'Show keyboard shortcuts' }] },
+  'the palette’s results': {
+    path: '',
+    open: [{ press: 'Control+k' }, { see: /^Type to find/ }, { type: 'weather' }, { see: /results$/ }],
+  },
+  'the keyboard shortcuts': { path: '', open: [{ press: '?' }] },
+  'the projects': { path: '', open: [{ button: 'Navigation' }, { button: /Switch project/ }, { see: 'Staging' }] },
+  help: { path: '', open: [{ button: 'Navigation' }, { button: 'Help' }] },
+  themes: { path: '', open: [{ button: 'Navigation' }, { button: /^Theme/ }] },
+  'a new endpoint': { path: '/endpoints?new', open: [] },
+  'an import': { path: '/endpoints?import', open: [] },
+  'an endpoint’s actions': { path: '/endpoints', open: [{ button: 'Actions for /radar' }] },
+  'an endpoint': { path: '/endpoints', open: [{ button: '/radar' }] },
+  'a buyer’s preview': { path: '/endpoints', open: action('/radar', 'Preview as buyer') },
+  'the end of an endpoint': { path: '/endpoints', open: action('/radar', 'Delete') },
+  'a new webhook': { path: '/webhooks?new', open: [] },
+  'a webhook': { path: '/webhooks', open: action(/warehouse/, 'Edit') },
+  'a webhook’s new secret': { path: '/webhooks', open: action(/warehouse/, 'Rotate secret') },
+  'a webhook’s shown secret': {
+    path: '/webhooks',
+    open: [...action(/warehouse/, 'Rotate secret'), { button: 'Rotate secret' }, { see: /^Copy it now/ }],
+  },
+  'the end of a webhook': { path: '/webhooks', open: action(/warehouse/, 'Delete') },
+  'a webhook that is disabled': { path: '/webhooks', open: action(/warehouse/, 'Disable') },
+  'help with signatures': { path: '/webhooks', open: [{ button: 'Verify signatures' }] },
+  'a new connector': { path: '/connectors?new', open: [] },
+  'a new connector of a type': { path: '/connectors?new', open: [{ button: /^Slack ./ }] },
+  'a connector’s actions': { path: '/connectors', open: [{ button: /^Actions for/ }] },
+  'a new API key': { path: '/keys?new', open: [] },
+  'the end of an API key': { path: '/keys', open: [{ button: 'Revoke CI' }] },
+  'a payment': { path: '/payments', open: [{ row: 0 }] },
+  'formats of exports': { path: '/payments', open: [{ button: 'Export' }] },
+  'a delivery': { path: '/deliveries', open: [{ row: 0 }] },
+  'a replay': { path: '/deliveries?replay', open: [] },
+  'an event': { path: '/events', open: [{ row: 0 }] },
+  'a request to confirm': { path: '/rest/createEndpoint', open: [{ button: 'Try it' }] },
+  'a changed wallet': {
+    path: '/settings',
+    open: [{ field: 'Wallet address', text: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }, { button: 'Save changes' }],
+  },
+  'the end of a project': { path: '/settings', open: [{ button: 'Delete project' }] },
+  'a transfer': {
+    path: '/members',
+    open: [{ field: 'New owner’s email', text: 'bob@example.com' }, { button: 'Offer project' }],
+  },
+};
+
+type Step =
+  | { press: string }
+  | { type: string }
+  | { button: string | RegExp }
+  | { item: string }
+  | { row: number }
+  | { see: string | RegExp }
+  | { field: string; text: string };
+
+function action(name: string | RegExp, item: string): Step[] {
+  const actions = typeof name === 'string' ? `Actions for ${name}` : new RegExp(`^Actions for .*${name.source}`);
+  return [{ button: actions }, { item }];
+}
+
+async function take(page: ConsolePage, step: Step): Promise<void> {
+  if ('press' in step) return page.keyboard.press(step.press);
+  if ('type' in step) return page.keyboard.insertText(step.type);
+  if ('see' in step) return page.getByText(step.see).first().waitFor();
+  if ('field' in step) return page.getByLabel(step.field).fill(step.text);
+  if ('row' in step)
+    return page
+      .locator('main tbody tr')
+      .nth(step.row)
+      .click({ position: { x: 4, y: 4 } });
+  if ('item' in step) return page.getByRole('menuitem', { name: step.item, exact: true }).click();
+  const { button } = step;
+  return page
+    .getByRole('button', { name: button, exact: typeof button === 'string' })
+    .first()
+    .click();
+}
 
 describe.skipIf(!executablePath)('every page of the console', () => {
   const app = useService('service');
@@ -101,6 +184,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
       await page.waitForURL(address);
       await page.getByText(place[state]).first().waitFor();
       await untilComplete(page);
+      expect(await page.getByRole('link', { name: /^Help for/ }).count()).toBe(1);
       await expectAccessibleInBothSchemes(page);
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 844 });
@@ -109,6 +193,34 @@ describe.skipIf(!executablePath)('every page of the console', () => {
         await expect.poll(async () => (await layoutFaults(page)).join('\n'), { message: `${width} pixels` }).toBe('');
       }
       await page.setViewportSize(SIZE);
+      expect(page.complaints.splice(0)).toEqual([]);
+    });
+  });
+
+  describe('on a phone', () => {
+    let page: ConsolePage;
+
+    beforeAll(async () => {
+      page = await openTab({ viewport: { width: 390, height: 844 } });
+      await openSignedIn(page, app, alice.token, `/console/projects/${projects.full}`);
+      await page.getByText(PAGES.Overview!.full).first().waitFor();
+    });
+    afterAll(() => page?.close());
+
+    test.each(Object.entries(OVERLAYS))('%s is accessible and fits', async (_name, { path, open }) => {
+      const visit = (place: string) => page.evaluate((to) => history.pushState(null, '', to), place);
+      // Leaving the project closes everything, without loading the console again.
+      await visit('/console/nowhere');
+      await page.getByText('Page not found').waitFor();
+      await visit(`/console/projects/${projects.full}${path}`);
+      await page.getByRole('heading', { level: 1 }).getByText('Not found').waitFor({ state: 'detached' });
+      await untilComplete(page);
+      for (const step of open) await take(page, step);
+      const overlay = page.locator(OVERLAY).last();
+      await overlay.waitFor();
+      await untilComplete(page);
+      await expectAccessibleInBothSchemes(page, OVERLAY);
+      await expect.poll(async () => (await layoutFaults(page, OVERLAY)).join('\n')).toBe('');
       expect(page.complaints.splice(0)).toEqual([]);
     });
   });
@@ -202,6 +314,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     for (const path of ['/console/nowhere', `/console/projects/${projects.empty}/nowhere`]) {
       await page.goto(app.url + path);
       await page.getByText('Page not found').waitFor();
+      await page.getByRole('link', { name: 'Help for “Not found”' }).waitFor();
       await expectAccessible(page);
     }
     expect(page.complaints).toEqual([]);

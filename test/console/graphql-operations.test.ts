@@ -10,10 +10,10 @@ import {
   operationAt,
   operationsIn,
   parseVariables,
-  toCurl,
   toFragment,
 } from '../../src/console/pages/graphql/operations.ts';
 import { prettify } from '../../src/console/pages/graphql/prettify.ts';
+import { GRAPHQL_SAMPLES, sampleOf } from '../../src/console/pages/graphql/samples.ts';
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, '../../schema.graphql'), 'utf8'));
 
@@ -64,7 +64,7 @@ describe('operations in the GraphQL explorer', () => {
 
   test('the curl command names the operation, and a subscription asks for server-sent events', () => {
     const [one] = operationsIn(TWO);
-    expect(toCurl(TWO, { name: "it's" }, one, 'https://tollgate.example.com')).toBe(
+    expect(GRAPHQL_SAMPLES.curl(sampleOf(TWO, { name: "it's" }, one, 'https://tollgate.example.com'))).toBe(
       [
         `curl -sS 'https://tollgate.example.com/graphql'`,
         `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
@@ -73,7 +73,7 @@ describe('operations in the GraphQL explorer', () => {
       ].join(' \\\n  '),
     );
     const query = 'subscription { eventRecorded(projectId: "proj_1") { cursor } }';
-    const live = toCurl(query, {}, operationsIn(query)[0], 'https://tollgate.example.com');
+    const live = GRAPHQL_SAMPLES.curl(sampleOf(query, {}, operationsIn(query)[0], 'https://tollgate.example.com'));
     expect(live).toContain("curl -sS -N '");
     expect(live).toContain('Accept: text/event-stream');
     expect(live).not.toContain('operationName');

@@ -260,6 +260,16 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       const command = await page.evaluate(() => navigator.clipboard.readText());
       expect(command).toContain(`curl -sS '${app.url}/graphql'`);
       expect(command).not.toContain(alice.token);
+      const samples = page.getByRole('region', { name: 'Samples' });
+      for (const [language, text] of Object.entries({
+        TypeScript: 'fetch(',
+        Python: 'import requests',
+        Go: 'func main',
+      })) {
+        await samples.getByText(language, { exact: true }).click();
+        await samples.getByText(text).waitFor();
+        await samples.getByText('mutation Shared').waitFor();
+      }
 
       await page.goto(`${app.url}/console/`);
       await page.goto(link);

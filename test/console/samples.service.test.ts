@@ -3,7 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXAMPLES } from '../../src/console/pages/graphql/examples.ts';
+import { GRAPHQL_SAMPLES } from '../../src/console/pages/graphql/samples.ts';
 import { SAMPLES } from '../../src/console/pages/rest/samples.ts';
+import { graphqlSamples } from './graphql-samples.ts';
 import { fullRequest, REFERENCE } from './openapi-requests.ts';
 
 const run = promisify(execFile);
@@ -16,8 +19,16 @@ describe('the samples of every operation', () => {
     folder = await mkdtemp(join(ROOT, 'node_modules/.cache/samples-'));
     for (const operation of REFERENCE.operations) {
       const request = fullRequest(operation);
-      await writeFile(join(folder, `${operation.operationId}.ts`), `${SAMPLES.typescript.write(request)}\n`);
-      await writeFile(join(folder, `${operation.operationId}.py`), `${SAMPLES.python.write(request)}\n`);
+      await writeFile(join(folder, `${operation.operationId}.ts`), `${SAMPLES.typescript(request)}\n`);
+      await writeFile(join(folder, `${operation.operationId}.py`), `${SAMPLES.python(request)}\n`);
+    }
+    for (const sample of graphqlSamples(EXAMPLES)) {
+      // Without imports, a file is a module only if it exports something, and only modules can use await.
+      await writeFile(
+        join(folder, `${sample.operationName}.ts`),
+        `${GRAPHQL_SAMPLES.typescript(sample)}\nexport {};\n`,
+      );
+      await writeFile(join(folder, `${sample.operationName}.py`), `${GRAPHQL_SAMPLES.python(sample)}\n`);
     }
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -4,9 +4,9 @@ import { IconBook, IconHelp, IconKeyboard } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { docsUrl } from '../parts/docs-link.ts';
+import { ShortcutsDialog } from '../parts/shortcuts-dialog.tsx';
 import { useShortcuts } from '../parts/use-shortcuts.ts';
 import { PAGES_BY_SHORTCUT } from './pages-by-shortcut.ts';
-import { ShortcutsDialog } from './shortcuts-dialog.tsx';
 
 /** A menu with the documentation and the keyboard shortcuts. Also runs the shortcuts that work on every page. */
 export function HelpMenu({ projectId }: { projectId: string | undefined }) {

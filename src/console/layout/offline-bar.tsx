@@ -8,8 +8,8 @@ export function OfflineBar() {
   if (online) return null;
   return (
     <Alert color="yellow" icon={<IconWifiOff size={18} />} role="status" title="You’re offline">
-      What you see may be out of date, and changes can’t be saved. Once you’re back online, live pages resume
-      automatically.
+      What you see may be out of date, and changes can’t be saved. Check your connection. Once you’re back online, live
+      pages resume automatically, and you can reload the others.
     </Alert>
   );
 }

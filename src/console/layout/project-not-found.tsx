@@ -1,7 +1,9 @@
 import { Button, Group } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { Link } from 'wouter';
+import { HELP_TOPICS } from '../pages/help-topics.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
+import { HelpTopicContext } from '../parts/help-link.tsx';
 import { Page } from '../parts/page.tsx';
 
 /** Shown for projects that don't exist or belong to someone else, without revealing which. */
@@ -20,11 +22,13 @@ export function ProjectNotFound({ subject, onSignOut }: { subject: string; onSig
     </Group>
   );
   return (
-    <Page title="Not found">
-      <EmptyState icon={IconMapQuestion} title="Project not found" action={action}>
-        You’re signed in as {subject}. The project may have been deleted, or it may belong to another account. If it
-        does, ask its owner to invite you, or sign in with the account that has access.
-      </EmptyState>
-    </Page>
+    <HelpTopicContext value={HELP_TOPICS.projectNotFound}>
+      <Page title="Not found">
+        <EmptyState icon={IconMapQuestion} title="Project not found" action={action}>
+          You’re signed in as {subject}. The project may have been deleted, or it may belong to another account. If it
+          does, ask its owner to invite you, or sign in with the account that has access.
+        </EmptyState>
+      </Page>
+    </HelpTopicContext>
   );
 }

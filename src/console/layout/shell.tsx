@@ -26,7 +26,7 @@ const ProjectsPage = lazyPart(() => import('../pages/projects/projects.tsx'), 'P
 const InvitationsPage = lazyPart(() => import('../pages/invitations/invitations.tsx'), 'InvitationsPage');
 const NotFound = lazyPart(() => import('./not-found.tsx'), 'NotFound');
 const ProjectNotFound = lazyPart(() => import('./project-not-found.tsx'), 'ProjectNotFound');
-const SearchButton = lazyPart(() => import('./search-button.tsx'), 'SearchButton');
+const SearchButton = lazyPart(() => import('./palette/search-button.tsx'), 'SearchButton');
 const ConnectPage = lazyPart(() => import('../pages/connectors/connect-page.tsx'), 'ConnectPage');
 
 type Account = { subject: string; onSignOut(): void };
@@ -158,7 +158,7 @@ function Frame(props: {
         {switcher && <AppShell.Section mb="xs">{switcher}</AppShell.Section>}
         <AppShell.Section mb="md" mih={38}>
           <Suspense>
-            <SearchButton projectId={projectId} />
+            <SearchButton {...account} projectId={projectId} />
           </Suspense>
         </AppShell.Section>
         <AppShell.Section grow style={{ overflowY: 'auto' }}>

@@ -23,4 +23,6 @@ export const HELP_TOPICS = {
   projects: { page: 'concepts' },
   connect: { page: 'connectors/' },
   invitations: { page: 'members' },
+  notFound: { page: 'console' },
+  projectNotFound: { page: 'members' },
 } as const satisfies Readonly<Record<string, HelpTopic>>;

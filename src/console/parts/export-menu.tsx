@@ -48,7 +48,7 @@ export function ExportMenu({ what, filters = {} }: { what: string; filters?: Fil
     );
   }
   return (
-    <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
+    <Menu position="bottom-end" withinPortal>
       <Menu.Target>
         <Button variant="default" size="xs" leftSection={<IconDownload size={14} />}>
           Export

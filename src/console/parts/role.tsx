@@ -15,11 +15,14 @@ export function useRoleObstacle(lowest: Role): string | undefined {
 /** Like `useRoleObstacle`, but returns a function that can check several roles. */
 export function useRoleObstacles(): (lowest: Role) => string | undefined {
   const role = useProject().viewerRole ?? 'VIEWER';
-  return (lowest) => {
-    if (RANKED.indexOf(role) >= RANKED.indexOf(lowest)) return undefined;
-    const needed = formatEnum(lowest).toLowerCase();
-    return `Your role in this project is ${formatEnum(role).toLowerCase()}. This requires the ${needed} role.`;
-  };
+  return (lowest) => roleObstacle(role, lowest);
+}
+
+/** Explains why someone with this role can't do something that requires another one. Undefined if they can. */
+export function roleObstacle(role: Role, lowest: Role): string | undefined {
+  if (RANKED.indexOf(role) >= RANKED.indexOf(lowest)) return undefined;
+  const needed = formatEnum(lowest).toLowerCase();
+  return `Your role in this project is ${formatEnum(role).toLowerCase()}. This requires the ${needed} role.`;
 }
 
 /** A part of a page whose controls are disabled for people with a lower role, with an explanation. */

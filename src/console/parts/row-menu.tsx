@@ -20,7 +20,7 @@ export function RowMenu({ name, actions }: { name: string; actions: readonly Row
   const roleObstacle = useRoleObstacles();
   const items = actions.map((action) => ({ ...action, obstacle: roleObstacle(action.lowest) ?? action.obstacle }));
   return (
-    <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
+    <Menu position="bottom-end" withinPortal>
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${name}`}>
           <IconDots size={16} />

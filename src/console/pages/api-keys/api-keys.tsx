@@ -14,10 +14,11 @@ import { formatEnum } from '../../parts/format.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
-import { ActionForRole } from '../../parts/role.tsx';
+import { ActionForRole, useRoleObstacle } from '../../parts/role.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
 import { type ApiKeyRow, keyStatus } from './key-status.ts';
 
@@ -68,6 +69,7 @@ export function ApiKeysPage() {
   const filters = useListFilters<ApiKeyFilter>('keys');
   const paging = usePaging();
   const [isCreating, creating] = useDisclosure();
+  useOpener('new', creating.open, useRoleObstacle('ADMIN'));
   const [secret, setSecret] = useState<string>();
   const [revoked, setRevoked] = useState<ApiKeyRow>();
   const revocation = useSubmit(RevokeApiKeyDocument);

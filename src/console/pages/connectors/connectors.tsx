@@ -1,5 +1,4 @@
 import { Anchor, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { IconPlugConnected } from '@tabler/icons-react';
 import { Suspense, useState } from 'react';
 import { useQuery } from 'urql';
@@ -10,7 +9,6 @@ import {
   ConnectorsDocument,
   ConnectorTypesDocument,
   DeleteConnectorDocument,
-  TestConnectorDocument,
   UpdateConnectorDocument,
 } from '../../../generated/console/connectors.ts';
 import { notFound } from '../../api/problem.ts';
@@ -22,17 +20,20 @@ import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
 import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
-import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
+import { DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { pauseAction } from '../../parts/pause-action.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { useRoleObstacle } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
+import { useTestEvent } from '../../parts/use-test-event.ts';
 import type { ConnectorInfo, ConnectorRow } from './rows.ts';
 
 const ConnectorPicker = lazyPart(() => import('./picker.tsx'), 'ConnectorPicker');
@@ -60,7 +61,7 @@ export function ConnectorsPage() {
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const update = useSubmit(UpdateConnectorDocument);
   const removal = useSubmit(DeleteConnectorDocument);
-  const trial = useSubmit(TestConnectorDocument);
+  const trial = useTestEvent(project.id);
   const infoOf = (type: string) => types?.connectorTypes?.find((info) => info.type === type);
   const base = `/projects/${project.id}/connectors`;
   const { connectorId } = useParams<{ connectorId?: string }>();
@@ -78,23 +79,9 @@ export function ConnectorsPage() {
     if (connectorId) go(filters.keepIn(base));
   };
 
+  useOpener('new', () => setOpened({ what: 'picker' }), useRoleObstacle('DEVELOPER'));
   const { setActive, setPaused } = switchesOf('Connector', update);
   const deliveriesTo = ({ id }: Pick<ConnectorRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
-  async function test({ id, isPaused }: ConnectorRow) {
-    const result = (await trial.submit({ input: { id } }))?.testConnector;
-    if (!result) return;
-    if (result.delivery) {
-      announceTestEvent(result.delivery, isPaused);
-      return go(deliveriesTo({ id }));
-    }
-    const { ok = false, message = '' } = result.probe ?? {};
-    notifications.show({
-      title: ok ? 'Connection works' : 'Connection test failed',
-      message,
-      color: ok ? 'teal' : 'red',
-    });
-  }
-
   const add = (
     <AddWithinLimit
       what="connector"
@@ -140,7 +127,7 @@ export function ConnectorsPage() {
               {
                 label: info?.canProbe ? 'Test credentials' : 'Send test event',
                 lowest: 'DEVELOPER',
-                onClick: () => test(connector),
+                onClick: () => trial.toConnector(connector),
                 // Testing credentials sends no event, so it works for disabled connectors too.
                 obstacle: connector.isActive || info?.canProbe ? undefined : ENABLE_FIRST,
               },

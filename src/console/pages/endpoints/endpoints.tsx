@@ -23,10 +23,11 @@ import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
-import { ActionForRole } from '../../parts/role.tsx';
+import { ActionForRole, useRoleObstacle } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
 import { IMPORT_DRAFT } from './import-values.ts';
 import { methodsText } from './methods.tsx';
@@ -78,6 +79,9 @@ export function EndpointsPage() {
     setOpened(undefined);
     if (endpointId) go(filters.keepIn(base));
   };
+  const obstacle = useRoleObstacle('DEVELOPER');
+  useOpener('new', () => setOpened({ what: 'form' }), obstacle);
+  useOpener('import', () => setOpened({ what: 'import' }), obstacle);
   async function setActive({ id }: EndpointRow, isActive: boolean) {
     if (!(await update.submit({ input: { id, isActive } }))) return;
     const word = (isOn: boolean) => (isOn ? 'enabled' : 'disabled');

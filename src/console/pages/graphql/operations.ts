@@ -81,22 +81,3 @@ export function fromFragment(fragment: string): Draft | undefined {
   const query = fields.get('query');
   return query === null ? undefined : { query, variables: fields.get('variables') ?? '{}' };
 }
-
-/** A curl command for an operation. The token comes from the environment, which keeps it out of the shell history. */
-export function toCurl(
-  query: string,
-  variables: Record<string, unknown>,
-  operation: OperationDefinitionNode | undefined,
-  origin: string,
-): string {
-  const body = JSON.stringify({ query, variables, ...(operation?.name && { operationName: operation.name.value }) });
-  const isLive = operation?.operation === 'subscription';
-  const lines = [
-    `curl -sS ${isLive ? '-N ' : ''}'${origin}/graphql'`,
-    `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
-    `-H 'Content-Type: application/json'`,
-    ...(isLive ? [`-H 'Accept: text/event-stream'`] : []),
-    `-d '${body.replaceAll("'", String.raw`'\''`)}'`,
-  ];
-  return lines.join(' \\\n  ');
-}

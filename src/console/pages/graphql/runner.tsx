@@ -7,6 +7,7 @@ import { Command } from '../../parts/command.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { JsonEditor } from '../../parts/json-editor.tsx';
 import { Panel } from '../../parts/page.tsx';
+import { SamplePanel } from '../../parts/sample-panel.tsx';
 import { EXAMPLES } from './examples.ts';
 import { graphqlExtensions, runKeys } from './graphql-editor.ts';
 import { useHistory } from './history.ts';
@@ -17,10 +18,10 @@ import {
   operationAt,
   operationsIn,
   parseVariables,
-  toCurl,
   toFragment,
 } from './operations.ts';
 import { prettify } from './prettify.ts';
+import { GRAPHQL_SAMPLES, sampleOf } from './samples.ts';
 import { GraphqlToolbar } from './toolbar.tsx';
 import { useRun } from './use-run.ts';
 
@@ -40,6 +41,7 @@ export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | unde
   const history = useHistory(project.id);
   const operations = useMemo(() => operationsIn(query), [query]);
   const operation = operationAt(operations, cursor);
+  const sample = sampleOf(query, parseVariables(variables) ?? {}, operation, window.location.origin);
 
   function start(): void {
     const parsed = parseVariables(variables);
@@ -64,7 +66,7 @@ export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | unde
           onHistory={(entry) => setDraft({ query: entry.query, variables: entry.variables || variables })}
           onClearHistory={history.clear}
           onPrettify={() => void prettify(draft).then(setDraft)}
-          curl={() => toCurl(query, parseVariables(variables) ?? {}, operation, window.location.origin)}
+          curl={() => GRAPHQL_SAMPLES.curl(sample)}
           link={() => window.location.origin + window.location.pathname + toFragment(draft)}
         />
         <CodeEditor
@@ -110,6 +112,9 @@ export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | unde
         {results.map(({ number, text: result }) => (
           <Command key={number}>{result}</Command>
         ))}
+      </Panel>
+      <Panel title="Samples">
+        <SamplePanel write={(language) => GRAPHQL_SAMPLES[language](sample)} />
       </Panel>
     </Stack>
   );

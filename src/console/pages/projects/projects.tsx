@@ -17,6 +17,7 @@ import { ModeBadge } from '../../parts/mode.tsx';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
 
 /** Loaded on demand, since most visitors don't create a project. */
@@ -66,6 +67,7 @@ export function ProjectsPage() {
   const paging = usePaging();
   const [{ data, error }, reload] = useQuery({ query: ProjectsDocument, variables: paging.variables });
   const [isCreating, creating] = useDisclosure();
+  useOpener('new', creating.open);
   const [, go] = useLocation();
   const create = (
     <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>

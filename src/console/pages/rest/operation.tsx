@@ -9,14 +9,16 @@ import {
   type RestReference,
 } from '../../api/openapi.ts';
 import { docsSectionOf } from '../../api/problem.ts';
+import { Breakable } from '../../parts/breakable.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { docsUrl } from '../../parts/docs-link.ts';
 import { lazyPart } from '../../parts/lazy-part.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { Marked } from '../../parts/marked.tsx';
 import { Panel } from '../../parts/page.tsx';
+import { SamplePanel } from '../../parts/sample-panel.tsx';
 import { readBody } from './body.ts';
-import { SamplePanel } from './sample-panel.tsx';
+import { SAMPLES } from './samples.ts';
 import { SchemaFields } from './schema.tsx';
 import { RestTry } from './try.tsx';
 
@@ -79,7 +81,11 @@ export function RestOperation({ operation, schemas }: { operation: Operation; sc
         </Panel>
       )}
       <Panel title="Request">
-        <SamplePanel request={{ operation, values, body: body?.value, origin: window.location.origin }} />
+        <SamplePanel
+          write={(language) =>
+            SAMPLES[language]({ operation, values, body: body?.value, origin: window.location.origin })
+          }
+        />
         {!isExport(operation) && <RestTry operation={operation} values={values} body={body} />}
       </Panel>
       <Panel title="Responses">
@@ -150,17 +156,17 @@ function ResponseSection({
 
 function ErrorCodes({ status, response }: { status: string; response: OperationResponse }) {
   return (
-    <Table aria-label={`Errors with status ${status}`}>
+    <Table aria-label={`Errors with status ${status}`} horizontalSpacing={8}>
       <Table.Tbody>
         {problemsOf(response).map(({ code, meaning }) => (
           <Table.Tr key={code}>
             <Table.Td w={60}>
               <Badge color="gray">{status}</Badge>
             </Table.Td>
-            <Table.Td w={240}>
+            <Table.Td w={{ sm: 240 }}>
               <Anchor href={docsUrl('errors', docsSectionOf({ code }))} target="_blank" underline="always">
                 <Code bg="transparent" p={0}>
-                  {code}
+                  <Breakable text={code} />
                 </Code>
               </Anchor>
             </Table.Td>

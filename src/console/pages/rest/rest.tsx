@@ -67,7 +67,10 @@ function Contents({ reference, current }: { reference: RestReference; current: s
   const { id } = useProject();
   const [search, setSearch] = useState('');
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => list.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'center' }), []);
+  useEffect(() => {
+    // Without the braces, the effect would return what `scrollIntoView` returns, which is a promise in some browsers.
+    list.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'center' });
+  }, []);
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = reference.operations.filter((operation) => matches(operation, words));
   const groups = reference.tags

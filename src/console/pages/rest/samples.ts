@@ -9,6 +9,8 @@ import {
   requestPath,
   valueOrPlaceholder,
 } from '../../api/openapi.ts';
+import { goString, pythonLiteral, quoted, typescriptLiteral } from '../../parts/literals.ts';
+import type { Language } from '../../parts/sample-languages.ts';
 
 /** A request to show. `body` is undefined for requests without a body. `origin` is the server's: `https://tollgate.example.com`. */
 export type SampleRequest = { operation: Operation; values: ParameterValues; body: unknown; origin: string };
@@ -17,12 +19,7 @@ export type SampleRequest = { operation: Operation; values: ParameterValues; bod
  * The same request in several languages. The token comes from the environment, which keeps it out of source code and
  * the shell history.
  */
-export const SAMPLES = {
-  curl: { label: 'curl', write: curl },
-  typescript: { label: 'TypeScript', write: typescript },
-  python: { label: 'Python', write: python },
-  go: { label: 'Go', write: go },
-} as const satisfies Readonly<Record<string, { label: string; write(request: SampleRequest): string }>>;
+export const SAMPLES: Readonly<Record<Language, (request: SampleRequest) => string>> = { curl, typescript, python, go };
 
 function curl({ operation, values, body, origin }: SampleRequest): string {
   const { method } = operation;
@@ -148,51 +145,4 @@ function typedValue({ values, schema }: { values: string[]; schema: JsonSchema }
   const [value = ''] = values;
   if (schema.type === 'integer') return Number(value);
   return schema.type === 'boolean' ? value === 'true' : value;
-}
-
-const quoted = (text: string) =>
-  `'${JSON.stringify(text).slice(1, -1).replaceAll(String.raw`\"`, '"').replaceAll("'", String.raw`\'`)}'`;
-
-function typescriptLiteral(value: unknown, indent = ''): string {
-  return literal(value, indent, {
-    scalar: (scalar) => (typeof scalar === 'string' ? quoted(scalar) : String(scalar)),
-    name: (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)),
-  });
-}
-
-const PYTHON_WORDS: Readonly<Record<string, string>> = { true: 'True', false: 'False', null: 'None' };
-
-/** JSON's strings and numbers are valid in Python. */
-function pythonLiteral(value: unknown, indent: string): string {
-  return literal(value, indent, {
-    scalar: (scalar) =>
-      PYTHON_WORDS[String(scalar)] && typeof scalar !== 'string'
-        ? PYTHON_WORDS[String(scalar)]!
-        : JSON.stringify(scalar),
-    name: (name) => JSON.stringify(name),
-    step: '    ',
-  });
-}
-
-type Notation = { scalar(value: unknown): string; name(name: string): string; step?: string };
-
-/** A JSON value as an object or dictionary literal, with a line for each field. */
-function literal(value: unknown, indent: string, notation: Notation): string {
-  const { scalar, name, step = '  ' } = notation;
-  const inner = indent + step;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => literal(item, inner, notation));
-    const isShort = value.every((item) => typeof item !== 'object' || item === null);
-    return isShort ? `[${items.join(', ')}]` : `[\n${items.map((item) => `${inner}${item},\n`).join('')}${indent}]`;
-  }
-  if (typeof value !== 'object' || value === null) return scalar(value);
-  const fields = Object.entries(value).map(
-    ([key, field]) => `${inner}${name(key)}: ${literal(field, inner, notation)},\n`,
-  );
-  return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
-}
-
-/** Raw strings can't contain backticks. All of JSON's escapes are valid in Go's other strings. */
-function goString(text: string): string {
-  return text.includes('`') ? JSON.stringify(text) : `\`${text}\``;
 }

@@ -5,7 +5,6 @@ import { useQuery } from 'urql';
 import { useLocation, useParams } from 'wouter';
 import {
   DeleteWebhookDocument,
-  SendWebhookTestEventDocument,
   UpdateWebhookDocument,
   WebhookDocument,
   type WebhookFilter,
@@ -20,7 +19,7 @@ import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
 import { DestinationStatusBadge } from '../../parts/destination-status.tsx';
 import { switchesOf } from '../../parts/destination-switches.ts';
 import { describeEvents } from '../../parts/destination-values.ts';
-import { announceTestEvent, DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
+import { DISABLE_INSTEAD, DisableDialog, ENABLE_FIRST } from '../../parts/disable-dialog.tsx';
 import { docsUrl } from '../../parts/docs-link.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
@@ -28,11 +27,14 @@ import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { pauseAction } from '../../parts/pause-action.ts';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { useRoleObstacle } from '../../parts/role.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { SecretDialog } from '../../parts/secret-dialog.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
+import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
+import { useTestEvent } from '../../parts/use-test-event.ts';
 import type { WebhookRow } from './rows.ts';
 import { WebhookCell } from './webhook-cell.tsx';
 
@@ -62,7 +64,7 @@ export function WebhooksPage() {
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const update = useSubmit(UpdateWebhookDocument);
   const removal = useSubmit(DeleteWebhookDocument);
-  const trial = useSubmit(SendWebhookTestEventDocument);
+  const trial = useTestEvent(project.id);
   const base = `/projects/${project.id}/webhooks`;
   const { webhookId } = useParams<{ webhookId?: string }>();
   const [linked] = useQuery({
@@ -77,14 +79,9 @@ export function WebhooksPage() {
     setOpened(undefined);
     if (webhookId) go(filters.keepIn(base));
   };
+  useOpener('new', () => setOpened({ what: 'form' }), useRoleObstacle('DEVELOPER'));
   const { setActive, setPaused } = switchesOf('Webhook', update);
   const deliveriesTo = ({ id }: Pick<WebhookRow, 'id'>) => `/projects/${project.id}/deliveries?destination=${id}`;
-  async function sendTest({ id, isPaused }: WebhookRow) {
-    const delivery = (await trial.submit({ input: { id } }))?.sendWebhookTestEvent?.delivery;
-    if (!delivery) return;
-    announceTestEvent(delivery, isPaused);
-    go(deliveriesTo({ id }));
-  }
   const add = (
     <AddWithinLimit
       what="webhook"
@@ -111,7 +108,7 @@ export function WebhooksPage() {
             {
               label: 'Send test event',
               lowest: 'DEVELOPER',
-              onClick: () => sendTest(webhook),
+              onClick: () => trial.toWebhook(webhook),
               obstacle: webhook.isActive ? undefined : ENABLE_FIRST,
             },
             { label: 'View deliveries', lowest: 'VIEWER', onClick: () => go(deliveriesTo(webhook)) },

@@ -1,8 +1,8 @@
 import { Kbd, Modal, Stack, Switch, Table, Text, Title } from '@mantine/core';
 import { useOs } from '@mantine/hooks';
 import { Fragment } from 'react';
-import { readableKeys, SHORTCUTS, type Shortcut } from '../parts/shortcuts.ts';
-import { useTypedShortcuts } from '../parts/use-shortcuts.ts';
+import { readableKeys, SHORTCUTS, type Shortcut } from './shortcuts.ts';
+import { useTypedShortcuts } from './use-shortcuts.ts';
 
 const ALL: readonly Shortcut[] = Object.values(SHORTCUTS);
 const GROUPS = [...new Set(ALL.map(({ group }) => group))];
