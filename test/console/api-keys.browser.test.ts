@@ -60,8 +60,8 @@ describe.skipIf(!executablePath)('the API keys page of the console', () => {
     await expectAccessible(page);
     await addresses.press('Backspace');
     const key = await create();
-    await row.getByText('127.0.0.0/8', { exact: true }).waitFor();
-    await row.getByText('Deliveries', { exact: true }).waitFor();
+    await row.getByText('Only from 127.0.0.0/8', { exact: true }).waitFor();
+    await row.getByText('Deliveries').waitFor();
     const { data, errors } = await key.graphql(`{ project(id: "${id}") { payments { nodes { id } } } }`);
     expect([data, errors?.[0]?.extensions.code]).toEqual([{ project: null }, 'FORBIDDEN']);
     expect(page.complaints).toEqual([]);

@@ -112,7 +112,7 @@ describe.skipIf(!executablePath)('the search in the console', () => {
     await option('Add endpoint').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'New endpoint' }).waitFor();
-    expect(page.url()).toMatch(/\/endpoints$/);
+    await page.waitForURL(`${project}/endpoints`);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog', { name: 'New endpoint' }).waitFor({ state: 'detached' });
 

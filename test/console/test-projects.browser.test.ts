@@ -100,6 +100,8 @@ describe.skipIf(!executablePath)('test projects in the console', () => {
     await page.getByRole('option', { name: 'Base', exact: true }).click();
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Save networks' }).click();
+    await page.getByLabel('Type Polygon, Base to confirm').fill('Polygon, Base');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByText('Changes saved').first().waitFor();
     expect(await project()).toMatchObject({ networks: ['eip155:137', 'eip155:8453'] });
     expect(await page.getByText('Make a live copy').count()).toBe(0);
