@@ -75,8 +75,8 @@ const CASES: Record<string, Case> = {
   export: { words: ['export', 'deliveries', '--filter', 'status=SUCCEEDED'], fields: ['id', 'status'] },
   ...Object.fromEntries(LISTS.map(({ path }) => [`list ${path}`, { words: ['list', path], fields: ['id'] }])),
 };
-/** These commands are tested in doctor, members, users, and docs/demo.service.test.ts, which provide what they need. */
-const ELSEWHERE = ['doctor', 'demo', 'pay', 'members', 'users'];
+/** These commands are tested in doctor, members, users, roles/hold, and docs/demo.service.test.ts, which provide what they need. */
+const ELSEWHERE = ['doctor', 'demo', 'pay', 'members', 'users', 'hold', 'adopt'];
 
 describe('with --json', () => {
   test('every command that supports it has a case in this file', () => {

@@ -170,6 +170,7 @@ const CONSOLE: Record<string, number> = {
   SendWebhookTestEvent: 7,
   TestConnector: 7,
   TestEventFilter: 2,
+  TestTargets: 4,
   UnreadNotices: 3,
   UpdateConnector: 7,
   UpdateContacts: 9,
