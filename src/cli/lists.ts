@@ -146,7 +146,7 @@ export const LISTS: readonly List[] = [
       connectorId: id('only deliveries to this connector'),
       eventId: id('only deliveries of this event'),
       ...period('deliveries created'),
-      ...finished('deliveries that succeeded, failed, or were skipped'),
+      ...finished('deliveries that reached a final status'),
     },
   },
   {

@@ -24,7 +24,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     how: 'Install util-linux and iproute2, and allow network namespaces (run as root, or enable user namespaces).',
   },
   {
-    files: /^test\/conformance\/backup-restore\./,
+    files: /^test\/(conformance\/backup-restore|chaos\/point-in-time)\./,
     needs: 'an installed PostgreSQL with pg_dump and pg_restore',
     how: 'Install it (on Debian: apt-get install postgresql).',
   },

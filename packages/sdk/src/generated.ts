@@ -3967,9 +3967,9 @@ export type ListConnectorDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
-  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  /** Only deliveries that reached a final status at or after this time. Statistics count deliveries by this time. */
   finishedFrom?: string;
-  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  /** Only deliveries that reached a final status before this time. */
   finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
@@ -4015,9 +4015,9 @@ export type ListWebhookDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
-  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  /** Only deliveries that reached a final status at or after this time. Statistics count deliveries by this time. */
   finishedFrom?: string;
-  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  /** Only deliveries that reached a final status before this time. */
   finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
@@ -4045,9 +4045,9 @@ export type ListDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
-  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  /** Only deliveries that reached a final status at or after this time. Statistics count deliveries by this time. */
   finishedFrom?: string;
-  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  /** Only deliveries that reached a final status before this time. */
   finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;
@@ -4079,9 +4079,9 @@ export type ExportDeliveriesQuery = {
   eventId?: string;
   /** Only deliveries of these event types. Repeatable. */
   eventType?: Array<EventType>;
-  /** Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time. */
+  /** Only deliveries that reached a final status at or after this time. Statistics count deliveries by this time. */
   finishedFrom?: string;
-  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  /** Only deliveries that reached a final status before this time. */
   finishedTo?: string;
   /** Only deliveries created at or after this time. */
   from?: string;

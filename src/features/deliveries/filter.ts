@@ -13,9 +13,9 @@ export type DeliveryFilter = {
   from?: Date | null;
   /** Only deliveries created before this time. */
   to?: Date | null;
-  /** Only deliveries that succeeded, failed, or were skipped at or after this time. */
+  /** Only deliveries that reached a final status at or after this time. */
   finishedFrom?: Date | null;
-  /** Only deliveries that succeeded, failed, or were skipped before this time. */
+  /** Only deliveries that reached a final status before this time. */
   finishedTo?: Date | null;
   /** Former name of `from`. */
   since?: Date | null;

@@ -183,11 +183,11 @@ const DeliveryFilter = builder.inputType('DeliveryFilter', {
     finishedFrom: t.field({
       type: 'DateTime',
       description:
-        'Only deliveries that succeeded, failed, or were skipped at or after this time. Statistics count deliveries by this time.',
+        'Only deliveries that reached a final status at or after this time. Statistics count deliveries by this time.',
     }),
     finishedTo: t.field({
       type: 'DateTime',
-      description: 'Only deliveries that succeeded, failed, or were skipped before this time.',
+      description: 'Only deliveries that reached a final status before this time.',
     }),
     since: t.field({ type: 'DateTime', description: 'Former name of `from`.' }),
   }),
