@@ -15,6 +15,7 @@ import { Logo } from '../parts/logo.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { AccountBar } from './account-bar.tsx';
 import { Navigation } from './navigation.tsx';
+import { HoldBar } from './hold-bar.tsx';
 import { NoticeBell, useUnreadNotices } from './notice-bell.tsx';
 import { OfflineBar } from './offline-bar.tsx';
 import { PageBoundary } from './page-boundary.tsx';
@@ -171,6 +172,7 @@ function Frame(props: {
       <AppShell.Main id="page" tabIndex={-1}>
         <Stack maw={1180} mx="auto" gap="lg">
           <OfflineBar />
+          <HoldBar />
           <PageBoundary>
             <Suspense fallback={<Loading />}>{children}</Suspense>
           </PageBoundary>
