@@ -75,7 +75,8 @@ export async function layoutFaults(page: Page, within = 'body'): Promise<string[
         if (!isInText(element) && (isNarrow || rect.height < smallest)) {
           faults.push(`${name(element)} is ${Math.round(rect.width)} × ${Math.round(rect.height)} px`);
         }
-        if (isReached !== true) faults.push(`${name(element)} is covered by ${isReached ? name(isReached) : 'nothing'}`);
+        if (isReached !== true)
+          faults.push(`${name(element)} is covered by ${isReached ? name(isReached) : 'nothing'}`);
       }
       window.scrollTo(0, 0);
       return [...new Set(faults)];
