@@ -21,6 +21,8 @@ import { useService } from './shared.ts';
 /** A phone, a small laptop, and a large screen. */
 const WIDTHS = [390, 1024, 1440];
 const SIZE = { width: 1360, height: 860 };
+/** `AXE_WIDTHS=all` runs axe at every width, which takes about twice as long. */
+const AXE_WIDTHS = process.env.AXE_WIDTHS === 'all' ? WIDTHS : [];
 
 /** Every page in the navigation, with text that it shows in a full project and text that it shows in an empty one. */
 const PAGES: Readonly<Record<string, { path: string; full: string; empty: string }>> = {
@@ -191,6 +193,7 @@ describe.skipIf(!executablePath)('every page of the console', () => {
         await untilComplete(page);
         // The page may still be moving to its new layout.
         await expect.poll(async () => (await layoutFaults(page)).join('\n'), { message: `${width} pixels` }).toBe('');
+        if (AXE_WIDTHS.includes(width)) await expectAccessibleInBothSchemes(page, 'html');
       }
       await page.setViewportSize(SIZE);
       expect(page.complaints.splice(0)).toEqual([]);
@@ -221,6 +224,12 @@ describe.skipIf(!executablePath)('every page of the console', () => {
       await untilComplete(page);
       await expectAccessibleInBothSchemes(page, OVERLAY);
       await expect.poll(async () => (await layoutFaults(page, OVERLAY)).join('\n')).toBe('');
+      for (const width of AXE_WIDTHS) {
+        await page.setViewportSize({ width, height: 844 });
+        await untilComplete(page);
+        await expectAccessibleInBothSchemes(page, OVERLAY);
+      }
+      await page.setViewportSize({ width: WIDTHS[0]!, height: 844 });
       expect(page.complaints.splice(0)).toEqual([]);
     });
   });
