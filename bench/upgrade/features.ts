@@ -6,7 +6,7 @@ const RELEASED = resolve(import.meta.dirname, '../../test/compatibility/released
 
 /** Requests that store what only this version can store. After each release, replace them with what is new. */
 const NEW: [method: string, path: string, body: unknown][] = [
-  ['PATCH', '', { description: 'Tasks' }],
+  ['PATCH', '', { description: 'Tasks', timeZone: 'Europe/Vienna' }],
   ['POST', '/invitations', { email: 'bob@example.com', role: 'VIEWER' }],
   ['POST', '/keys', { name: 'New', scopes: ['READ'] }],
   ['POST', '/webhooks', { name: 'New', url: 'https://hooks.example.com/in', eventTypes: ['payment.failed'] }],
