@@ -26,6 +26,8 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'wildcard path': 'gateway',
   'revoke a leaked api key': 'authentication',
   'transfer project ownership': 'members',
+  'which scope does my api key need': 'permissions',
+  'resend failed deliveries of an account': 'operators',
   'webhook secret rotation': 'webhooks',
   'port already in use': 'troubleshooting',
   'stream a response': 'streaming',
