@@ -8,7 +8,7 @@ const RELEASED = resolve(import.meta.dirname, '../../test/compatibility/released
 const NEW: [method: string, path: string, body: unknown][] = [
   ['PATCH', '', { description: 'Tasks', timeZone: 'Europe/Vienna' }],
   ['POST', '/invitations', { email: 'bob@example.com', role: 'VIEWER' }],
-  ['POST', '/keys', { name: 'New', scopes: ['READ'] }],
+  ['POST', '/keys', { name: 'New', scopes: ['PAYMENTS'] }],
   ['POST', '/webhooks', { name: 'New', url: 'https://hooks.example.com/in', eventTypes: ['payment.failed'] }],
   [
     'POST',
