@@ -34,7 +34,7 @@ export const PROJECT_FIELDS: Readonly<Record<string, Requirement>> = {
 };
 
 /** Objects that are part of a project. */
-export const PROJECT_PARTS = new Set(['gatewayHostStatus', 'upstreamHeaders']);
+export const PROJECT_PARTS = new Set(['buyerRules', 'gatewayHostStatus', 'upstreamHeaders']);
 
 /**
  * The permission needed to read a project's own values and parts. Mutations return them to every key that may change
@@ -68,6 +68,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     acceptInvitation: people(),
     // An offer is made to a person who may not be in the project.
     acceptTransfer: people(),
+    allowBuyer: any('WRITE'),
     // The service finds users only for operators, and never for API keys.
     blockUser: EVERYONE,
     cancelReplay: any('DELIVERIES'),
@@ -84,6 +85,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     deleteEndpoint: any('WRITE'),
     deleteProject: people('DELETE_PROJECT'),
     deleteWebhook: any('WRITE'),
+    denyBuyer: any('WRITE'),
     finishConnectorAuthorization: people('WRITE'),
     importEndpoints: any('WRITE'),
     inviteMember: people('MANAGE_MEMBERS'),
@@ -105,6 +107,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     testEventFilter: DELIVERIES,
     transferProject: people('TRANSFER_PROJECT'),
     unblockUser: EVERYONE,
+    updateBuyerRules: any('WRITE'),
     updateConnector: any('WRITE'),
     updateContacts: people('WRITE'),
     updateEndpoint: any('WRITE'),

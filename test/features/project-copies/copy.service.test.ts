@@ -49,7 +49,8 @@ async function copied(fields: object = {}): Promise<Resource & { base: string }>
 }
 
 describe('a live copy of a test project', () => {
-  test('has its own mode, wallet, and networks, and the milestones of the original', async () => {
+  test('has its own mode, wallet, and networks, and the milestones and buyer rules of the original', async () => {
+    await alice.rest('PATCH', `${source.base}/buyer-rules`, { deniedWallets: [WALLET], maxRequests: 5 });
     const copy = await copied({ networks: ['polygon'] });
     expect(copy).toMatchObject({
       ...LIVE_COPY,
@@ -58,6 +59,8 @@ describe('a live copy of a test project', () => {
       gatewayHost: null,
     });
     expect((await alice.rest('GET', source.base)).body).toMatchObject({ mode: 'TEST', name: source.name });
+    const rules = { deniedWallets: [WALLET], maxRequests: 5 };
+    expect((await alice.rest('GET', `${copy.base}/buyer-rules`)).body).toMatchObject(rules);
   });
 
   test('has the same endpoints, which sell for real money immediately', async () => {
