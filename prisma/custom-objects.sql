@@ -240,6 +240,16 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.skip_utc_day()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM "SummaryPeriod" WHERE "projectId" = NEW."projectId") THEN RETURN NULL; END IF;
+  RETURN NEW;
+END
+$function$;
+
 -- Triggers
 
 CREATE TRIGGER "ApiKey_project" BEFORE INSERT ON "ApiKey" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
@@ -251,6 +261,8 @@ CREATE TRIGGER "AuditEntry_kept" BEFORE DELETE OR UPDATE ON "AuditEntry" FOR EAC
 CREATE TRIGGER "Connector_notice" AFTER UPDATE OF "failingSince", "pausedReason", "disabledReason", "isActive", "projectId" ON "Connector" FOR EACH ROW WHEN ((old."failingSince" IS NULL) <> (new."failingSince" IS NULL) OR old."isActive" <> new."isActive" OR old."pausedReason" IS DISTINCT FROM new."pausedReason" OR old."disabledReason" IS DISTINCT FROM new."disabledReason" OR old."projectId" <> new."projectId") EXECUTE FUNCTION note_destination();
 
 CREATE TRIGGER "Connector_project" BEFORE INSERT ON "Connector" FOR EACH ROW EXECUTE FUNCTION reject_deleted_project();
+
+CREATE TRIGGER "DailySummary_skip_utc_day" BEFORE INSERT ON "DailySummary" FOR EACH ROW WHEN (new."eventId" IS NULL) EXECUTE FUNCTION skip_utc_day();
 
 CREATE TRIGGER "Delivery_delete_attempts" AFTER DELETE ON "Delivery" REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION delete_attempts();
 

@@ -125,6 +125,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['console/api', 'calls to the API'],
   ['console/session', 'the signed-in user'],
   ['console/theme.ts', ''],
+  ['time-zone.ts', 'days in time zones, for the server and the console'],
 ];
 
 export type Import = { target: string; isType: boolean };

@@ -68,7 +68,7 @@ const FIELDS: Row[] = [
   [
     `PATCH ${P}`,
     { mode: 'TEST' },
-    'Unknown field `mode`. The fields are contact, description, gatewayHost, iconUrl, milestonesUsd, name, networks, slug, upstreamHeaders, walletAddress.',
+    'Unknown field `mode`. The fields are contact, description, gatewayHost, iconUrl, milestonesUsd, name, networks, slug, timeZone, upstreamHeaders, walletAddress.',
   ],
   [
     `POST ${P}/endpoints`,

@@ -14,6 +14,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     'milestonesUsd',
     'mode',
     'networks',
+    'timeZone',
     'copiedFrom',
     'upstreamHeaders',
     'description',

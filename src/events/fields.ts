@@ -9,7 +9,8 @@ export const EVENT_FIELDS: ReadonlyMap<string, EventField> = new Map([
   ['type', { type: 'text', choices: EVENT_TYPES }],
   ...Object.values(EVENT_PAYLOADS).flatMap(({ shape }) =>
     Object.entries(shape).flatMap(([name, schema]): [string, EventField][] => {
-      const field = fieldOf(name, schema instanceof z.ZodNullable ? schema.unwrap() : schema);
+      const isWrapped = schema instanceof z.ZodNullable || schema instanceof z.ZodOptional;
+      const field = fieldOf(name, isWrapped ? schema.unwrap() : schema);
       return field ? [[`data.${name}`, field]] : [];
     }),
   ),

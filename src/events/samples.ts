@@ -64,6 +64,9 @@ export const SAMPLE_PAYLOADS: { [K in EventType]: EventPayload<K> } = {
   },
   'revenue.daily_summary': {
     date: '2026-01-02',
+    from: '2026-01-02T00:00:00.000Z',
+    to: '2026-01-03T00:00:00.000Z',
+    timeZone: 'UTC',
     totalUsd: '12.34',
     paymentCount: 1204,
     customerCount: 37,

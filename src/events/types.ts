@@ -37,7 +37,16 @@ const payment = {
 
 export const EVENT_PAYLOADS = {
   'payment.verified': z.object(payment),
-  'payment.settled': z.object({ ...payment, transactionHash }),
+  'payment.settled': z.object({
+    ...payment,
+    transactionHash,
+    bookingDate: z
+      .string()
+      .optional()
+      .describe(
+        'Day of the settlement in the project’s time zone, as YYYY-MM-DD. Omitted if the time zone has always been UTC.',
+      ),
+  }),
   'payment.failed': z.object({
     ...payment,
     stage: z.enum(['verify', 'upstream', 'settle']).describe('The step at which the payment failed.'),
@@ -83,7 +92,10 @@ export const EVENT_PAYLOADS = {
     priceUsd: usd,
   }),
   'revenue.daily_summary': z.object({
-    date: z.string().describe('UTC day as YYYY-MM-DD.'),
+    date: z.string().describe('Day in the project’s time zone, as YYYY-MM-DD.'),
+    from: z.string().optional().describe('Start of the day (inclusive), ISO 8601 in UTC. Missing in old events.'),
+    to: z.string().optional().describe('End of the day (exclusive), ISO 8601 in UTC. Missing in old events.'),
+    timeZone: z.string().optional().describe('The project’s time zone, for example, "UTC". Missing in old events.'),
     totalUsd: usd,
     paymentCount,
     customerCount: z.int().describe('Number of customers with a settled payment.'),
@@ -122,7 +134,7 @@ export const EVENT_TYPE_DESCRIPTIONS: Record<EventTypeFilter, string> = {
   'customer.milestone': 'A customer reached a spending milestone.',
   'endpoint.created': 'An endpoint was created.',
   'endpoint.pricing_changed': 'An endpoint’s price was changed.',
-  'revenue.daily_summary': 'The revenue for a UTC day was summarized.',
+  'revenue.daily_summary': 'The revenue for a day was summarized.',
   '*': 'All events.',
 };
 

@@ -1,4 +1,5 @@
 import '../schema/scalars.ts';
+import '../features/installation/schema.ts';
 import '../features/users/schema.ts';
 import '../features/projects/schema.ts';
 import '../features/projects/networks/schema.ts';

@@ -27,6 +27,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   name: 'Weather',
   walletAddress: payment.payTo,
   milestonesUsd: ['1', '10', '100'],
+  timeZone: 'UTC',
   gatewayUrl: 'https://api.example.com',
   'GatewayHostStatus.host': 'api.example.com',
   'GatewayHostStatus.status': 'ACTIVE',

@@ -174,7 +174,8 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
 }
 
 function createServices(resources: AppResources): Services {
-  const { config, bus, keyring, secretBox, egress, events, overrides } = resources;
+  const { config, bus, keyring, secretBox, egress, events, overrides, hold } = resources;
+  const { isOnHold, requireNoHold } = hold;
   const db = behindWall(resources.db);
   const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
   const networks = config.networks.map(({ network }) => network);
@@ -211,8 +212,9 @@ function createServices(resources: AppResources): Services {
     secretBox,
     requireRecentSignIn,
   });
-  const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe });
+  const connectors = createConnectorService({ db, bus, secretBox, events, egressAllow, probe, requireNoHold });
   return {
+    installation: { isOnHold },
     users: createUserService({ db }),
     operator: createOperatorService({ db, bus, operators: config.operators, log: resources.log }),
     projects,
@@ -245,6 +247,7 @@ function createServices(resources: AppResources): Services {
       secretBox,
       egress,
       egressAllow,
+      requireNoHold,
       connectors,
       oauthApps,
       publicUrl,

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type Bus, topics } from '../bus/bus.ts';
 import type { Database } from '../database/client.ts';
 import { followHold, type HoldReason } from '../database/installation.ts';
+import { AppError } from '../errors.ts';
 import { HOW_TO_RUN } from '../how-to-run.ts';
 
 /** Whether this service may send anything, which it may not on a restored copy of its database. */
@@ -10,6 +11,12 @@ export type Hold = {
   isOnHold: () => boolean;
   /** What operators need to know, or undefined if the service isn't on hold. */
   explain: () => string | undefined;
+  /**
+   * Checked before a user's request calls another service with a stored credential.
+   *
+   * @throws AppError `UNAVAILABLE`.
+   */
+  requireNoHold: () => void;
   close(): void;
 };
 
@@ -60,6 +67,13 @@ export async function openHold({ db, bus, log }: { db: Database; bus: Bus; log: 
   return {
     isOnHold: () => reason !== undefined,
     explain,
+    requireNoHold(): void {
+      if (!reason) return;
+      throw new AppError('UNAVAILABLE', {
+        detail:
+          'This service is on hold, so it doesn’t call other services. An operator must first make sure that no other service uses the same data.',
+      });
+    },
     close(): void {
       isClosed = true;
       clearInterval(timer);

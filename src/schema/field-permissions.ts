@@ -49,6 +49,7 @@ export const PROJECT_VALUES: Requirement = any('READ');
 export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription', Record<string, Requirement>>> = {
   Query: {
     connectorTypes: EVERYONE,
+    isOnHold: EVERYONE,
     // The permission depends on the object's type.
     node: EVERYONE,
     // The permission depends on each object's type.

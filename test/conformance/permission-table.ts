@@ -121,6 +121,7 @@ export const EXPECTED: Readonly<Record<string, Expected>> = {
 
   // GraphQL queries with everything below their fields
   'query connectorTypes': 'everyone',
+  'query isOnHold': 'everyone',
   'query paymentNetworks': 'everyone',
   'query project': READ,
   'query projects': READ,

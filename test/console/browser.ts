@@ -181,10 +181,16 @@ const WCAG_AND_PRACTICE = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa
  */
 const RULES_OF_COLORS = ['color-contrast', 'link-in-text-block'];
 
+/** Whatever is open over a page. */
+export const OVERLAY = '[role=dialog], [role=menu]';
+/** The rows of a list look the same, apart from their values, so the first ones speak for the others. */
+const MORE_ROWS = 'tbody tr:nth-child(n+9)';
+
 /**
  * Expects no serious axe-core violations of WCAG 2.2 A and AA.
  *
- * @param within a selector for the only part of the page to look at, which takes less time.
+ * @param within a selector for the part of the page to look at. By default, it's what is open over the page, or
+ *   otherwise what the navigation is next to. `every-page.browser.test.ts` looks at whole pages.
  */
 export async function expectAccessible(page: Page, within?: string): Promise<void> {
   await expectNothingSerious(page, { type: 'tag', values: WCAG_AND_PRACTICE }, within);
@@ -206,14 +212,16 @@ async function show(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
 }
 
-async function expectNothingSerious(page: Page, runOnly: RunOnly, within = 'html'): Promise<void> {
+async function expectNothingSerious(page: Page, runOnly: RunOnly, within?: string): Promise<void> {
   // The content security policy would block `addScriptTag`.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
   // axe would also fetch style sheets, but only for a rule about orientation that isn't used here.
   const options = { runOnly, resultTypes: ['violations'], preload: { assets: ['media'] } };
-  const { violations } = (await page.evaluate(
-    `axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)})`,
-  )) as AxeResult;
+  const parts = within ? [within] : [OVERLAY, 'main', 'html'];
+  const { violations } = (await page.evaluate(`(() => {
+    const include = ${JSON.stringify(parts)}.find((part) => document.querySelector(part));
+    return axe.run({ include: [[include]], exclude: [[${JSON.stringify(MORE_ROWS)}]] }, ${JSON.stringify(options)});
+  })()`)) as AxeResult;
   const serious = violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ html, failureSummary }) => [html, failureSummary]) }));

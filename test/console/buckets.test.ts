@@ -38,35 +38,44 @@ describe('the label of a bucket', () => {
     expect(longLabel(HOUR, 'HOUR', 'Asia/Tokyo', NOW)).toBe('Nov 24, 07:00 (so far)');
   });
 
-  test('is in UTC for a day or a month, because the bucket covers a UTC day or month', () => {
-    expect(shortLabel(DAY, 'DAY', 'America/Los_Angeles')).toBe('Nov 23');
-    expect(shortLabel('2026-11-01T00:00:00Z', 'MONTH', 'America/Los_Angeles')).toBe('Nov 26');
-    expect(longLabel('2026-11-22T00:00:00Z', 'DAY', 'America/Los_Angeles', NOW)).toBe('Sun, Nov 22, 2026');
+  test('is in the time zone of a day or a month', () => {
+    expect(shortLabel(DAY, 'DAY', 'UTC')).toBe('Nov 23');
+    expect(shortLabel('2026-11-01T07:00:00Z', 'MONTH', 'America/Los_Angeles')).toBe('Nov 26');
+    expect(longLabel('2026-11-22T08:00:00Z', 'DAY', 'America/Los_Angeles', NOW)).toBe('Sun, Nov 22, 2026');
   });
 
   test('says that the current day isn’t over', () => {
     expect(longLabel(DAY, 'DAY', 'UTC', NOW)).toBe('Mon, Nov 23, 2026 (so far)');
-    expect(isSoFar('2026-11-23T21:00:00Z', 'HOUR', NOW)).toBe(false);
+    expect(isSoFar('2026-11-23T21:00:00Z', 'HOUR', 'UTC', NOW)).toBe(false);
+    expect(isSoFar('2026-11-22T22:00:00Z', 'DAY', 'Europe/Athens', NOW)).toBe(false);
   });
 });
 
 test('a bucket links to the items from its start to its end, even at the end of a month or a year', () => {
-  expect(bucketFilters(DAY, 'DAY', ['SETTLED', 'FAILED'])).toBe(
+  expect(bucketFilters({ start: DAY, interval: 'DAY', timeZone: 'UTC' }, ['SETTLED', 'FAILED'])).toBe(
     'status=SETTLED&status=FAILED&finishedFrom=2026-11-23T00%3A00%3A00.000Z&finishedTo=2026-11-24T00%3A00%3A00.000Z',
   );
-  expect(endOf(HOUR, 'HOUR')).toBe('2026-11-23T23:00:00.000Z');
-  expect(endOf('2026-12-01T00:00:00Z', 'MONTH')).toBe('2027-01-01T00:00:00.000Z');
+  expect(endOf(HOUR, 'HOUR', 'UTC')).toBe('2026-11-23T23:00:00.000Z');
+  expect(endOf('2026-12-01T00:00:00Z', 'MONTH', 'UTC')).toBe('2027-01-01T00:00:00.000Z');
+  expect(endOf('2026-11-01T04:00:00Z', 'DAY', 'America/New_York')).toBe('2026-11-02T05:00:00.000Z');
 });
 
 test('the charts say which time zone they use', () => {
-  expect(zoneNote('HOUR', 'Asia/Tokyo', NOW)).toBe('Times are in Asia/Tokyo.');
-  expect(zoneNote('DAY', 'UTC', NOW)).toBe('Days begin at midnight UTC.');
-  expect(zoneNote('MONTH', 'Asia/Tokyo', NOW)).toBe('Months begin at midnight UTC, which is 09:00 in Asia/Tokyo.');
+  expect(zoneNote('HOUR', 'UTC', 'Asia/Tokyo', NOW)).toBe('Times are in Asia/Tokyo.');
+  expect(zoneNote('DAY', 'UTC', 'UTC', NOW)).toBe('Days begin at midnight UTC.');
+  expect(zoneNote('MONTH', 'UTC', 'Asia/Tokyo', NOW)).toBe(
+    'Months begin at midnight UTC, which is 09:00 in Asia/Tokyo.',
+  );
+  expect(zoneNote('DAY', 'Europe/Vienna', 'Europe/Vienna', NOW)).toBe(
+    'Days begin at midnight in Europe/Vienna. For deliveries, they begin at midnight UTC.',
+  );
 });
 
 test('a period begins with a whole interval and ends with the current one', () => {
   const now = new Date('2026-01-02T03:04:05Z');
-  expect(startOfPeriod('HOUR', 24, now).toISOString()).toBe('2026-01-01T04:00:00.000Z');
-  expect(startOfPeriod('DAY', 7, now).toISOString()).toBe('2025-12-27T00:00:00.000Z');
-  expect(startOfPeriod('MONTH', 12, now).toISOString()).toBe('2025-02-01T00:00:00.000Z');
+  expect(startOfPeriod('HOUR', 24, now, 'UTC').toISOString()).toBe('2026-01-01T04:00:00.000Z');
+  expect(startOfPeriod('DAY', 7, now, 'UTC').toISOString()).toBe('2025-12-27T00:00:00.000Z');
+  expect(startOfPeriod('MONTH', 12, now, 'UTC').toISOString()).toBe('2025-02-01T00:00:00.000Z');
+  // In New York, it is still January 1.
+  expect(startOfPeriod('DAY', 7, now, 'America/New_York').toISOString()).toBe('2025-12-26T05:00:00.000Z');
 });

@@ -59,6 +59,9 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await page.goto(`${app.url}${base}/events/${body.data[0]!.id}`);
     await page.getByRole('row', { name: 'Filtered out by' }).getByText('/few').waitFor();
     await expectAccessible(page);
+    await page.getByRole('link', { name: 'Show this event’s deliveries' }).click();
+    await page.waitForURL(`**${base}/deliveries?eventId=${body.data[0]!.id}`);
+    await expect.poll(() => page.getByLabel('Event ID').inputValue()).toBe(body.data[0]!.id);
   });
 
   test('a delivery appears and updates without a reload, and can be resent from its drawer', async () => {

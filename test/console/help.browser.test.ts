@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { adopt, hold } from '../../src/database/installation.ts';
 import type { TestUser } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
 import { executablePath, expectAccessibleInBothSchemes, openSignedIn, openTab } from './browser.ts';
@@ -72,6 +74,24 @@ describe.skipIf(!executablePath)('help in the console', () => {
     const about = page.getByRole('link', { name: 'About this error' }).first();
     expect(await about.getAttribute('href')).toBe('/docs/errors#rate_limited');
     await expectAccessibleInBothSchemes(page);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test('every page says that the service is on hold, until it no longer is', async () => {
+    const sql = new pg.Pool({ connectionString: app.databaseUrl });
+    onTestFinished(() => sql.end());
+    onTestFinished(() => adopt(sql));
+    await hold(sql);
+    const isOnHold = async () => (await alice.graphql('{ isOnHold }')).data?.isOnHold;
+    await expect.poll(isOnHold).toBe(true);
+    const page = await openTab();
+    await openSignedIn(page, app, alice.token, `${project}/webhooks`);
+    const bar = page.getByRole('status').filter({ hasText: 'This service is on hold' });
+    await bar.waitFor();
+    await expectAccessibleInBothSchemes(page);
+    await adopt(sql);
+    await bar.waitFor({ state: 'detached' });
+    expect(await isOnHold()).toBe(false);
     expect(page.complaints).toEqual([]);
   });
 });

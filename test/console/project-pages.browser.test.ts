@@ -147,6 +147,26 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await steps.waitFor({ state: 'detached' });
   });
 
+  test('the charts count the days of the time zone that is chosen in the settings', async () => {
+    const page = await open('/settings');
+    await settled(ledger.ledger, newPayment(projectId));
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('St_Johns');
+    await page.getByRole('option', { name: 'America/St_Johns' }).click();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Changes saved').waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page
+      .getByText('Days begin at midnight in America/St_Johns. For deliveries, they begin at midnight UTC.')
+      .click();
+    const revenue = page.getByRole('row', { name: /so far/ }).getByRole('link', { name: /^Revenue, / });
+    expect(await revenue.textContent()).toContain('$0.01');
+    expect(await revenue.getAttribute('href')).toMatch(/finishedFrom=[\dT-]+(02|03)%3A30%3A00.000Z/);
+    await page.getByText('UTC', { exact: true }).click();
+    await page.getByText(/^Days begin at midnight in America\/St_Johns, which is 0[23]:30 in UTC\./).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
   test('an API key is shown once, works, and can be revoked', async () => {
     const page = await open('/keys');
     await page.getByRole('button', { name: 'Create API key' }).first().click();

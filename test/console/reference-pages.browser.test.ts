@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 import { type ConsolePage, executablePath, expectAccessibleInBothSchemes, openSignedIn, openTab } from './browser.ts';
+import { layoutFaults } from './layout.ts';
 import { useService } from './shared.ts';
 
 describe.skipIf(!executablePath)('the API reference pages of the console', () => {
@@ -159,6 +160,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await list.waitFor({ state: 'hidden' });
       const title = page.getByRole('heading', { name: 'Create an endpoint' });
       expect((await title.boundingBox())!.y).toBeLessThan(844);
+      expect(await layoutFaults(page)).toEqual([]);
       await page.getByRole('link', { name: 'All operations' }).click();
       await list.waitFor();
       await page.setViewportSize({ width: 1360, height: 860 });

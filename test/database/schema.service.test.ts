@@ -54,6 +54,8 @@ const HAND_WRITTEN = [
   'note_held_delivery()',
   'note_deleted_deliveries()',
   'DailySummary_due',
+  'DailySummary_skip_utc_day',
+  'skip_utc_day()',
   'Delivery_by_hand',
   'Delivery_connector',
   'Delivery_due',

@@ -66,6 +66,7 @@ const FIELDS = {
     defaultHost: null,
     gatewayUrl: null,
     milestonesUsd: ['1', '10', '100', '1000', '10000'],
+    timeZone: 'UTC',
     description: null,
     iconUrl: null,
     contact: null,
@@ -158,6 +159,7 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
       walletAddress: '0x1f98431c8ad98523631ae4a59f267346ea31f984',
       gatewayHost: 'Kiosk.example',
       milestonesUsd: ['20', '0.5'],
+      timeZone: 'asia/kathmandu',
     },
     becomes: {
       name: 'Kiosk',
@@ -165,6 +167,7 @@ const BODIES: Partial<Record<(typeof DOCUMENTED)[number], { body: object; become
       gatewayHost: 'kiosk.example',
       gatewayUrl: 'https://kiosk.example',
       milestonesUsd: ['0.5', '20'],
+      timeZone: 'Asia/Kathmandu',
     },
   },
   'POST /api/projects/:projectId/endpoints': {

@@ -8,7 +8,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { copyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+import { createConnector, createEndpoint, createProject, createWebhook } from '../support/resources.ts';
 
 let original: TestDatabase;
 let copy: TestDatabase;
@@ -112,8 +112,14 @@ test('a copy can be adopted without its deliveries, which is refused once it sen
 
 test('a running service can be put on hold, and then adopted', async () => {
   receiver.requests.length = 0;
+  const connector = await createConnector(owner, base, { eventTypes: ['payment.failed'] });
+  const testConnector = () => owner.rest('POST', `${base}/connectors/${connector.id}/test`);
+  const isOnHold = async () => (await owner.graphql('{ isOnHold }')).data?.isOnHold;
+  expect(await isOnHold()).toBe(false);
   expect(JSON.parse((await cli('hold')).stdout)).toEqual({ isOnHold: true });
   await expect.poll(stateOf).toBe('on hold');
+  expect(await isOnHold()).toBe(true);
+  expect(await testConnector()).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE', detail: expect.stringContaining('on hold') } });
   await createEndpoint(owner, base);
   expect((await read(owner))[0]).toEqual(['PENDING', null]);
   expect(receiver.requests).toEqual([]);

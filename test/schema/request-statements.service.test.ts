@@ -149,6 +149,7 @@ const CONSOLE: Record<string, number> = {
   FilteredOut: 4,
   GatewayHostStatus: 3,
   ImportEndpoints: 9,
+  Installation: 0,
   InviteMember: 16,
   LatestReplays: 3,
   Limits: 2,

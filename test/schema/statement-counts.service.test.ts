@@ -145,6 +145,7 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
       secretBox: unused,
       egressAllow: unused,
       probe: unused,
+      requireNoHold: unused,
     }),
     deliveries: createDeliveryService({
       db: behindWall(db),

@@ -35,6 +35,8 @@ const EXAMINED: Record<string, number> = {
   '20261128110000_held_deliveries': 3,
   // A trigger that notes late settlements for rollups that only this version reads. It must run for old processes, too.
   '20261129010000_revenue_rollups': 1,
+  // A trigger that keeps days out of a queue, for projects that only this version can have changed.
+  '20261129122134_time_zones': 1,
 };
 
 const unreleased = readdirSync(MIGRATIONS).filter((name) => /^\d{14}_/.test(name) && name > lastMigration);

@@ -122,6 +122,8 @@ export type PaymentSettledData = {
   network: string;
   /** Hash of the transaction. */
   transactionHash: string;
+  /** Day of the settlement in the project’s time zone, as YYYY-MM-DD. Omitted if the time zone has always been UTC. */
+  bookingDate?: string;
 };
 
 /** A payment failed after it was verified. */
@@ -227,10 +229,16 @@ export type EndpointPricingChangedData = {
   priceUsd: string;
 };
 
-/** The revenue for a UTC day was summarized. */
+/** The revenue for a day was summarized. */
 export type RevenueDailySummaryData = {
-  /** UTC day as YYYY-MM-DD. */
+  /** Day in the project’s time zone, as YYYY-MM-DD. */
   date: string;
+  /** Start of the day (inclusive), ISO 8601 in UTC. Missing in old events. */
+  from?: string;
+  /** End of the day (exclusive), ISO 8601 in UTC. Missing in old events. */
+  to?: string;
+  /** The project’s time zone, for example, "UTC". Missing in old events. */
+  timeZone?: string;
   /** USD as a decimal string, for example, "0.01". */
   totalUsd: string;
   /** Number of settled payments. */
@@ -350,7 +358,7 @@ export type EndpointPricingChangedEvent = {
   test?: true;
 };
 
-/** The revenue for a UTC day was summarized. */
+/** The revenue for a day was summarized. */
 export type RevenueDailySummaryEvent = {
   /** ID of the event, the same on every attempt. Also sent as `webhook-id`. */
   id: string;
@@ -496,9 +504,11 @@ export type EventContentFilter = {
   'data.assetAddress'?: string | TextCondition;
   'data.network'?: string | TextCondition;
   'data.transactionHash'?: string | TextCondition;
+  'data.bookingDate'?: string | TextCondition;
   'data.stage'?: 'verify' | 'upstream' | 'settle' | StageCondition;
   'data.reason'?: string | TextCondition;
   'data.message'?: string | TextCondition;
+  'data.upstreamStatusCode'?: number | IntegerCondition;
   'data.milestoneUsd'?: string | DecimalCondition;
   'data.totalUsd'?: string | DecimalCondition;
   'data.paymentCount'?: number | IntegerCondition;
@@ -508,6 +518,9 @@ export type EventContentFilter = {
   'data.description'?: string | TextCondition;
   'data.previousPriceUsd'?: string | DecimalCondition;
   'data.date'?: string | TextCondition;
+  'data.from'?: string | TextCondition;
+  'data.to'?: string | TextCondition;
+  'data.timeZone'?: string | TextCondition;
   'data.customerCount'?: number | IntegerCondition;
   'data.failedCount'?: number | IntegerCondition;
 };
@@ -627,6 +640,8 @@ export type Project = {
   mode: ProjectMode;
   /** The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode. */
   networks: Array<string>;
+  /** The time zone of the days of daily summaries, revenue, and bookings, such as `Europe/Vienna`. Default: `UTC`. */
+  timeZone: string;
   /** Your role in the project; null for API keys. */
   viewerRole: ProjectRole | null;
   /** Headers that the gateway adds to requests to the project’s upstreams. An endpoint’s own header with the same name takes precedence. */
@@ -678,6 +693,8 @@ export type CreateProjectRequest = {
   name: string;
   /** The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode. */
   networks?: Array<string>;
+  /** The time zone of the days of daily summaries, revenue, and bookings: a name in the IANA database, such as `Europe/Vienna`. Default: `UTC`. */
+  timeZone?: string;
   /** Headers for the gateway to add to requests to the project’s upstreams. Up to 20 headers, totaling up to 8,192 bytes. */
   upstreamHeaders?: Array<ProjectUpstreamHeaderInput> | null;
   /** EVM wallet that receives payments. */
@@ -702,6 +719,8 @@ export type UpdateProjectRequest = {
   networks?: Array<string>;
   /** The project’s name in `defaultHost`: 3 to 40 lowercase letters, digits, and single hyphens. The old name stays reserved for your account for 30 days. API keys can’t change this. */
   slug?: string;
+  /** The time zone of the days of daily summaries, revenue, and bookings: a name in the IANA database, such as `Europe/Vienna`. The current day then ends at midnight in the new time zone. */
+  timeZone?: string;
   /** Headers for the gateway to add to requests to the project’s upstreams. Replaces the list. Set to null or an empty list to remove all headers. API keys can’t change this. */
   upstreamHeaders?: Array<ProjectUpstreamHeaderInput> | null;
   /** EVM wallet that receives payments. API keys can’t change this. */
@@ -3283,7 +3302,7 @@ export type Payment = {
   verifiedAt: string | null;
   /** When the upstream responded or, if the payment is settled before the request, when the response was complete. */
   servedAt: string | null;
-  /** When the payment was settled. If the settlement was confirmed on a later UTC day, this is the time of confirmation. */
+  /** When the payment was settled. If the settlement was confirmed on a later day in the project’s time zone, this is the time of confirmation. */
   settledAt: string | null;
   /** When the payment last changed. */
   updatedAt: string;
@@ -3310,7 +3329,7 @@ export type CustomerList = {
   nextCursor: string | null;
 };
 
-/** The length of an interval. Hours, days, and months are in UTC. */
+/** The length of an interval. Hours are in UTC. Days and months of revenue are in the project’s time zone, and those of statistics in UTC. */
 export type RevenueInterval = 'DAY' | 'HOUR' | 'MONTH';
 
 /** Revenue for a whole period. */
@@ -3377,6 +3396,8 @@ export type Revenue = {
   to: string;
   /** The length of each interval. */
   interval: RevenueInterval;
+  /** The time zone of the days and months, such as `Europe/Vienna`: the project’s. Hours are in UTC. */
+  timeZone: string;
   /** Totals for all intervals. */
   totals: RevenueTotals;
   /** All intervals in the period, in order, including those without payments. */
@@ -4324,7 +4345,7 @@ export type GetRevenueQuery = {
   from?: string;
   /** End of the range (exclusive). Default: now. The start and the end are rounded outward to whole intervals. */
   to?: string;
-  /** Interval, in UTC. Default: DAY. */
+  /** Interval. Days and months are in the project’s time zone. Default: DAY. */
   interval?: RevenueInterval;
 };
 
@@ -4334,7 +4355,7 @@ export type ExportRevenueQuery = {
   from?: string;
   /** End of the range (exclusive). Default: now. The start and the end are rounded outward to whole intervals. */
   to?: string;
-  /** Interval, in UTC. Default: DAY. */
+  /** Interval. Days and months are in the project’s time zone. Default: DAY. */
   interval?: RevenueInterval;
 };
 

@@ -28,6 +28,7 @@ export const projectView = defineView<Project>({
     mode: text,
     networks: texts,
     milestonesUsd: texts,
+    timeZone: text,
     walletAddress: text,
     gatewayUrl: textOrNull,
     createdAt: text,

@@ -7,8 +7,10 @@ import { counted, oneLine, shorten } from './plain-text.ts';
 
 /** The booking that an accounting connector makes for one event. */
 export type Booking = {
-  /** UTC day, YYYY-MM-DD. */
+  /** Day in the project's time zone at the time of the event, YYYY-MM-DD. */
   date: string;
+  /** When the day ends, or the earliest time when it can end if its time zone isn't known. It has no total until then. */
+  dayEndsAt: Date;
   /** US dollars, rounded to cents. */
   amountUsd: number;
   description: string;
@@ -28,6 +30,9 @@ export type Booking = {
 };
 
 const MAX_DESCRIPTION_LENGTH = 400;
+const HOUR_MILLISECONDS = 3_600_000;
+/** How long after the start of the UTC day the same day ends, first in UTC+14. */
+const EARLIEST_END_HOURS = 10;
 
 /** A daily summary includes the day's payments, so individual payments are booked only if summaries aren't selected. */
 export function isBooked(eventType: EventType, selected: ReadonlySet<EventType>): boolean {
@@ -40,15 +45,22 @@ export function isBooked(eventType: EventType, selected: ReadonlySet<EventType>)
 export function bookingOf(event: ConnectorEvent): Booking | { skip: string } {
   if (event.test) return { skip: "Test events aren't booked. Use the connection test to check access." };
   if (event.type === 'revenue.daily_summary') {
-    const { date, totalUsd, paymentCount, customerCount } = event.data;
+    const { date, timeZone = 'UTC', totalUsd, paymentCount, customerCount } = event.data;
     const counts = `${counted(paymentCount, 'payment')} from ${counted(customerCount, 'customer')}`;
-    return booking(event, { date, totalUsd, description: `Revenue for ${date} (UTC): ${counts}, ${totalUsd} USD` });
+    const dayHours = timeZone === 'UTC' ? 24 : EARLIEST_END_HOURS;
+    return booking(event, {
+      date,
+      dayHours,
+      totalUsd,
+      description: `Revenue for ${date} (${timeZone}): ${counts}, ${totalUsd} USD`,
+    });
   }
   if (event.type === 'payment.settled') {
-    const { amountUsd, endpointPath, transactionHash, paymentId } = event.data;
+    const { amountUsd, endpointPath, transactionHash, paymentId, bookingDate } = event.data;
     const description = `Payment of ${amountUsd} USD for ${endpointPath}, transaction ${transactionHash}`;
-    const date = new Date(event.timestamp).toISOString().slice(0, 10);
-    return booking(event, { date, totalUsd: amountUsd, description, paymentId });
+    const date = bookingDate ?? new Date(event.timestamp).toISOString().slice(0, 10);
+    const dayHours = bookingDate === undefined ? 24 : EARLIEST_END_HOURS;
+    return booking(event, { date, dayHours, totalUsd: amountUsd, description, paymentId });
   }
   return { skip: 'Only settled payments and daily summaries are booked.' };
 }
@@ -120,13 +132,14 @@ function missing(booking: Booking): string {
 
 function booking(
   event: ConnectorEvent,
-  facts: { date: string; totalUsd: string; description: string; paymentId?: string },
+  facts: { date: string; dayHours: number; totalUsd: string; description: string; paymentId?: string },
 ): Booking | { skip: string } {
   const cents = ((parseUsd(facts.totalUsd) ?? 0n) + 5_000n) / 10_000n;
   if (cents === 0n) return { skip: `Nothing to book: ${facts.totalUsd} USD rounds to 0.00.` };
   const dayNumber = `X402${facts.date.slice(2).replaceAll('-', '')}${digest(event.projectId, 3)}`;
   return {
     date: facts.date,
+    dayEndsAt: new Date(Date.parse(facts.date) + facts.dayHours * HOUR_MILLISECONDS),
     amountUsd: Number(formatUsd(cents * 10_000n)),
     description: shorten(oneLine(facts.description), MAX_DESCRIPTION_LENGTH),
     reference: event.id,

@@ -191,6 +191,10 @@ function pricingChangedView(data: EventPayload<'endpoint.pricing_changed'>): Vie
   };
 }
 
+function dayOf({ date, timeZone = 'UTC' }: EventPayload<'revenue.daily_summary'>): Fact {
+  return timeZone === 'UTC' ? fact('Day (UTC)', date) : fact('Day', `${date}, ${timeZone}`);
+}
+
 function dailySummaryView(data: EventPayload<'revenue.daily_summary'>): View {
   const total = money(data.totalUsd, 'USD');
   return {
@@ -199,7 +203,7 @@ function dailySummaryView(data: EventPayload<'revenue.daily_summary'>): View {
     tone: 'info',
     amount: total,
     facts: [
-      fact('Day (UTC)', data.date),
+      dayOf(data),
       fact('Revenue', total),
       fact('Payments', String(data.paymentCount)),
       fact('Customers', String(data.customerCount)),

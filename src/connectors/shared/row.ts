@@ -1,3 +1,4 @@
+import type { EventPayload } from '../../events/types.ts';
 import type { ConnectorEvent } from '../definition.ts';
 
 /**
@@ -34,7 +35,7 @@ export function eventRow(event: ConnectorEvent): EventRow {
   return {
     event_id: event.id,
     kind: event.test ? `test.${event.type}` : event.type,
-    occurred_at: event.type === 'revenue.daily_summary' ? `${event.data.date}T23:59:59.999Z` : event.timestamp,
+    occurred_at: event.type === 'revenue.daily_summary' ? endOfDay(event.data) : event.timestamp,
     payment_id: textOf(data.paymentId),
     endpoint_id: textOf(data.endpointId),
     customer: textOf(data.payer)?.toLowerCase() ?? null,
@@ -59,6 +60,11 @@ export function payloadJson(payload: Record<string, unknown>, maxLength = Number
     if (json.length <= maxLength) return json;
   }
   return '{"truncated":true}';
+}
+
+/** The last millisecond of a summary's day. Events from earlier versions, whose days are in UTC, have only its date. */
+function endOfDay({ date, to }: EventPayload<'revenue.daily_summary'>): string {
+  return to === undefined ? `${date}T23:59:59.999Z` : new Date(Date.parse(to) - 1).toISOString();
 }
 
 // PostgreSQL rejects NUL characters and lone surrogates, and one row with them would block a whole batch.

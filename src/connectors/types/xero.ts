@@ -76,8 +76,7 @@ export const xero = defineConnector<Config>({
     if (booking.isDayTotal) return findDay(booking, config);
     // A daily total can't exist before the day ends, so there is nothing to look for when a payment is booked the same
     // day.
-    const isLate = now.toISOString().slice(0, 10) > booking.date;
-    return isLate ? findNumbers(booking, config, 'check') : createInvoice(booking, config, context);
+    return now >= booking.dayEndsAt ? findNumbers(booking, config, 'check') : createInvoice(booking, config, context);
   },
 
   classify(response, context) {

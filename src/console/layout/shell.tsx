@@ -14,6 +14,7 @@ import { Loading } from '../parts/loading.tsx';
 import { Logo } from '../parts/logo.tsx';
 import { ProblemNotice } from '../parts/problem-notice.tsx';
 import { AccountBar } from './account-bar.tsx';
+import { HoldBar } from './hold-bar.tsx';
 import { Navigation } from './navigation.tsx';
 import { NoticeBell, useUnreadNotices } from './notice-bell.tsx';
 import { OfflineBar } from './offline-bar.tsx';
@@ -171,6 +172,7 @@ function Frame(props: {
       <AppShell.Main id="page" tabIndex={-1}>
         <Stack maw={1180} mx="auto" gap="lg">
           <OfflineBar />
+          <HoldBar />
           <PageBoundary>
             <Suspense fallback={<Loading />}>{children}</Suspense>
           </PageBoundary>

@@ -13,9 +13,9 @@ import type { ListFilters } from './use-list-filters.ts';
 const MAIN_COUNT = 5;
 /** On phones, the filters would otherwise push the list off the screen. */
 const PHONE = '(max-width: 30em)';
-/** The height of a label, which buttons next to fields don't have. */
-const BELOW_LABEL = 21;
 
+/** Buttons have no labels, so they are in line with the fields of their row, if there are any. */
+const NEXT_TO_FIELDS = { alignSelf: 'flex-end' };
 /** The options aren’t part of the page until the field is opened. */
 const ON_DEMAND = { keepMounted: false };
 
@@ -60,7 +60,7 @@ export function FilterBar(props: {
         <Button
           variant="subtle"
           size="xs"
-          mt={shown.length > 0 ? BELOW_LABEL : 0}
+          style={NEXT_TO_FIELDS}
           leftSection={hasNoMain && <IconFilter size={14} />}
           aria-expanded={isOpen}
           aria-controls={id}
@@ -73,7 +73,7 @@ export function FilterBar(props: {
         <Button
           variant="subtle"
           size="xs"
-          mt={BELOW_LABEL}
+          style={NEXT_TO_FIELDS}
           leftSection={<IconFilterOff size={14} />}
           onClick={() => clear()}
         >

@@ -23,7 +23,7 @@ export function Page(props: {
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="md">
-        <Stack gap={2}>
+        <Stack gap={2} className="page-head">
           <Group gap="xs">
             <Title order={1}>{title}</Title>
             <HelpLink title={title} />

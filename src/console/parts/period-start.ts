@@ -1,7 +1,8 @@
-/** The start of a period of `count` UTC intervals. The last interval contains `now`. */
-export function startOfPeriod(interval: 'HOUR' | 'DAY' | 'MONTH', count: number, now: Date): Date {
-  const [year, month, day, hour] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), now.getUTCHours()];
-  if (interval === 'MONTH') return new Date(Date.UTC(year, month - count + 1));
-  if (interval === 'DAY') return new Date(Date.UTC(year, month, day - count + 1));
-  return new Date(Date.UTC(year, month, day, hour - count + 1));
+import { addDays, dateAt, firstOfMonth, startOfDate } from '../../time-zone.ts';
+
+/** The start of a period of `count` UTC hours, or days or months in a time zone. The last one contains `now`. */
+export function startOfPeriod(interval: 'HOUR' | 'DAY' | 'MONTH', count: number, now: Date, timeZone: string): Date {
+  if (interval === 'HOUR') return new Date((Math.floor(now.getTime() / 3_600_000) - count + 1) * 3_600_000);
+  const today = dateAt(now, timeZone);
+  return startOfDate(interval === 'DAY' ? addDays(today, 1 - count) : firstOfMonth(today, 1 - count), timeZone);
 }

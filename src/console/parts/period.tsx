@@ -22,9 +22,12 @@ function isName(name: string): name is PeriodName {
 
 /**
  * The period in the page's URL, and a control to change it. Its start is fixed when the period is chosen. A moving start
- * would trigger a new query on every render. It is the start of an interval in UTC, so that charts and totals match.
+ * would trigger a new query on every render. It is the start of an interval, so that charts and totals match. `utcFrom` is
+ * the start of the same period in UTC.
+ *
+ * @param timeZone the time zone of days and months
  */
-export function usePeriod() {
+export function usePeriod(timeZone: string) {
   const [parameters, setParameters] = useSearchParams();
   const chosen = parameters.get('period') ?? DEFAULT;
   const name = isName(chosen) ? chosen : DEFAULT;
@@ -45,6 +48,9 @@ export function usePeriod() {
     />
   );
   const { interval, count } = PERIODS[name];
-  const from = useMemo(() => startOfPeriod(interval, count, new Date()).toISOString(), [interval, count]);
-  return { from, interval, control };
+  const starts = useMemo(() => {
+    const [now, start] = [new Date(), (zone: string) => startOfPeriod(interval, count, now, zone).toISOString()];
+    return { from: start(timeZone), utcFrom: start('UTC') };
+  }, [interval, count, timeZone]);
+  return { ...starts, interval, control };
 }

@@ -58,12 +58,13 @@ export function createConnectorAuthorizations(options: {
   secretBox: SecretBox;
   egress: Pick<Egress, 'send'>;
   egressAllow: EgressAllow;
+  requireNoHold: () => void;
   connectors: ConnectorService;
   oauthApps: OauthApps;
   publicUrl: string | undefined;
   userAgent: string;
 }) {
-  const { db, secretBox, egress, egressAllow, connectors, oauthApps, publicUrl, userAgent } = options;
+  const { db, secretBox, egress, egressAllow, requireNoHold, connectors, oauthApps, publicUrl, userAgent } = options;
   const redirectUri = `${publicUrl}/console/connect`;
   const cellOf = ({ id, projectId }: Pick<Row, 'id' | 'projectId'>) => ({
     table: 'ConnectorAuthorization',
@@ -144,10 +145,11 @@ export function createConnectorAuthorizations(options: {
      * Exchanges the code, and creates or changes the connector.
      *
      * @throws AppError `VALIDATION_FAILED` if the authorization has expired or the vendor rejects the code, and any error
-     *   from creating or updating a connector.
+     *   from creating or updating a connector. `UNAVAILABLE` on hold; the authorization can then still be finished later.
      */
     async finish(viewer: Viewer, input: { state: string; code: string }): Promise<Connector> {
       const { state, code } = parseInput(finishInput, input);
+      requireNoHold();
       const row = await take(viewer.userId, hash(state, 'hex'));
       if (!row) throw invalidField('/state', OVER);
       const { verifier, input: started } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;

@@ -57,8 +57,9 @@ export function createConnectorService(options: {
   events: EventService;
   probe: ConnectorProbe;
   egressAllow: EgressAllow;
+  requireNoHold: () => void;
 }) {
-  const { db, bus, secretBox, events, probe, egressAllow } = options;
+  const { db, bus, secretBox, events, probe, egressAllow, requireNoHold } = options;
   const place = (id: string, projectId: string) => ({
     table: 'Connector',
     column: 'secretConfig',
@@ -224,6 +225,7 @@ export function createConnectorService(options: {
       if (!connector) throw notFound();
       const definition = getConnector(connector.type);
       requireSecrets(definition, open(connector));
+      requireNoHold();
       const result = eventType ? undefined : await probe(connector, definition, open(connector));
       if (result) return { probe: result, delivery: null };
       const selected = expandEventTypes(connector.eventTypes);

@@ -206,7 +206,7 @@ export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 
      * `payment.settled`, `customer.first_payment` for the first payment, and `customer.milestone` for each milestone
      * that the customer reaches.
      *
-     * If a settlement is confirmed on a later UTC day, it is booked on that day, because finished days aren't reopened.
+     * If a settlement is confirmed on a later day, it is booked on that day, because finished days aren't reopened.
      *
      * @throws LeaseLost
      */

@@ -167,8 +167,8 @@ export const Payment = builder.prismaNode('Payment', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the payment was settled. If the settlement was confirmed on a later UTC day, this is the time of ' +
-        'confirmation.',
+        'When the payment was settled. If the settlement was confirmed on a later day in the project’s time zone, ' +
+        'this is the time of confirmation.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the payment last changed.' }),
   }),

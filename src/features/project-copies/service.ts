@@ -23,6 +23,7 @@ import { milestonesUsdOf } from '../projects/milestones.ts';
 import { modeInput, type NetworkRules, networksInput } from '../projects/networks.ts';
 import { confirmProjectQuota, requireProjectQuota } from '../projects/quota.ts';
 import { pickSlug } from '../projects/slugs.ts';
+import { startSummaryPeriod } from '../projects/summary-period.ts';
 import { walletAddressInput } from '../projects/wallet-address.ts';
 import { requireWebhookQuota } from '../webhooks/quota.ts';
 import { connectorCopy, endpointCopy, webhookCopy } from './copied-values.ts';
@@ -120,8 +121,8 @@ export function createProjectCopyService(options: {
     },
 
     /**
-     * Creates a project with copies of another project's endpoints, webhooks, connectors, milestones, and buyer rules, in one
-     * transaction. Secrets, API keys, the gateway host, and history aren't copied. Webhooks, connectors, and endpoints
+     * Creates a project with copies of another project's endpoints, webhooks, connectors, milestones, time zone, and buyer
+     * rules, in one transaction. Secrets, API keys, the gateway host, and history aren't copied. Webhooks, connectors, and endpoints
      * that need a secret start disabled. The copy gets its name under the gateway domain last, so that setting a host
      * never has to wait while a large project is copied.
      */
@@ -138,11 +139,12 @@ export function createProjectCopyService(options: {
         await requireProjectQuota(unfiltered(tx), project.userId);
         const source = await withContents(tx, project);
         await requireConnectorQuota(unfiltered(tx), viewer, source, source.connectors.length);
-        const { userId, milestonesAtomic, description, iconUrl, contact } = source;
-        const values = { ...identity, mode, networks, description, iconUrl, contact };
+        const { userId, milestonesAtomic, timeZone, description, iconUrl, contact } = source;
+        const values = { ...identity, mode, networks, timeZone, description, iconUrl, contact };
         const created = await tx.project.create({
           data: { id: newId('Project'), userId, ...values, milestonesAtomic },
         });
+        await startSummaryPeriod(unfiltered(tx), created);
         await copyBuyerRules(tx, source, visibleIdOf(created));
         await requireWebhookQuota(unfiltered(tx), viewer, created.id, source.webhooks.length);
         const entryId = newId('AuditEntry');

@@ -13,7 +13,7 @@ export async function findProject(db: Queryable, viewer: Viewer, id: string): Pr
   const statement = visibleStatement(viewer, {
     name: 'project-visible',
     text: `SELECT "id", "userId", "name", "walletAddress", "gatewayHost", "claimedHost", "milestonesAtomic"::text[], "createdAt", "updatedAt",
-                  "upstreamHeaders", "secretUpstreamHeaders", "mode", "networks", "description", "iconUrl", "contact", "slug"
+                  "upstreamHeaders", "secretUpstreamHeaders", "mode", "networks", "description", "iconUrl", "contact", "slug", "timeZone"
              FROM "Project" WHERE {visible "Project"} AND "id" = $1`,
     values: [id],
   });

@@ -7,6 +7,7 @@ import { milestonesInput } from './milestones.ts';
 import { modeInput, networksInput } from './networks.ts';
 import { publicProfileInput } from './public-profile.ts';
 import { slugInput } from './slugs.ts';
+import { timeZoneInput } from './time-zone.ts';
 import { type ProjectHeadersInput, projectHeadersShape } from './upstream-headers.ts';
 import { walletAddressInput } from './wallet-address.ts';
 
@@ -17,6 +18,7 @@ export type CreateProjectInput = ProjectHeadersInput & {
   milestonesUsd?: string[] | null;
   mode?: ProjectMode | null;
   networks?: string[] | null;
+  timeZone?: string | null;
   description?: string | null;
   iconUrl?: string | null;
   contact?: string | null;
@@ -36,6 +38,7 @@ export function createProjectInputs(options: {
     milestonesUsd: milestonesInput.optional(),
     mode: modeInput.nullish(),
     networks: networksInput.meta({ default: [] }).optional(),
+    timeZone: timeZoneInput.optional(),
     ...projectHeadersShape(options.upstreamUrls),
     ...publicProfileInput,
   });

@@ -29,6 +29,7 @@ const PROJECT_COLUMNS = {
   mode: true,
   networks: true,
   slug: true,
+  timeZone: true,
   gatewayHost: true,
   claimedHost: true,
   createdAt: true,
@@ -63,6 +64,10 @@ export const Project = builder.prismaNode('Project', {
       description: 'Milestones for a customer’s total spend, in USD, in ascending order.',
       select: { milestonesAtomic: true },
       resolve: milestonesUsdOf,
+    }),
+    timeZone: t.exposeString('timeZone', {
+      description:
+        'The time zone of the days of daily summaries, revenue, and bookings, such as `Europe/Vienna`. Default: `UTC`.',
     }),
     upstreamHeaders: t.field({
       type: [ProjectUpstreamHeader],
@@ -122,6 +127,9 @@ const ProjectFilter = builder.inputType('ProjectFilter', {
 export const NETWORKS_INPUT =
   'The networks that buyers can pay on, as CAIP-2 IDs, in order of preference. An empty list means all of this server’s networks in the project’s mode.';
 
+const TIME_ZONE_INPUT =
+  'The time zone of the days of daily summaries, revenue, and bookings: a name in the IANA database, such as `Europe/Vienna`.';
+
 builder.queryFields((t) => ({
   project: t.prismaField({
     type: Project,
@@ -179,6 +187,7 @@ builder.relayMutationField(
           'Whether the project accepts real money. You can’t change this later. Default: `LIVE`, or `TEST` on a server with only test networks.',
       }),
       networks: t.stringList({ description: NETWORKS_INPUT }),
+      timeZone: t.string({ description: `${TIME_ZONE_INPUT} Default: \`UTC\`.` }),
       upstreamHeaders: t.field({
         type: [ProjectUpstreamHeaderInput],
         description:
@@ -231,6 +240,9 @@ builder.relayMutationField(
         description: 'Milestones for a customer’s total spend, in USD (up to 50). An empty list means no milestones.',
       }),
       networks: t.stringList({ description: `${NETWORKS_INPUT} API keys can’t change this.` }),
+      timeZone: t.string({
+        description: `${TIME_ZONE_INPUT} The current day then ends at midnight in the new time zone.`,
+      }),
       upstreamHeaders: t.field({
         type: [ProjectUpstreamHeaderInput],
         description:

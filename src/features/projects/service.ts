@@ -31,6 +31,8 @@ import { milestonesUsdOf } from './milestones.ts';
 import { createNetworkRules } from './networks.ts';
 import { confirmProjectQuota } from './quota.ts';
 import { moveSlug, pickSlug, releaseSlug } from './slugs.ts';
+import { moveSummaryPeriod, startSummaryPeriod } from './summary-period.ts';
+import { knownTimeZone } from './time-zone.ts';
 import {
   auditedProjectHeaders,
   checkHeaderUrls,
@@ -68,6 +70,12 @@ export function createProjectService(options: {
   const upstreamUrls = createUpstreamUrls(options.upstreamAllow);
   const networkRules = createNetworkRules(options.networks);
   const { createInput, updateInput } = createProjectInputs({ upstreamUrls, hostRules, gatewayDomain });
+
+  /** The input's columns, with the time zone as PostgreSQL spells it. */
+  async function storable<T extends ColumnInput>(values: T) {
+    const { timeZone } = values;
+    return { ...toColumns(values), ...(timeZone && { timeZone: await knownTimeZone(db.pool, timeZone) }) };
+  }
 
   return {
     networkRules,
@@ -108,7 +116,7 @@ export function createProjectService(options: {
 
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
       const { mode: asked, networks: names = [], upstreamHeaders, ...rest } = parseInput(createInput, input);
-      const { gatewayHost, ...columns } = toColumns(rest);
+      const { gatewayHost, ...columns } = await storable(rest);
       const mode = networkRules.newMode(asked);
       const values = { ...columns, mode, networks: networkRules.idsOf(names, { mode }) };
       const id = newId('Project');
@@ -122,6 +130,7 @@ export function createProjectService(options: {
           const slug = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : null;
           const created = await tx.project.create({ data: { ...data, slug } });
           await moveHosts(unfiltered(tx), created, NO_HOSTS, created);
+          await startSummaryPeriod(unfiltered(tx), created);
           await confirmProjectQuota(unfiltered(tx), viewer.userId);
           const changes = changesBetween(undefined, auditedOf(created));
           await recordAudit(tx, viewer, { action: 'project.created', ...targetOf(created), ...changes });
@@ -135,7 +144,7 @@ export function createProjectService(options: {
     async update(viewer: Viewer, id: string, input: UpdateProjectInput): Promise<Project> {
       const where = visibleProject(viewer, id);
       const { networks: names, upstreamHeaders, ...rest } = parseInput(updateInput, input);
-      const { gatewayHost, ...data } = toColumns(rest);
+      const { gatewayHost, ...data } = await storable(rest);
       const isRouted = gatewayHost !== undefined || data.slug !== undefined;
       // A leaked API key must not be able to redirect payments.
       const isPaidElsewhere = data.walletAddress !== undefined || names !== undefined;
@@ -168,6 +177,7 @@ export function createProjectService(options: {
             },
           });
           await moveHosts(unfiltered(tx), updated, before, updated);
+          if (updated.timeZone !== before.timeZone) await moveSummaryPeriod(unfiltered(tx), updated);
           const { changes, previous } = changesBetween(auditedOf(before), auditedOf(updated));
           // A new value counts as a change even if its mask is the same.
           const isGiven = upstreamHeaders !== undefined;
@@ -213,11 +223,11 @@ const NO_HOSTS = { gatewayHost: null, claimedHost: null };
 const targetOf = ({ id }: Pick<Project, 'id'>) => ({ projectId: id, targetId: id });
 
 function auditedOf(project: Project) {
-  const { name, walletAddress, slug, mode, networks, description, iconUrl, contact } = project;
+  const { name, walletAddress, slug, mode, networks, timeZone, description, iconUrl, contact } = project;
   const addresses = { gatewayHost: shownHost(project), slug };
   const shown = { description, iconUrl, contact };
   const own = { name, walletAddress, ...addresses, milestonesUsd: milestonesUsdOf(project), ...shown };
-  return { ...own, mode, networks, ...auditedProjectHeaders(project) };
+  return { ...own, mode, networks, timeZone, ...auditedProjectHeaders(project) };
 }
 
 /** The first changed field that determines who is paid, or where. */
@@ -231,7 +241,9 @@ function movedField(
   return names.find((name) => after[name] !== undefined && !isDeepStrictEqual(after[name], current[name]));
 }
 
-function toColumns<T extends { milestonesUsd?: bigint[] | undefined }>({ milestonesUsd, ...columns }: T) {
+type ColumnInput = { milestonesUsd?: bigint[] | undefined; timeZone?: string | undefined };
+
+function toColumns<T extends ColumnInput>({ milestonesUsd, ...columns }: T) {
   return { ...columns, ...(milestonesUsd && { milestonesAtomic: milestonesUsd.map(String) }) };
 }
 

@@ -4,8 +4,9 @@ import type { Database, Transaction } from '../../database/client.ts';
 import type { EventPayload } from '../../events/types.ts';
 import { formatUsd } from '../../money.ts';
 import type { EventService } from '../events/service.ts';
-import { closeBooks, keepProject } from '../payments/books-lock.ts';
-import { topEndpoints } from './service.ts';
+import { closeBooks, keepProject } from '../projects/books-lock.ts';
+import { readBuckets, topEndpoints } from './service.ts';
+import { type DueDay, findLocalDays, findUtcDays, type SummaryDay, takeLocalDay, takeUtcDay } from './summary-days.ts';
 
 export type DailySummaries = {
   start(): void;
@@ -14,18 +15,22 @@ export type DailySummaries = {
   run(): Promise<number>;
 };
 
-type DueDay = { projectId: string; day: string };
-
-const DAY_MILLISECONDS = 86_400_000;
+/** Days begin on a quarter of an hour in every time zone. */
+const QUARTER_MILLISECONDS = 900_000;
 /** Checks at least this often, because timers fire late and clocks differ. */
 const POLL_INTERVAL_MILLISECONDS = 60_000;
-const BATCH_SIZE = 200;
 const TOP_ENDPOINTS = 10;
 
+/** Where the days to summarize are listed: a queue for UTC days, and a row per project for the days of other projects. */
+const SOURCES = [
+  { find: findUtcDays, take: takeUtcDay },
+  { find: findLocalDays, take: takeLocalDay },
+] as const;
+
 /**
- * Records `revenue.daily_summary` for every finished UTC day when a project had a settled or failed payment. Days are
- * queued when their first payment is booked, so days missed during downtime are recorded later, oldest first. A day is
- * recorded only once across all processes, because it leaves the queue in the event's transaction.
+ * Records `revenue.daily_summary` for every finished day when a project had a settled or failed payment. Days missed
+ * during downtime are recorded later, oldest first. A day is recorded only once across all processes, because the event's transaction
+ * takes it out of its source.
  *
  * @param options `now`: the clock that determines when a day ends, for tests. Defaults to the database's clock. `isOnHold`: whether nothing
  *   may be recorded now, because the days may already have been reported.
@@ -49,47 +54,38 @@ export function createDailySummaries(options: {
   }
 
   async function run(): Promise<number> {
-    const today = (await clock()).toISOString().slice(0, 10);
+    const time = await clock();
     let count = 0;
-    let last: DueDay = { day: '0001-01-01', projectId: '' };
-    for (;;) {
-      // Most checks find nothing, so this avoids Prisma, which takes up 50 MB of memory once it is used.
-      const { rows: due } = await db.pool.query<DueDay>(
-        `SELECT "projectId", "day"::text AS "day" FROM "DailySummary"
-         WHERE "eventId" IS NULL AND "day" < $1::date AND ("day", "projectId") > ($2::date, $3)
-         ORDER BY "day", "projectId" LIMIT $4`,
-        [today, last.day, last.projectId, BATCH_SIZE],
-      );
-      for (const day of due) {
-        if (isStopping || isOnHold()) return count;
-        if (await summarize(day)) count += 1;
-      }
-      if (due.length < BATCH_SIZE) return count;
-      last = due.at(-1)!;
+    for (const { find, take } of SOURCES) {
+      let last: DueDay | undefined;
+      do {
+        const due = await find(db.pool, time, last);
+        for (const day of due) {
+          if (isStopping || isOnHold()) return count;
+          if (await summarize(day, take)) count += 1;
+        }
+        last = due.at(-1);
+      } while (last);
     }
+    return count;
   }
 
   /**
-   * @returns false if another process is recording or has recorded the day, or if recording it failed and will be
-   * retried.
+   * @returns false if the day had no payments, another process is recording or has recorded it, or recording it failed
+   * and will be retried.
    */
-  async function summarize(due: DueDay): Promise<boolean> {
+  async function summarize(due: DueDay, take: (typeof SOURCES)[number]['take']): Promise<boolean> {
     const { projectId, day } = due;
     try {
       const isRecorded = await db.prisma.$transaction(async (tx) => {
         await keepProject(tx, projectId);
-        const free = await tx.$queryRaw<unknown[]>`
-          SELECT 1 FROM "DailySummary" WHERE "projectId" = ${projectId} AND "day" = ${day}::date AND "eventId" IS NULL
-          FOR UPDATE SKIP LOCKED`;
-        if (free.length === 0) return false;
+        const taken = await take(tx, due);
+        if (!taken) return false;
         await closeBooks(tx, projectId);
-        const data = await summaryOf(tx, due);
-        const { eventId } = await events.record(tx, { projectId, type: 'revenue.daily_summary', data });
-        await tx.dailySummary.update({
-          where: { projectId_day: { projectId, day: new Date(day) } },
-          data: { eventId },
-        });
-        return true;
+        const data = await summaryOf(tx, taken);
+        const event = data && (await events.record(tx, { projectId, type: 'revenue.daily_summary', data }));
+        await taken.finish(event?.eventId ?? null);
+        return event !== undefined;
       });
       if (isRecorded) events.announce(projectId);
       return isRecorded;
@@ -103,8 +99,8 @@ export function createDailySummaries(options: {
     running = run().catch((error) => log.warn({ err: error }, 'failed to look up due daily summaries; retrying'));
     await running;
     if (isStopping) return;
-    const untilMidnight = DAY_MILLISECONDS - (sharedNow() % DAY_MILLISECONDS);
-    timer = setTimeout(poll, Math.min(untilMidnight + 1, POLL_INTERVAL_MILLISECONDS)).unref();
+    const untilNextDay = QUARTER_MILLISECONDS - (sharedNow() % QUARTER_MILLISECONDS);
+    timer = setTimeout(poll, Math.min(untilNextDay + 1, POLL_INTERVAL_MILLISECONDS)).unref();
   }
 
   return {
@@ -121,21 +117,25 @@ export function createDailySummaries(options: {
   };
 }
 
-async function summaryOf(tx: Transaction, { projectId, day }: DueDay): Promise<EventPayload<'revenue.daily_summary'>> {
-  const from = new Date(day);
-  const to = new Date(from.getTime() + DAY_MILLISECONDS);
-  const [sums] = await tx.$queryRaw<[{ total: string; paymentCount: number; failedCount: number }]>`
-    SELECT coalesce(sum("totalAtomic"), 0)::text AS "total", coalesce(sum("paymentCount"), 0)::int AS "paymentCount",
-      coalesce(sum("failedCount"), 0)::int AS "failedCount"
-    FROM "RevenueDay" WHERE "projectId" = ${projectId} AND "day" = ${day}::date`;
+type Summary = EventPayload<'revenue.daily_summary'>;
+
+/** The summary, or undefined if the day needs none because it had no payments. */
+async function summaryOf(tx: Transaction, day: SummaryDay): Promise<Summary | undefined> {
+  const { projectId, from, to, timeZone } = day;
+  const period = { projectId, from, to, interval: 'DAY', timeZone } as const;
+  const [sums] = await readBuckets(tx, period, [from]);
+  if (!sums || (day.skipsIfEmpty && sums.paymentCount + sums.failedCount === 0)) return undefined;
   const [customers] = await tx.$queryRaw<[{ count: number }]>`
     SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment"
     WHERE "projectId" = ${projectId} AND "settledAt" >= ${from.toISOString()}::timestamptz
       AND "settledAt" < ${to.toISOString()}::timestamptz`;
-  const top = await topEndpoints(tx, { projectId, from, to, interval: 'DAY' }, TOP_ENDPOINTS);
+  const top = await topEndpoints(tx, period, TOP_ENDPOINTS);
   return {
-    date: day,
-    totalUsd: formatUsd(BigInt(sums.total)),
+    date: day.day,
+    from: from.toISOString(),
+    to: to.toISOString(),
+    timeZone,
+    totalUsd: formatUsd(sums.totalAtomic),
     paymentCount: sums.paymentCount,
     customerCount: customers.count,
     failedCount: sums.failedCount,

@@ -19,7 +19,8 @@ declare module '../../schema/context.ts' {
 }
 
 export const RevenueIntervalEnum = builder.enumType('RevenueInterval', {
-  description: 'The length of an interval. Hours, days, and months are in UTC.',
+  description:
+    'The length of an interval. Hours are in UTC. Days and months of revenue are in the project’s time zone, and those of statistics in UTC.',
   values: {
     HOUR: { value: 'HOUR', description: 'An hour.' },
     DAY: { value: 'DAY', description: 'A day.' },
@@ -95,6 +96,9 @@ const Revenue = builder.objectRef<RevenueModel>('Revenue').implement({
     from: t.expose('from', { type: 'DateTime', description: 'The start of the first interval.' }),
     to: t.expose('to', { type: 'DateTime', description: 'The end of the last interval.' }),
     interval: t.expose('interval', { type: RevenueIntervalEnum, description: 'The length of each interval.' }),
+    timeZone: t.exposeString('timeZone', {
+      description: 'The time zone of the days and months, such as `Europe/Vienna`: the project’s. Hours are in UTC.',
+    }),
     buckets: t.field({
       type: [RevenueBucket],
       complexity: (_args, pricing) => costOfIntervals(pricing),
@@ -148,6 +152,6 @@ builder.objectFields(Project, (t) => ({
         description: 'The length of each interval. The period can span at most 1,000 intervals.',
       }),
     },
-    resolve: (project, query, { services, viewer }) => services.revenue.read(viewer, project.id, query),
+    resolve: (project, query, { services, viewer }) => services.revenue.read(viewer, project, query),
   }),
 }));

@@ -5,8 +5,10 @@ import type { Transaction } from '../../database/client.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { invalidField } from '../../errors.ts';
-import { bucketStarts, type Period, type RevenueInterval, toLongestIntervals, toPeriod } from './period.ts';
-import { COUNT_CUSTOMERS, READ_DAYS, READ_HOURS, READ_TOP_CUSTOMERS, READ_TOP_ENDPOINTS } from './rollup-reads.ts';
+import type { Project } from '../../generated/prisma/client.ts';
+import { bucketStarts, type Period, type RevenueInterval, toPeriod } from './period.ts';
+import { type Piece, splitHours, toBucketPieces, toPieces } from './pieces.ts';
+import { COUNT_CUSTOMERS, READ_BUCKETS, READ_TOP_CUSTOMERS, READ_TOP_ENDPOINTS } from './rollup-reads.ts';
 
 type RevenueBucket = { start: Date; totalAtomic: bigint; paymentCount: number; failedCount: number };
 export type Revenue = Period & {
@@ -23,6 +25,7 @@ type InText<Row> = Omit<Row, 'totalAtomic'> & { totalAtomic: string };
 
 const MAX_TOP = 100;
 
+type ProjectPeriod = Period & { projectId: string };
 type Sums = { totalAtomic: string; paymentCount: number; failedCount: number };
 /** What runs statements whose text never changes: the database, or a transaction. */
 type Source = Pick<Transaction, '$queryRawUnsafe'>;
@@ -32,35 +35,25 @@ export function createRevenueService(options: { db: TenantDatabase; now?: () => 
   const { db, now = () => new Date(sharedNow()) } = options;
   return {
     /**
-     * Revenue for every interval in a period, including intervals without payments. Payments count toward the interval
-     * in which they settled or failed.
+     * Revenue for every interval in a period, including intervals without payments. Days and months are those of the
+     * project's time zone. Payments count toward the interval in which they settled or failed.
      *
      * @throws AppError `NOT_FOUND` if the viewer can't see the project.
      */
     async read(
       viewer: Viewer,
-      projectId: string,
+      project: Pick<Project, 'id' | 'timeZone'>,
       query: { from?: Date | null; to?: Date | null; interval: RevenueInterval },
     ): Promise<Revenue> {
-      const period = toPeriod(query, now());
-      const visible = await requireVisible(db.prisma, viewer, projectId);
-      const span = spanOf({ ...period, projectId: visible });
-      const { interval } = period;
-      const rows = await (interval === 'HOUR'
-        ? db.prisma.$queryRawUnsafe<({ start: Date } & Sums)[]>(READ_HOURS, ...span)
-        : db.prisma.$queryRawUnsafe<({ start: Date } & Sums)[]>(READ_DAYS, ...span, interval.toLowerCase()));
-      const found = new Map(rows.map(({ start, ...sums }) => [start.getTime(), sums]));
-      const buckets = bucketStarts(period).map((start) => {
-        const { totalAtomic = '0', paymentCount = 0, failedCount = 0 } = found.get(start.getTime()) ?? {};
-        return { start, totalAtomic: BigInt(totalAtomic), paymentCount, failedCount };
-      });
+      const period = toPeriod(query, now(), project.timeZone);
+      const visible = await requireVisible(db.prisma, viewer, project.id);
+      const buckets = await readBuckets(db.prisma, { ...period, projectId: visible });
       return { ...period, projectId: visible, buckets, totals: sumOf(buckets) };
     },
 
     /** The number of customers with a payment that settled in the period. */
     async customerCount(revenue: Revenue): Promise<number> {
-      const values = [...spanOf(revenue), ...piecesOf(revenue)];
-      const [row] = await db.prisma.$queryRawUnsafe<[{ count: number }]>(COUNT_CUSTOMERS, ...values);
+      const [row] = await db.prisma.$queryRawUnsafe<[{ count: number }]>(COUNT_CUSTOMERS, ...customerValues(revenue));
       return row.count;
     },
 
@@ -71,37 +64,55 @@ export function createRevenueService(options: { db: TenantDatabase; now?: () => 
 
     /** The customers who paid the most in the period. */
     async topCustomers(revenue: Revenue, first: number): Promise<TopCustomer[]> {
-      const values = [...spanOf(revenue), ...piecesOf(revenue), checkTop(first)];
+      const values = [...customerValues(revenue), checkTop(first)];
       const rows = await db.prisma.$queryRawUnsafe<InText<TopCustomer>[]>(READ_TOP_CUSTOMERS, ...values);
       return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
     },
   };
 }
 
-/** The endpoints with the most revenue. Whole days come from the books, and hours from the rollups. */
-export async function topEndpoints(
-  source: Source,
-  period: Period & { projectId: string },
-  limit: number,
-): Promise<TopEndpoint[]> {
-  const statement = READ_TOP_ENDPOINTS[period.interval === 'HOUR' ? 'HOUR' : 'DAY'];
-  const rows = await source.$queryRawUnsafe<InText<TopEndpoint>[]>(statement, ...spanOf(period), limit);
+/** The endpoints with the most revenue. Whole UTC days come from the books, unless the period consists of hours. */
+export async function topEndpoints(source: Source, period: ProjectPeriod, limit: number): Promise<TopEndpoint[]> {
+  const pieces = toPieces(period, period.interval === 'HOUR' ? 'HOUR' : 'DAY');
+  const values = [...valuesOf(period, pieces, [period.from, period.to]), limit];
+  const rows = await source.$queryRawUnsafe<InText<TopEndpoint>[]>(READ_TOP_ENDPOINTS, ...values);
   return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
 }
 
-function spanOf({ projectId, from, to }: Pick<Period, 'from' | 'to'> & { projectId: string }): string[] {
-  return [projectId, from.toISOString(), to.toISOString()];
+/**
+ * The revenue in every interval of the period, in order.
+ *
+ * @param starts the starts of the intervals, unless they are those of the time zone
+ */
+export async function readBuckets(
+  source: Source,
+  period: ProjectPeriod,
+  starts: readonly Date[] = bucketStarts(period),
+): Promise<RevenueBucket[]> {
+  const values = valuesOf(period, toBucketPieces(period, starts), [...starts, period.to]);
+  const rows = await source.$queryRawUnsafe<({ number: number } & Sums)[]>(READ_BUCKETS, ...values, toTexts(starts));
+  const found = new Map(rows.map(({ number, ...sums }) => [number, sums]));
+  return starts.map((start, index) => {
+    const { totalAtomic = '0', paymentCount = 0, failedCount = 0 } = found.get(index + 1) ?? {};
+    return { start, totalAtomic: BigInt(totalAtomic), paymentCount, failedCount };
+  });
 }
 
-/** The intervals, starts, and ends of the rollups that a period consists of. */
-function piecesOf(period: Period): string[][] {
-  const pieces = toLongestIntervals(period);
+const customerValues = (revenue: Revenue) => valuesOf(revenue, toPieces(revenue, 'MONTH'), [revenue.from, revenue.to]);
+
+/** The parameters that all statements have. */
+function valuesOf({ projectId, from, to }: ProjectPeriod, pieces: readonly Piece[], ends: readonly Date[]) {
   return [
+    projectId,
+    ...toTexts([from, to]),
     pieces.map(({ interval }) => interval),
-    pieces.map(({ from }) => from.toISOString()),
-    pieces.map(({ to }) => to.toISOString()),
+    toTexts(pieces.map((piece) => piece.from)),
+    toTexts(pieces.map((piece) => piece.to)),
+    toTexts(splitHours(ends)),
   ];
 }
+
+const toTexts = (times: readonly Date[]) => times.map((time) => time.toISOString());
 
 function checkTop(first: number): number {
   if (first < 1 || first > MAX_TOP) throw invalidField('/first', `Must be from 1 to ${MAX_TOP}.`);

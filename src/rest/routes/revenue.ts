@@ -24,7 +24,13 @@ export const revenueRoutes: readonly RestRoute[] = [
     document: documents.GetRevenueDocument,
     kind: 'one',
     at: ['project', 'revenue'],
-    query: PERIOD,
+    query: {
+      ...PERIOD,
+      interval: {
+        to: ['interval'],
+        description: 'Interval. Days and months are in the project’s time zone. Default: DAY.',
+      },
+    },
   },
   {
     method: 'GET',

@@ -35,6 +35,7 @@ describe('an accounting entry', () => {
   test("has a day's total in cents", () => {
     expect(booked(sampleEvent('revenue.daily_summary'))).toEqual({
       date: '2026-01-02',
+      dayEndsAt: new Date('2026-01-03T00:00:00Z'),
       amountUsd: 12.34,
       description: 'Revenue for 2026-01-02 (UTC): 1204 payments from 37 customers, 12.34 USD',
       reference: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',
@@ -54,6 +55,17 @@ describe('an accounting entry', () => {
     expect(booking).toMatchObject({ date: '2026-01-02', amountUsd: 0.01, isDayTotal: false });
     expect(booking.number).toMatch(/^X402260102[0-9A-Z]{3}-[0-9A-Z]{7}$/);
     expect(booking.number.startsWith(booking.dayNumber)).toBe(true);
+  });
+
+  test("belongs to the day in the project's time zone, which the event contains", () => {
+    const payment = booked(
+      sampleEvent('payment.settled', { bookingDate: '2026-01-03' }, { timestamp: '2026-01-02T23:59:59.999Z' }),
+    );
+    const total = booked(sampleEvent('revenue.daily_summary', { date: '2026-01-03', timeZone: 'Asia/Tokyo' }));
+    expect(payment).toMatchObject({ date: '2026-01-03', dayNumber: total.number });
+    expect(total.description).toContain('Revenue for 2026-01-03 (Asia/Tokyo):');
+    // The same date ends first in UTC+14.
+    expect(payment.dayEndsAt).toEqual(new Date('2026-01-03T10:00:00Z'));
   });
 
   test('has the same number every time, and a different number for another project, day, or payment', () => {

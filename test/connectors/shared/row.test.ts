@@ -45,6 +45,12 @@ const rows: Record<EventType, object> = {
 };
 
 describe('a row', () => {
+  test('of a daily summary has the last millisecond of its day, also for events without the end of the day', () => {
+    const occurredAt = (changes: object) => eventRow(sampleEvent('revenue.daily_summary', changes)).occurred_at;
+    expect(occurredAt({ to: '2026-01-02T15:00:00.000Z' })).toBe('2026-01-02T14:59:59.999Z');
+    expect(occurredAt({ to: undefined })).toBe('2026-01-02T23:59:59.999Z');
+  });
+
   test.each(EVENT_TYPES)('has the documented columns and the whole payload of %s', (eventType) => {
     expect(eventRow(sampleEvent(eventType))).toEqual({
       event_id: 'evt_01jc9x2v5qe3w8k4m6n7p9r0st',

@@ -252,6 +252,20 @@ describe('Xero duplicates', () => {
     expect(drive(xero, config, [payment], vendor({}), nextDay).steps).toEqual(['check', 'send']);
   });
 
+  test("are prevented from when the payment's day can have ended in its time zone, and no attempt changes its date", () => {
+    const local = sampleEvent('payment.settled', { bookingDate: '2026-01-03' });
+    const at = (now: string) => drive(xero, config, [local], vendor({}), { now: new Date(now) });
+    expect(at('2026-01-03T09:59:59Z').steps).toEqual(['send']);
+    for (const now of ['2026-01-03T10:00:00Z', '2026-02-01T00:00:00Z']) {
+      const { steps, requests } = at(now);
+      expect(steps).toEqual(['check', 'send']);
+      expect(JSON.parse(String(requests[1]?.body)).Invoices[0]).toMatchObject({
+        Date: '2026-01-03',
+        DueDate: '2026-02-02',
+      });
+    }
+  });
+
   test('are prevented by looking up a rejected number, which finds the existing invoice', () => {
     const { outcome, steps, requests } = drive(
       xero,

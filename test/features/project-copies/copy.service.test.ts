@@ -33,7 +33,7 @@ afterAll(async () => {
   await app?.stop();
 });
 beforeEach(async () => {
-  source = await createProject(alice, { mode: 'TEST', milestonesUsd: ['7', '70'] });
+  source = await createProject(alice, { mode: 'TEST', milestonesUsd: ['7', '70'], timeZone: 'Asia/Kathmandu' });
 });
 
 type List<T = Resource> = { data: T[] };
@@ -49,15 +49,19 @@ async function copied(fields: object = {}): Promise<Resource & { base: string }>
 }
 
 describe('a live copy of a test project', () => {
-  test('has its own mode, wallet, and networks, and the milestones and buyer rules of the original', async () => {
+  test('has its own mode, wallet, and networks, and the milestones, time zone, and buyer rules of the original', async () => {
     await alice.rest('PATCH', `${source.base}/buyer-rules`, { deniedWallets: [WALLET], maxRequests: 5 });
     const copy = await copied({ networks: ['polygon'] });
     expect(copy).toMatchObject({
       ...LIVE_COPY,
       networks: ['eip155:137'],
       milestonesUsd: ['7', '70'],
+      timeZone: 'Asia/Kathmandu',
       gatewayHost: null,
     });
+    const { rows } = await pool.query('SELECT "from", "to" FROM "SummaryPeriod" WHERE "projectId" = $1', [copy.id]);
+    expect(rows[0].to - rows[0].from).toBe(86_400_000);
+    expect(rows[0].from.toISOString()).toContain('T18:15:00.000Z');
     expect((await alice.rest('GET', source.base)).body).toMatchObject({ mode: 'TEST', name: source.name });
     const rules = { deniedWallets: [WALLET], maxRequests: 5 };
     expect((await alice.rest('GET', `${copy.base}/buyer-rules`)).body).toMatchObject(rules);

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { WriteBatcher } from '../../../src/database/write-batcher.ts';
 import { EVENT_PAYLOADS } from '../../../src/events/types.ts';
+import { createRollups } from '../../../src/features/delivery-stats/rollups.ts';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { createLedger } from '../../../src/features/payments/ledger.ts';
+import { moveSummaryPeriod } from '../../../src/features/projects/summary-period.ts';
 import { createDailySummaries } from '../../../src/features/revenue/daily-summary.ts';
 import { newId } from '../../../src/ids.ts';
 import { claimed, hex, log, newPayment, openTestLedger, sent, settled, type TestLedger } from '../payments/support.ts';
@@ -24,6 +26,11 @@ const fail = async (changes = {}) => {
   await books.ledger.verified(lease);
   await books.ledger.failed(lease, { stage: 'UPSTREAM', reason: 'expired', message: 'Too late.' });
 };
+/** Changes the time zone as the project service does, at this test's time. */
+const setZone = (timeZone: string) =>
+  books.db.prisma.$transaction(async (tx) => {
+    await moveSummaryPeriod(tx, await tx.project.update({ where: { id: projectId }, data: { timeZone } }), now);
+  });
 const recorded = async (id = projectId) =>
   (await books.eventsOf(id, 'revenue.daily_summary')).map(({ data }) =>
     EVENT_PAYLOADS['revenue.daily_summary'].parse(data),
@@ -36,6 +43,7 @@ beforeEach(async () => {
   moveTo(0);
   // Removes unsummarized days of earlier tests.
   await books.db.prisma.dailySummary.deleteMany();
+  await books.db.prisma.summaryPeriod.deleteMany();
   projectId = (await books.project()).id;
 });
 afterAll(() => books?.close());
@@ -53,6 +61,9 @@ describe('a daily summary', () => {
     expect(await recorded()).toEqual([
       {
         date: '2026-02-27',
+        from: '2026-02-27T00:00:00.000Z',
+        to: '2026-02-28T00:00:00.000Z',
+        timeZone: 'UTC',
         totalUsd: '1.250001',
         paymentCount: 3,
         customerCount: 2,
@@ -207,6 +218,150 @@ describe("a payment's day", () => {
     released.resolve();
     await Promise.all([booking, summing]);
     expect(await recorded()).toMatchObject([{ date: '2026-02-27', paymentCount: 2, totalUsd: '0.02' }]);
+  });
+});
+
+describe("a project's time zone", () => {
+  const moveToTime = (time: string) => {
+    now = new Date(time);
+  };
+  const days = async () => (await recorded()).map(({ date, from, to, timeZone }) => [date, from, to, timeZone]);
+
+  test.each([
+    ['America/St_Johns', '2026-03-08', '2026-03-08T03:30:00.000Z', '2026-03-09T02:30:00.000Z'],
+    ['America/St_Johns', '2026-11-01', '2026-11-01T02:30:00.000Z', '2026-11-02T03:30:00.000Z'],
+    ['Australia/Lord_Howe', '2026-10-04', '2026-10-03T13:30:00.000Z', '2026-10-04T13:00:00.000Z'],
+    ['Australia/Lord_Howe', '2026-04-05', '2026-04-04T13:00:00.000Z', '2026-04-05T13:30:00.000Z'],
+    ['Asia/Kathmandu', '2026-03-08', '2026-03-07T18:15:00.000Z', '2026-03-08T18:15:00.000Z'],
+  ])('in %s makes one summary of %s, also when the clocks change', async (timeZone, date, from, to) => {
+    now = new Date(Date.parse(from) - DAY);
+    await setZone(timeZone);
+    for (const time of [Date.parse(from) - 1, Date.parse(from), Date.parse(to) - 1, Date.parse(to)]) {
+      now = new Date(time);
+      await pay({ amountAtomic: 1n });
+      await summaries().run();
+    }
+    expect((await days()).at(-1)).toEqual([date, from, to, timeZone]);
+    expect((await recorded()).map(({ paymentCount }) => paymentCount)).toEqual([1, 2]);
+    now = new Date(Date.parse(to) + 2 * DAY);
+    await summaries().run();
+    expect((await recorded()).map(({ paymentCount }) => paymentCount)).toEqual([1, 2, 1]);
+  });
+
+  test('can be set late on a day and changed back: days follow each other, and no date is used twice', async () => {
+    moveToTime('2026-02-27T23:30:00Z');
+    await pay();
+    // In Vienna, it is already the next day, so this day has ended.
+    await setZone('Europe/Vienna');
+    expect(await summaries().run()).toBe(0);
+    await pay();
+    // In New York, it is still the 27th, which has ended without payments. The next date is the 28th.
+    await setZone('America/New_York');
+    moveToTime('2026-03-01T04:59:59Z');
+    expect(await summaries().run()).toBe(0);
+    moveToTime('2026-03-01T05:00:00Z');
+    expect(await summaries().run()).toBe(1);
+    await setZone('UTC');
+    await pay();
+    moveToTime('2026-03-03T00:00:00Z');
+    expect(await summaries().run()).toBe(1);
+    expect(await days()).toEqual([
+      ['2026-02-28', '2026-02-27T23:00:00.000Z', '2026-03-01T05:00:00.000Z', 'America/New_York'],
+      ['2026-03-01', '2026-03-01T05:00:00.000Z', '2026-03-02T00:00:00.000Z', 'UTC'],
+    ]);
+  });
+
+  test.each([1, 2, 3])(
+    'can change at any time: every payment is in exactly one summary, and the summaries add up (seed %i)',
+    async (seed) => {
+      let state = seed * 7919;
+      const random = (below: number) => {
+        state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+        return Math.floor((state / 2 ** 31) * below);
+      };
+      const pick = <T>(items: readonly T[]) => items[random(items.length)]!;
+      const endpointIds = [newId('Endpoint'), newId('Endpoint')];
+      const zones = ['UTC', 'Europe/Vienna', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Kathmandu'];
+      zones.push('Pacific/Kiritimati', 'Pacific/Pago_Pago');
+      const payment = () =>
+        newPayment(projectId, { endpointId: pick(endpointIds), amountAtomic: BigInt(1 + random(1_000)) });
+      const steps: (() => Promise<unknown>)[] = [
+        () => settled(books.ledger, payment(), now),
+        () => settled(books.ledger, payment(), now),
+        () => settled(books.ledger, payment(), new Date(now.getTime() - random(26 * 3_600_000))),
+        async () => {
+          await fail({ endpointId: pick(endpointIds) });
+          // The ledger's test clock doesn't apply to this column.
+          await books.db.pool.query(
+            `UPDATE "Payment" SET "updatedAt" = $2 WHERE "projectId" = $1 AND "status" = 'FAILED' AND "updatedAt" > now() - interval '1 hour'`,
+            [projectId, now],
+          );
+        },
+        () => setZone(pick(zones)),
+        () => summaries().run(),
+        () => summaries().run(),
+        () =>
+          Promise.all([
+            ...Array.from({ length: 5 }, () => settled(books.ledger, payment(), now)),
+            setZone(pick(zones)),
+            summaries().run(),
+            setZone(pick(zones)),
+          ]),
+        () => createRollups({ pool: books.db.pool, log }).run(),
+      ];
+      now = new Date(Date.UTC(2026, 9, 2, random(24)));
+      for (let round = 0; round < 80; round++) {
+        await pick(steps)();
+        now = new Date(
+          now.getTime() + pick([1, 60_000, 900_000, 3_600_000, 5 * 3_600_000, 11 * 3_600_000, 26 * 3_600_000]),
+        );
+      }
+      now = new Date(now.getTime() + 4 * DAY);
+      await summaries().run();
+      const found = await recorded();
+      const { rows } = await books.db.pool.query<{ from: string; payments: number; atomic: string; failures: number }>(
+        `SELECT day."from", count(*) FILTER (WHERE p."status" = 'SETTLED')::int AS "payments",
+           coalesce(sum(p."amountAtomic") FILTER (WHERE p."status" = 'SETTLED'), 0)::text AS "atomic",
+           count(*) FILTER (WHERE p."status" = 'FAILED')::int AS "failures"
+         FROM "Payment" p LEFT JOIN unnest($2::text[], $3::text[]) AS day("from", "to")
+           ON coalesce(p."settledAt", p."updatedAt") >= day."from"::timestamptz
+           AND coalesce(p."settledAt", p."updatedAt") < day."to"::timestamptz
+         WHERE p."projectId" = $1 GROUP BY 1 ORDER BY 1`,
+        [projectId, found.map(({ from }) => from), found.map(({ to }) => to)],
+      );
+      expect(found.length).toBeGreaterThan(5);
+      expect(
+        found.map(({ from, paymentCount, totalUsd, failedCount }) => ({
+          from,
+          payments: paymentCount,
+          atomic: String(Math.round(Number(totalUsd) * 1e6)),
+          failures: failedCount,
+        })),
+      ).toEqual(rows);
+      // The days don't overlap, so no payment is in two of them.
+      for (const [index, { from, date }] of found.slice(1).entries()) {
+        expect(from! >= found[index]!.to!).toBe(true);
+        expect(date > found[index]!.date).toBe(true);
+      }
+      const total = await books.db.prisma.payment.count({ where: { projectId } });
+      expect(rows.reduce((sum, { payments, failures }) => sum + payments + failures, 0)).toBe(total);
+    },
+  );
+
+  test('decides the booking date of a payment, which does not change afterward', async () => {
+    moveToTime('2026-02-27T16:00:00Z');
+    await pay();
+    await setZone('Asia/Tokyo');
+    await pay();
+    moveToTime('2026-02-28T15:00:00Z');
+    await pay();
+    await setZone('Europe/Vienna');
+    const events = await books.eventsOf(projectId, 'payment.settled');
+    expect(events.map(({ data }) => EVENT_PAYLOADS['payment.settled'].parse(data).bookingDate)).toEqual([
+      undefined,
+      '2026-02-28',
+      '2026-03-01',
+    ]);
   });
 });
 

@@ -191,3 +191,78 @@ describe('revenue', () => {
     }
   });
 });
+
+describe("a project's time zone", () => {
+  let local: Resource & { base: string };
+  const setZone = (timeZone: unknown) => rest.send(alice, 'PATCH', local.base, { body: { timeZone } });
+  const startsOf = async (query: string) => {
+    const { body } = await rest.send<Revenue & { timeZone: string }>(alice, 'GET', `${local.base}/revenue?${query}`);
+    return { timeZone: body.timeZone, buckets: body.buckets.map(({ start, totalAtomic }) => [start, totalAtomic]) };
+  };
+
+  beforeAll(async () => {
+    local = await createProject(alice);
+    for (const [time, amountAtomic] of [
+      ['2026-03-08T03:29:59.999Z', 1n],
+      ['2026-03-08T03:30:00.000Z', 20n],
+      ['2026-03-09T02:29:59.999Z', 300n],
+      ['2026-03-09T02:30:00.000Z', 4_000n],
+    ] as const) {
+      now = new Date(time);
+      await settled(books.ledger, newPayment(local.id, { amountAtomic }), now);
+    }
+  });
+
+  test('is UTC by default, and decides where the days and months of revenue begin', async () => {
+    expect(local).toMatchObject({ timeZone: 'UTC' });
+    expect(await startsOf('from=2026-03-08T00:00:00Z&to=2026-03-10T00:00:00Z')).toEqual({
+      timeZone: 'UTC',
+      buckets: [
+        ['2026-03-08T00:00:00.000Z', '21'],
+        ['2026-03-09T00:00:00.000Z', '4300'],
+      ],
+    });
+    // Names are stored as PostgreSQL spells them.
+    expect(await setZone('america/st_johns')).toMatchObject({ status: 200, body: { timeZone: 'America/St_Johns' } });
+    // The clocks are set ahead on March 8.
+    expect(await startsOf('from=2026-03-08T03:00:00Z&to=2026-03-09T03:00:00Z')).toEqual({
+      timeZone: 'America/St_Johns',
+      buckets: [
+        ['2026-03-07T03:30:00.000Z', '1'],
+        ['2026-03-08T03:30:00.000Z', '320'],
+        ['2026-03-09T02:30:00.000Z', '4000'],
+      ],
+    });
+    expect(await startsOf('interval=MONTH&from=2026-02-28T12:00:00Z&to=2026-03-31T12:00:00Z')).toEqual({
+      timeZone: 'America/St_Johns',
+      buckets: [
+        ['2026-02-01T03:30:00.000Z', '0'],
+        ['2026-03-01T03:30:00.000Z', '4321'],
+      ],
+    });
+    const hours = await startsOf('interval=HOUR&from=2026-03-08T03:10:00Z&to=2026-03-08T04:00:00Z');
+    expect(hours.buckets).toEqual([['2026-03-08T03:00:00.000Z', '21']]);
+  });
+
+  test('is in the audit log when it changes, and the current day then ends at its midnight', async () => {
+    await setZone('UTC');
+    await setZone('Asia/Kathmandu');
+    const { body } = await rest.send<{ data: { changes: unknown; previous: unknown }[] }>(
+      alice,
+      'GET',
+      `${local.base}/audit-log?limit=1`,
+    );
+    expect(body.data[0]).toMatchObject({ changes: { timeZone: 'Asia/Kathmandu' }, previous: { timeZone: 'UTC' } });
+    const { rows } = await books.db.pool.query(
+      `SELECT ("to" AT TIME ZONE 'Asia/Kathmandu')::time::text AS "end" FROM "SummaryPeriod" WHERE "projectId" = $1`,
+      [local.id],
+    );
+    expect(rows).toEqual([{ end: '00:00:00' }]);
+  });
+
+  test.each(['Mars/Olympus', '+01:00', '', null, 'posix/Europe/Vienna'])('cannot be %j', async (timeZone) => {
+    const { status, body } = await setZone(timeZone);
+    expect(status).toBe(422);
+    expect(body.errors).toMatchObject([{ pointer: '/timeZone' }]);
+  });
+});

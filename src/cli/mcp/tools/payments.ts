@@ -91,7 +91,8 @@ export const paymentTools = [
   defineTool({
     name: 'get_revenue',
     title: 'Get revenue',
-    description: 'Gets revenue by hour, day, or month in UTC, with the top endpoints and customers.',
+    description:
+      'Gets revenue by UTC hour, or by day or month in the project’s time zone, with the top endpoints and customers.',
     requires: TO_READ,
     effect: 'none',
     input: { ...period, interval: z.enum(['HOUR', 'DAY', 'MONTH']).optional().describe('Default: DAY.') },

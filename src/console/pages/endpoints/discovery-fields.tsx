@@ -3,7 +3,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import type { DiscoveryValues } from './discovery-values.ts';
 
 const MAX_ROWS = 12;
-const CODE = { input: { fontFamily: 'var(--mantine-font-family-monospace)' } };
+const CODE = { input: 'mono' };
 
 /** The section of the endpoint form that describes how buyers and their agents call the endpoint. */
 export function DiscoveryFields<Values extends DiscoveryValues>({ form }: { form: UseFormReturnType<Values> }) {
@@ -30,7 +30,7 @@ export function DiscoveryFields<Values extends DiscoveryValues>({ form }: { form
           minRows={2}
           maxRows={MAX_ROWS}
           spellCheck={false}
-          styles={CODE}
+          classNames={CODE}
           {...form.getInputProps('inputSchema')}
           error={problemOf('inputSchema')}
         />
@@ -42,7 +42,7 @@ export function DiscoveryFields<Values extends DiscoveryValues>({ form }: { form
           minRows={2}
           maxRows={MAX_ROWS}
           spellCheck={false}
-          styles={CODE}
+          classNames={CODE}
           {...form.getInputProps('exampleResponse')}
           error={problemOf('exampleResponse')}
         />

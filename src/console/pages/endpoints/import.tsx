@@ -93,7 +93,7 @@ export function ImportDialog({ onClose, onImported }: { onClose(): void; onImpor
               data-autofocus
               spellCheck={false}
               rows={10}
-              styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+              classNames={{ input: 'mono' }}
               {...form.getInputProps('document')}
             />
           )}

@@ -1,5 +1,6 @@
-import { Badge, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Badge, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from 'urql';
+import { Link } from 'wouter';
 import { EventDocument, type EventQuery } from '../../../generated/console/events.ts';
 import { toProblem } from '../../api/problem.ts';
 import { Copy } from '../../parts/copy-button.tsx';
@@ -44,7 +45,8 @@ export function EventDrawer({ eventId, steps, onClose }: { eventId: string; step
 }
 
 function Details({ event: { id, type, test, version, timestamp, data, filteredOut } }: { event: Shown }) {
-  const destinations = useDestinations(useProject().id);
+  const project = useProject();
+  const destinations = useDestinations(project.id);
   const names = filteredOut.map((destination) => destinations.get(destination)?.name ?? destination);
   return (
     <Stack gap="md">
@@ -68,6 +70,17 @@ function Details({ event: { id, type, test, version, timestamp, data, filteredOu
           ['Time', formatTime(timestamp)],
           ['Payload version', String(version)],
           ['Filtered out by', names.join(', ')],
+          [
+            'Deliveries',
+            <Anchor
+              key="deliveries"
+              component={Link}
+              href={`/projects/${project.id}/deliveries?eventId=${id}`}
+              size="sm"
+            >
+              Show this event’s deliveries
+            </Anchor>,
+          ],
         ]}
       />
       <JsonView title="Payload" value={data} />

@@ -1,4 +1,5 @@
 import type { OperationDefinitionNode } from 'graphql';
+import { GO_FAILURE, goProgram } from '../../parts/go-program.ts';
 import { goString, pythonLiteral, quoted, typescriptLiteral } from '../../parts/literals.ts';
 import type { Language } from '../../parts/sample-languages.ts';
 
@@ -106,41 +107,24 @@ function python({ query, variables, operationName, isLive, origin }: GraphqlSamp
 }
 
 function go({ query, variables, operationName, isLive, origin }: GraphqlSample): string {
-  return [
-    'package main',
-    '',
-    'import (',
-    ...['bytes', 'encoding/json', 'fmt', 'io', 'log', 'net/http', 'os'].map((name) => `\t"${name}"`),
-    ')',
-    '',
-    'func main() {',
-    `\tquery := ${goString(query)}`,
-    `\tvariables := json.RawMessage(${goString(JSON.stringify(variables, null, 2))})`,
-    '\tbody, err := json.Marshal(map[string]any{',
-    '\t\t"query":     query,',
-    '\t\t"variables": variables,',
-    ...(operationName ? [`\t\t"operationName": ${JSON.stringify(operationName)},`] : []),
-    '\t})',
-    ...GO_FAILURE,
-    `\trequest, err := http.NewRequest(http.MethodPost, ${JSON.stringify(`${origin}/graphql`)}, bytes.NewReader(body))`,
-    ...GO_FAILURE,
-    '\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("TOLLGATE_TOKEN"))',
-    '\trequest.Header.Set("Content-Type", "application/json")',
-    ...(isLive ? ['\trequest.Header.Set("Accept", "text/event-stream")'] : []),
-    '',
-    '\tresponse, err := http.DefaultClient.Do(request)',
-    ...GO_FAILURE,
-    '\tdefer response.Body.Close()',
-    '',
-    '\tfmt.Println(response.Status)',
-    '\tif _, err := io.Copy(os.Stdout, response.Body); err != nil {',
-    '\t\tlog.Fatal(err)',
-    '\t}',
-    '}',
-  ].join('\n');
+  return goProgram({
+    imports: ['bytes', 'encoding/json'],
+    setup: [
+      `\tquery := ${goString(query)}`,
+      `\tvariables := json.RawMessage(${goString(JSON.stringify(variables, null, 2))})`,
+      '\tbody, err := json.Marshal(map[string]any{',
+      '\t\t"query":     query,',
+      '\t\t"variables": variables,',
+      ...(operationName ? [`\t\t"operationName": ${JSON.stringify(operationName)},`] : []),
+      '\t})',
+      ...GO_FAILURE,
+    ],
+    method: 'POST',
+    url: `${origin}/graphql`,
+    body: 'bytes.NewReader(body)',
+    headers: isLive ? { Accept: 'text/event-stream' } : {},
+  });
 }
-
-const GO_FAILURE = ['\tif err != nil {', '\t\tlog.Fatal(err)', '\t}'];
 
 function templateString(text: string): string {
   return `\`${text.replaceAll(/[\\`]|\$\{/g, String.raw`\$&`)}\``;

@@ -1,6 +1,10 @@
 import type { RevenueInterval } from '../../../generated/console/overview.ts';
+import { addDays, dateAt, firstOfMonth, startOfDate } from '../../../time-zone.ts';
 
-/** The start of an hour, day, or month in UTC. The API groups its counts by these intervals. */
+/**
+ * The start of a UTC hour, or of a day or month in a time zone: the project's for revenue and payments, and UTC for
+ * deliveries. The API groups its counts by these intervals.
+ */
 export type Bucket = { start: string };
 
 const HOUR_MILLISECONDS = 3_600_000;
@@ -16,35 +20,27 @@ const LONG: Readonly<Record<RevenueInterval, Intl.DateTimeFormatOptions>> = {
   MONTH: { month: 'long', year: 'numeric' },
 };
 
-/** Only hours are converted. A day or month in UTC isn't a day or month in another time zone. */
-function zoneFor(interval: RevenueInterval, timeZone: string): string {
-  return interval === 'HOUR' ? timeZone : 'UTC';
-}
-
 /** A label for an axis: `14:00`, `Nov 23`, `Nov 26`. */
 export function shortLabel(start: string, interval: RevenueInterval, timeZone: string): string {
-  const options = { ...SHORT[interval], timeZone: zoneFor(interval, timeZone) };
-  return new Date(start).toLocaleString('en', options);
+  return new Date(start).toLocaleString('en', { ...SHORT[interval], timeZone });
 }
 
 /** A label that is clear on its own: `Mon, Nov 23, 2026 (so far)`. */
 export function longLabel(start: string, interval: RevenueInterval, timeZone: string, now: number): string {
-  const options = { ...LONG[interval], timeZone: zoneFor(interval, timeZone) };
-  const label = new Date(start).toLocaleString('en', options);
-  return isSoFar(start, interval, now) ? `${label} (so far)` : label;
+  const label = new Date(start).toLocaleString('en', { ...LONG[interval], timeZone });
+  return isSoFar(start, interval, timeZone, now) ? `${label} (so far)` : label;
 }
 
 /** When a bucket ends, as an ISO time. */
-export function endOf(start: string, interval: RevenueInterval): string {
-  const end = new Date(start);
-  if (interval === 'MONTH') end.setUTCMonth(end.getUTCMonth() + 1);
-  else end.setTime(end.getTime() + (interval === 'DAY' ? 24 : 1) * HOUR_MILLISECONDS);
-  return end.toISOString();
+export function endOf(start: string, interval: RevenueInterval, timeZone: string): string {
+  if (interval === 'HOUR') return new Date(Date.parse(start) + HOUR_MILLISECONDS).toISOString();
+  const date = dateAt(new Date(start), timeZone);
+  return startOfDate(interval === 'DAY' ? addDays(date, 1) : firstOfMonth(date, 1), timeZone).toISOString();
 }
 
 /** Whether a bucket hasn't ended, so its figures are incomplete. `now` is in milliseconds. */
-export function isSoFar(start: string, interval: RevenueInterval, now: number): boolean {
-  return Date.parse(endOf(start, interval)) > now;
+export function isSoFar(start: string, interval: RevenueInterval, timeZone: string, now: number): boolean {
+  return Date.parse(endOf(start, interval, timeZone)) > now;
 }
 
 /** The buckets that an axis labels: evenly spaced, at most `most`, and always including the last one. */
@@ -55,16 +51,25 @@ export function ticksOf(buckets: readonly Bucket[], most: number): string[] {
 }
 
 /** The list filters that show a bucket's items, which are the ones with these statuses that finished in it. */
-export function bucketFilters(start: string, interval: RevenueInterval, statuses: readonly string[]): string {
-  const period = { finishedFrom: new Date(start).toISOString(), finishedTo: endOf(start, interval) };
+export function bucketFilters(
+  { start, interval, timeZone }: { start: string; interval: RevenueInterval; timeZone: string },
+  statuses: readonly string[],
+): string {
+  const period = { finishedFrom: new Date(start).toISOString(), finishedTo: endOf(start, interval, timeZone) };
   return new URLSearchParams([...statuses.map((status) => ['status', status]), ...Object.entries(period)]).toString();
 }
 
-/** A note about the charts' time zone. */
-export function zoneNote(interval: RevenueInterval, timeZone: string, now: number): string {
+/**
+ * A note about the charts' time zones.
+ *
+ * @param dayZone the time zone of days and months of revenue
+ * @param timeZone the time zone that the reader chose
+ */
+export function zoneNote(interval: RevenueInterval, dayZone: string, timeZone: string, now: number): string {
   if (interval === 'HOUR') return `Times are in ${timeZone}.`;
   const each = interval === 'DAY' ? 'Days' : 'Months';
-  if (timeZone === 'UTC') return `${each} begin at midnight UTC.`;
-  const midnight = new Date(Math.floor(now / (24 * HOUR_MILLISECONDS)) * 24 * HOUR_MILLISECONDS);
-  return `${each} begin at midnight UTC, which is ${shortLabel(midnight.toISOString(), 'HOUR', timeZone)} in ${timeZone}.`;
+  const midnight = startOfDate(dateAt(new Date(now), dayZone), dayZone).toISOString();
+  const there = timeZone === dayZone ? '' : `, which is ${shortLabel(midnight, 'HOUR', timeZone)} in ${timeZone}`;
+  const begin = `${each} begin at midnight ${dayZone === 'UTC' ? 'UTC' : `in ${dayZone}`}${there}.`;
+  return dayZone === 'UTC' ? begin : `${begin} For deliveries, they begin at midnight UTC.`;
 }

@@ -48,14 +48,22 @@ export function OverviewCharts(props: {
   deliveries: Project['deliveryStats']['buckets'];
 }) {
   const { interval, timeZone, now, revenue, deliveries } = props;
-  const base = `/projects/${useProject().id}`;
+  const project = useProject();
+  const base = `/projects/${project.id}`;
+  // Only hours are converted. A day or month in a time zone isn't a day or month in another one.
+  const zones =
+    interval === 'HOUR'
+      ? { payments: timeZone, deliveries: timeZone }
+      : { payments: project.timeZone, deliveries: 'UTC' };
   const [, go] = useLocation();
   const money = revenue.map((bucket) => ({ ...bucket, revenue: Number(bucket.totalUsd) }));
   const linkTo = (list: 'payments' | 'deliveries', start: string, statuses: readonly string[]) =>
-    `${base}/${list}?${bucketFilters(start, interval, statuses)}`;
-  const common = { interval, timeZone, now };
-  const payments = { ...common, onOpen: ((...which) => go(linkTo('payments', ...which))) satisfies Open };
-  const sent = { ...common, onOpen: ((...which) => go(linkTo('deliveries', ...which))) satisfies Open };
+    `${base}/${list}?${bucketFilters({ start, interval, timeZone: zones[list] }, statuses)}`;
+  const chartOf = (list: 'payments' | 'deliveries') => ({
+    ...{ interval, now, timeZone: zones[list] },
+    onOpen: ((...which) => go(linkTo(list, ...which))) satisfies Open,
+  });
+  const [payments, sent] = [chartOf('payments'), chartOf('deliveries')];
   return (
     <>
       <Panel title="Revenue">
@@ -100,7 +108,15 @@ export function OverviewCharts(props: {
           />
         </Panel>
       </SimpleGrid>
-      <ChartValues {...common} revenue={revenue} deliveries={deliveries} linkTo={linkTo} />
+      <ChartValues
+        interval={interval}
+        now={now}
+        zones={zones}
+        timeZone={timeZone}
+        revenue={revenue}
+        deliveries={deliveries}
+        linkTo={linkTo}
+      />
     </>
   );
 }
@@ -139,7 +155,7 @@ function Chart(props: {
   const common = {
     dataKey: 'start',
     h: height,
-    data: rows.map((row) => ({ ...row, isSoFar: isSoFar(row.start, interval, now) })),
+    data: rows.map((row) => ({ ...row, isSoFar: isSoFar(row.start, interval, timeZone, now) })),
     series: [...series],
     withLegend: series.length > 1,
     gridAxis: 'x' as const,

@@ -31,9 +31,9 @@ const REFRESH_MILLISECONDS = 10_000;
 
 export function OverviewPage() {
   const project = useProject();
-  const { from, interval, control } = usePeriod();
-  const zone = useTimeZone();
-  const variables = { projectId: project.id, from, interval, payments: { from } };
+  const { from, utcFrom, interval, control } = usePeriod(project.timeZone);
+  const zone = useTimeZone(project.timeZone);
+  const variables = { projectId: project.id, from, utcFrom, interval, payments: { from } };
   const [{ data, error }, ask] = useQuery({ query: OverviewDocument, variables });
   const reload = () => ask({ requestPolicy: 'network-only' });
   const reloadSoon = useCollected(reload, REFRESH_MILLISECONDS);
@@ -57,7 +57,7 @@ export function OverviewPage() {
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {/* Everything appears at the same time, so nothing shifts while the user is pointing at it. */}
       <Suspense fallback={<Loading />}>
-        {data?.project && <Content from={from} interval={interval} timeZone={zone.timeZone} overview={data.project} />}
+        {data?.project && <Content {...{ from, utcFrom, interval }} timeZone={zone.timeZone} overview={data.project} />}
         {!data && !error && <Loading />}
       </Suspense>
     </Page>
@@ -70,8 +70,14 @@ function Loading() {
 
 type Overview = NonNullable<OverviewQuery['project']>;
 
-function Content(props: { from: string; interval: RevenueInterval; timeZone: string; overview: Overview }) {
-  const { from, interval, timeZone, overview } = props;
+function Content(props: {
+  from: string;
+  utcFrom: string;
+  interval: RevenueInterval;
+  timeZone: string;
+  overview: Overview;
+}) {
+  const { from, utcFrom, interval, timeZone, overview } = props;
   const { revenue, paymentTotals: payments, deliveryStats: deliveries } = overview;
   const project = useProject();
   const listOf = (list: string, ...filters: [name: string, value: string][]) =>
@@ -103,7 +109,7 @@ function Content(props: { from: string; interval: RevenueInterval; timeZone: str
         />
         <Stat
           label="Delivery success rate"
-          href={listOf('deliveries', ['status', 'SUCCEEDED'], ['status', 'FAILED'], ['finishedFrom', from])}
+          href={listOf('deliveries', ['status', 'SUCCEEDED'], ['status', 'FAILED'], ['finishedFrom', utcFrom])}
           value={shareOf(deliveries.totals)}
           hint={responseTimes(deliveries.totals)}
         />

@@ -5,7 +5,7 @@ import type { OverviewQuery, RevenueInterval } from '../../../generated/console/
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { formatCount, formatMilliseconds, formatUsd } from '../../parts/format.ts';
 import { Panel } from '../../parts/page.tsx';
-import { longLabel, zoneNote } from './buckets.ts';
+import { longLabel, shortLabel, zoneNote } from './buckets.ts';
 
 type Project = NonNullable<OverviewQuery['project']>;
 type Revenue = Project['revenue']['buckets'][number];
@@ -17,17 +17,26 @@ const UNITS: Readonly<Record<RevenueInterval, string>> = { HOUR: 'Hour', DAY: 'D
 /** The values of the charts as a table, latest first. Each value links to the list of the items that it counts. */
 export function ChartValues(props: {
   interval: RevenueInterval;
+  /** The time zones of the intervals. */
+  zones: { payments: string; deliveries: string };
+  /** The time zone that the reader chose. */
   timeZone: string;
   now: number;
   revenue: readonly Revenue[];
   deliveries: readonly Deliveries[];
   linkTo: (list: 'payments' | 'deliveries', start: string, statuses: readonly string[]) => string;
 }) {
-  const { interval, timeZone, now, revenue, deliveries, linkTo } = props;
+  const { interval, zones, timeZone, now, revenue, deliveries, linkTo } = props;
   const [isOpen, setOpen] = useState(false);
-  const found = new Map(deliveries.map((bucket) => [bucket.start, bucket]));
-  const rows = revenue.map((bucket) => ({ start: bucket.start, revenue: bucket, deliveries: found.get(bucket.start) }));
-  const label = ({ start }: Row) => longLabel(start, interval, timeZone, now);
+  // Days with the same date share a row, even if they are in different time zones.
+  const keyOf = (start: string, zone: string) => (interval === 'HOUR' ? start : shortLabel(start, interval, zone));
+  const found = new Map(deliveries.map((bucket) => [keyOf(bucket.start, zones.deliveries), bucket]));
+  const rows = revenue.map((bucket) => ({
+    start: bucket.start,
+    revenue: bucket,
+    deliveries: found.get(keyOf(bucket.start, zones.payments)),
+  }));
+  const label = ({ start }: Row) => longLabel(start, interval, zones.payments, now);
   const columns: Column<Row>[] = [
     { title: UNITS[interval], render: label },
     {
@@ -58,7 +67,7 @@ export function ChartValues(props: {
       align: 'right',
       render: (row) => (
         <Counts
-          hrefOf={(...statuses) => linkTo('deliveries', row.start, statuses)}
+          hrefOf={(...statuses) => linkTo('deliveries', row.deliveries?.start ?? row.start, statuses)}
           status="SUCCEEDED"
           name={`Deliveries, ${label(row)}`}
           good={`${formatCount(row.deliveries?.succeededCount ?? 0)} succeeded`}
@@ -78,7 +87,8 @@ export function ChartValues(props: {
         <summary>
           Values by {UNITS[interval].toLowerCase()}
           <Text span size="xs" c="dimmed" ml="sm">
-            {zoneNote(interval, timeZone, now)} The current {UNITS[interval].toLowerCase()} is still being counted.
+            {zoneNote(interval, zones.payments, timeZone, now)} The current {UNITS[interval].toLowerCase()} is still
+            being counted.
           </Text>
         </summary>
         {isOpen && (

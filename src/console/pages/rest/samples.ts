@@ -9,6 +9,7 @@ import {
   requestPath,
   valueOrPlaceholder,
 } from '../../api/openapi.ts';
+import { goProgram } from '../../parts/go-program.ts';
 import { goString, pythonLiteral, quoted, typescriptLiteral } from '../../parts/literals.ts';
 import type { Language } from '../../parts/sample-languages.ts';
 
@@ -94,38 +95,15 @@ function python({ operation, values, body, origin }: SampleRequest): string {
 }
 
 function go({ operation, values, body, origin }: SampleRequest): string {
-  const { method } = operation;
   const hasBody = body !== undefined;
-  const text = JSON.stringify(body, null, 2);
-  const constant = `http.Method${method[0]}${method.slice(1).toLowerCase()}`;
-  const url = JSON.stringify(origin + requestPath(operation, values));
-  return [
-    'package main',
-    '',
-    'import (',
-    ...['fmt', 'io', 'log', 'net/http', 'os', ...(hasBody ? ['strings'] : [])].map((name) => `\t"${name}"`),
-    ')',
-    '',
-    'func main() {',
-    ...(hasBody ? [`\tbody := strings.NewReader(${goString(text)})`] : []),
-    `\trequest, err := http.NewRequest(${constant}, ${url}, ${hasBody ? 'body' : 'nil'})`,
-    ...GO_FAILURE,
-    '\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("TOLLGATE_TOKEN"))',
-    ...(hasBody ? ['\trequest.Header.Set("Content-Type", "application/json")'] : []),
-    '',
-    '\tresponse, err := http.DefaultClient.Do(request)',
-    ...GO_FAILURE,
-    '\tdefer response.Body.Close()',
-    '',
-    '\tfmt.Println(response.Status)',
-    '\tif _, err := io.Copy(os.Stdout, response.Body); err != nil {',
-    '\t\tlog.Fatal(err)',
-    '\t}',
-    '}',
-  ].join('\n');
+  return goProgram({
+    imports: hasBody ? ['strings'] : [],
+    setup: hasBody ? [`\tbody := strings.NewReader(${goString(JSON.stringify(body, null, 2))})`] : [],
+    method: operation.method,
+    url: origin + requestPath(operation, values),
+    body: hasBody ? 'body' : undefined,
+  });
 }
-
-const GO_FAILURE = ['\tif err != nil {', '\t\tlog.Fatal(err)', '\t}'];
 
 type SdkRow = { method: string; path: string; arguments: readonly string[]; takes: string; returns: string };
 

@@ -64,7 +64,7 @@ function Field(props: { name: string; schema: JsonSchema; schemas: Schemas; isRe
       )}
       {inner && (
         <>
-          <UnstyledButton fz="xs" mt={4} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <UnstyledButton fz="xs" mt={4} mih={24} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             <Group gap={4}>
               {isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
               Fields of {name}

@@ -1,4 +1,15 @@
-import { Button, Group, PasswordInput, Skeleton, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  Button,
+  Group,
+  PasswordInput,
+  Select,
+  Skeleton,
+  Stack,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useRef, useState } from 'react';
@@ -79,10 +90,10 @@ function ProjectForm({ settings }: { settings: Settings }) {
   useServerErrors(form, problem);
   useFormDraft('project', form);
   async function save(changes: PayeeChange[]) {
-    const { name, milestonesUsd, description, iconUrl, contact } = form.getValues();
+    const { name, milestonesUsd, timeZone, description, iconUrl, contact } = form.getValues();
     const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));
     const shown = { description, iconUrl: iconUrl.trim() || null, contact: contact.trim() || null };
-    const input = { id: settings.id, name, milestonesUsd, ...shown, ...payee };
+    const input = { id: settings.id, name, milestonesUsd, timeZone, ...shown, ...payee };
     const saved = (await submit({ input }))?.updateProject?.project;
     setToConfirm(undefined);
     if (!saved) return;
@@ -156,6 +167,14 @@ function ProjectForm({ settings }: { settings: Settings }) {
             {...form.getInputProps('milestonesUsd')}
             error={listError(form, 'milestonesUsd')}
           />
+          <Select
+            label="Time zone"
+            description="Where days begin and end for daily summaries, revenue, and bookings. If you change it, the current day ends at midnight in the new time zone."
+            searchable
+            allowDeselect={false}
+            data={timeZonesWith(settings.timeZone)}
+            {...form.getInputProps('timeZone')}
+          />
           <Group>
             <Button type="submit" loading={isBusy} disabled={!form.isDirty()}>
               Save changes
@@ -176,9 +195,14 @@ function ProjectForm({ settings }: { settings: Settings }) {
 }
 
 function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHeaders' | 'mode' | 'networks'>) {
-  const { name, walletAddress, gatewayHost, slug, milestonesUsd, description, iconUrl, contact } = settings;
+  const { name, walletAddress, gatewayHost, slug, milestonesUsd, timeZone, description, iconUrl, contact } = settings;
   const shown = { description: description ?? '', iconUrl: iconUrl ?? '', contact: contact ?? '' };
-  return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, ...shown };
+  return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, timeZone, ...shown };
+}
+
+/** The browser's list has neither `UTC` nor the other names of a time zone, one of which may be the current one. */
+function timeZonesWith(current: string): string[] {
+  return [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])];
 }
 
 function UpstreamSecret({ secret }: { secret: string }) {

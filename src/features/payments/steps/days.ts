@@ -1,6 +1,7 @@
 /**
  * CTEs that add entries (`projectId`, `day`, `endpointId`, and the amounts to add) to the totals of their endpoints'
- * days. A day's first entry queues the daily summary.
+ * UTC days. A day's first entry queues the daily summary, unless the project's days aren't in UTC: a trigger then skips the
+ * queue.
  *
  * @param entries the name of the CTE with the entries, at most one for each day and endpoint
  */

@@ -3,6 +3,7 @@ import type { Payment } from '../../../generated/prisma/client.ts';
 import { formatUsd } from '../../../money.ts';
 import type { NewEvent } from '../../events/new-event.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
+import { bookingDate } from '../../projects/summary-period.ts';
 import type { PaymentIdentity } from '../lease.ts';
 import { atomicOf, paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
@@ -21,14 +22,25 @@ export type SettleItem = PaymentIdentity & {
 
 const EVENT_TYPES = ['payment.settled', 'customer.first_payment', 'customer.milestone'] as const;
 
-/** The payment, and its customer's totals before any of the batch's payments. */
-type Row = PaymentRow & { walletAddress: string | null; countBefore: number; totalBefore: string };
+/**
+ * The payment, its customer's totals before any of the batch's payments, and the project's current day, if its days
+ * aren't in UTC.
+ */
+type Row = PaymentRow & Extra;
+type Extra = {
+  walletAddress: string | null;
+  countBefore: number;
+  totalBefore: string;
+  timeZone: string;
+  day: string | null;
+  dayTo: Date | null;
+};
 
 /**
  * SETTLING or UNKNOWN → SETTLED. Adds the payments to the totals of their customers and their days, and records their
  * events. Returns undefined for payments whose status or lease doesn't allow this.
  *
- * If a settlement is confirmed on a later UTC day, it is booked on that day, because finished days aren't reopened.
+ * If a settlement is confirmed on a later day, it is booked on that day, because finished days aren't reopened.
  */
 export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
   return {
@@ -43,7 +55,10 @@ export function createSettleStep(events: EventService): BatchStep<SettleItem, Pa
       ]);
       events.recordAll(batch, causesOf(items, rows, books), destinations);
       const settled = new Map(
-        rows.map(({ walletAddress, countBefore, totalBefore, ...row }) => [row.id, toPayment(row)]),
+        rows.map(({ walletAddress, countBefore, totalBefore, timeZone, day, dayTo, ...row }) => [
+          row.id,
+          toPayment(row),
+        ]),
       );
       return items.map(({ paymentId }) => settled.get(paymentId));
     },
@@ -90,13 +105,18 @@ function eventsOf(row: Row, count: number, totalAtomic: bigint, milestonesAtomic
     count === 1 ? [{ projectId, type: 'customer.first_payment', data: { ...who, ...what } }] : [];
   const milestones = milestonesPassed(milestonesAtomic, totalAtomic - atomicOf(payment.amountAtomic), totalAtomic);
   return [
-    { projectId, type: 'payment.settled', data: { ...payload, transactionHash } },
+    { projectId, type: 'payment.settled', data: { ...payload, transactionHash, ...bookingDateOf(row) } },
     ...first,
     ...milestones.map((milestone): NewEvent => {
       const reached = { milestoneUsd: formatUsd(milestone), totalUsd: formatUsd(totalAtomic), paymentCount: count };
       return { projectId, type: 'customer.milestone', data: { ...who, ...reached } };
     }),
   ];
+}
+
+function bookingDateOf({ day, dayTo, settledAt, timeZone }: Row): { bookingDate?: string } {
+  if (day === null || dayTo === null) return {};
+  return { bookingDate: bookingDate({ day, to: dayTo }, settledAt!, timeZone) };
 }
 
 /** The milestones between `before` (exclusive) and `after` (inclusive), in ascending order. */
@@ -116,17 +136,27 @@ const VALUES: ((item: SettleItem) => unknown)[] = [
 
 const NOW = 'coalesce(d."now", clock_timestamp())';
 
+/**
+ * Whether a settlement happened today: in the project's current day, or in none that has ended, or in the UTC day if its days
+ * are in UTC.
+ */
+const IS_TODAY = `CASE
+  WHEN d."dayFrom" IS NULL THEN ${dayOf('d."happenedAt"')} = ${dayOf(NOW)}
+  ELSE d."happenedAt" >= d."dayFrom" AND (d."happenedAt" < d."dayTo") = (${NOW} < d."dayTo")
+END`;
+
 const SETTLE = `
   WITH due AS MATERIALIZED (
-    SELECT i.*
+    SELECT i.*, s."day", s."from" AS "dayFrom", s."to" AS "dayTo"
     FROM unnest($1::text[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[])
       AS i("id", "leaseToken", "transactionHash", "happenedAt", "now")
     JOIN "Payment" p ON p."id" = i."id"
+    LEFT JOIN "SummaryPeriod" s ON s."projectId" = p."projectId"
     WHERE p."status" IN ('SETTLING', 'UNKNOWN') AND (i."leaseToken" IS NULL OR p."leaseToken" = i."leaseToken")
     ORDER BY p."id" FOR NO KEY UPDATE OF p
   ), moved AS (
     UPDATE "Payment" p SET "status" = 'SETTLED', "transactionHash" = d."transactionHash",
-      "settledAt" = CASE WHEN ${dayOf('d."happenedAt"')} = ${dayOf(NOW)} THEN d."happenedAt" ELSE ${NOW} END,
+      "settledAt" = CASE WHEN ${IS_TODAY} THEN d."happenedAt" ELSE ${NOW} END,
       "failureReason" = NULL, ${FINAL}, ${touched('p')}
     FROM due d WHERE p."id" = d."id"
     RETURNING p.*
@@ -150,5 +180,6 @@ const SETTLE = `
       count(*)::int AS "paymentCount", 0 AS "failedCount"
     FROM moved GROUP BY 1, 2, 3
   ), ${enterDays('entry')}
-  SELECT m.*, c."walletAddress", c."countBefore", c."totalBefore"
-  FROM moved m LEFT JOIN counted c ON c."id" = m."customerId"`;
+  SELECT m.*, c."walletAddress", c."countBefore", c."totalBefore", j."timeZone", d."day"::text AS "day", d."dayTo"
+  FROM moved m JOIN due d ON d."id" = m."id" JOIN "Project" j ON j."id" = m."projectId"
+  LEFT JOIN counted c ON c."id" = m."customerId"`;
