@@ -30,7 +30,7 @@ export default [
               'Bucket',
             ],
             types: [
-              ...['DnsRecord', 'GatewayHostStatus', 'HttpChallenge'],
+              ...['BuyerRules', 'DnsRecord', 'GatewayHostStatus', 'HttpChallenge'],
               // What belongs to an object with an ID.
               ...['Contacts', 'DestinationState', 'LiveCursors', 'OperatorUser', 'AccountHealth'],
               ...['ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer', 'RevenueDailySummaryEndpoint'],

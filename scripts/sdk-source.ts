@@ -45,6 +45,7 @@ const RESOURCES: Readonly<Record<string, { property: string; nouns: RegExp }>> =
   projects: { property: 'projects', nouns: /Projects?/ },
   'upstream-secret': { property: 'upstreamSecret', nouns: /UpstreamSecret/ },
   'gateway-host': { property: 'gatewayHost', nouns: /GatewayHost(Status)?/ },
+  'buyer-rules': { property: 'buyerRules', nouns: /BuyerRules|Buyer/ },
   endpoints: { property: 'endpoints', nouns: /Endpoints?/ },
   keys: { property: 'apiKeys', nouns: /ApiKeys?/ },
   connectors: { property: 'connectors', nouns: /Connectors?/ },

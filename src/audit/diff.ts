@@ -21,6 +21,9 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     'iconUrl',
     'contact',
     'ownerId',
+    // Of its buyer rules. Of the lists, only the changes are kept.
+    ...['period', 'maxRequests', 'maxSpendUsd'],
+    ...['allowedWalletsAdded', 'allowedWalletsRemoved', 'deniedWalletsAdded', 'deniedWalletsRemoved'],
   ],
   endpoint: [
     'path',

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
+import { addBuyers } from './commands/buyers.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDeliveries } from './commands/deliveries.ts';
 import { addDemo } from './commands/demo.ts';
@@ -36,6 +37,7 @@ const COMMANDS = [
   addDoctor,
   addHold,
   addAdopt,
+  addBuyers,
   addMembers,
   addToken,
   addWhoami,

@@ -76,7 +76,7 @@ export function startGateway(options: {
   const settler = createSettler({ ledger, settlements, log, now });
   const streamPaid = createStreamPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const repeat = createRepeat({ ledger, settler, streamPaid });
-  const verify = createVerify({ ledger, settlements, log });
+  const verify = createVerify({ ledger, settlements, log, now });
   const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const pay = createPay({
     ledger,

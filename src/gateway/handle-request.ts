@@ -2,9 +2,9 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import type { BuyerUsage } from '../features/payments/steps/count.ts';
 import { linger } from '../http/linger.ts';
 import { isId } from '../ids.ts';
-import { sourceOf } from '../limits/failed-credentials.ts';
 import { type CallFree, type FreeRequest, isNotificationStream } from './call-free.ts';
 import { findNetworkIn } from './chain/networks.ts';
 import { type Declarations, declarationsOf } from './discovery/declaration.ts';
@@ -16,7 +16,7 @@ import { type McpRequest, readMcpRequest } from './mcp/mcp-request.ts';
 import type { NotificationStreams } from './notification-streams.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
 import type { CallSlots } from './payment/call-slots.ts';
-import { fingerprintOf } from './payment/fingerprint.ts';
+import { fingerprintOf, holderOf } from './payment/fingerprint.ts';
 import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { readPaymentHeader } from './payment/payment-header.ts';
@@ -39,7 +39,6 @@ import { paceResponse, paceStream, type ResponsePacing } from './upstream/respon
 import { parseUpstream, upstreamTarget } from './upstream/target.ts';
 import { RESERVED_BYTES } from './upstream/upstream.ts';
 
-const MAX_KEY_CHARACTERS = 255;
 /** A policy that gives no permissions to documents that sellers serve from this service's host. */
 const SANDBOXED = { 'content-security-policy': 'sandbox' };
 
@@ -107,11 +106,12 @@ export function createRequestHandler(options: GatewayOptions) {
     const details = detailsOf(route);
     const about = { method: request.method, base: address.base, segments: requested.segments };
     const declarations = declarationsOf(route, details instanceof Promise ? await details : details, about);
-    const paymentRequired = (error: string, refused: RefusedPayment | undefined) => {
+    const paymentRequired = (error: string, refused: RefusedPayment | undefined, usage?: BuyerUsage) => {
       if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.
       route.credentials();
-      const { headers, ...response } = paymentRequiredOf(route, { resource: offered, declarations }, request, error);
+      const terms = { resource: offered, declarations, error, usage };
+      const { headers, ...response } = paymentRequiredOf(route, terms, request);
       return { ...response, headers: { ...headers, ...(refused && refusedPaymentHeader(refused, error)) } };
     };
     const forwarded = (mcp?: McpRequest): FreeRequest => ({
@@ -181,7 +181,7 @@ export function createRequestHandler(options: GatewayOptions) {
         holder: holderOf(request),
         payment: header.payment,
       }),
-      paymentRequired: isFree ? () => serveFree() : (error) => paymentRequired(error, refused),
+      paymentRequired: isFree ? () => serveFree() : (error, usage) => paymentRequired(error, refused, usage),
       reserve: async () => {
         route.credentials();
         const attempt = await counted.reserve();
@@ -269,23 +269,12 @@ function failed(request: FastifyRequest, error: unknown): never {
 
 function paymentRequiredOf(
   route: PaidRoute,
-  offered: { resource: Resource; declarations: Declarations },
+  terms: { resource: Resource; declarations: Declarations; error: string; usage?: BuyerUsage | undefined },
   request: FastifyRequest,
-  error: string,
 ): GatewayResponse {
   if (route.networks.length === 0) throw unpayableRefusal();
   const isForBrowser = wantsPage(request.raw.headers);
-  return { statusCode: 402, ...paymentRequired({ route, ...offered, error, isForBrowser }) };
-}
-
-/** Identifies the client that may receive the response again; see `fingerprintOf`. */
-function holderOf(request: FastifyRequest): string {
-  const key = request.raw.headers['idempotency-key'];
-  if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
-  if (key.length > MAX_KEY_CHARACTERS) {
-    throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key must be at most ${MAX_KEY_CHARACTERS} characters.` });
-  }
-  return `key ${key}`;
+  return { statusCode: 402, ...paymentRequired({ route, ...terms, isForBrowser }) };
 }
 
 /** Aborted when the connection closes before the response is sent. */

@@ -4,6 +4,7 @@ import '../features/users/schema.ts';
 import '../features/projects/schema.ts';
 import '../features/projects/networks/schema.ts';
 import '../features/projects/hosts/schema.ts';
+import '../features/projects/buyers/schema.ts';
 import '../features/endpoints/schema.ts';
 import '../features/endpoints/changes/schema.ts';
 import '../features/imports/schema.ts';

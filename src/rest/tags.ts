@@ -6,6 +6,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   projects: 'Top-level containers, each with a wallet that receives payments.',
   'upstream-secret': 'The secret that your API uses to recognize the gateway’s requests.',
   'gateway-host': 'The project’s custom domain and its verification.',
+  'buyer-rules': 'Which wallets may pay a project, and how much each of them may buy.',
   endpoints: 'Paid routes: a public path, the API behind it, and a price per request.',
   keys: 'Credentials for programs, each scoped to one project.',
   connectors: 'Third-party services that receive events in their own format.',

@@ -32,6 +32,7 @@ import { createNoticeService } from '../features/notices/service.ts';
 import { createOperatorService } from '../features/operator/service.ts';
 import { createPaymentService } from '../features/payments/service.ts';
 import { createProjectCopyService } from '../features/project-copies/service.ts';
+import { createBuyerRuleService } from '../features/projects/buyers/service.ts';
 import { openHostChecker } from '../features/projects/hosts/open-checker.ts';
 import { createHostService } from '../features/projects/hosts/service.ts';
 import { createProjectService } from '../features/projects/service.ts';
@@ -238,6 +239,7 @@ function createServices(resources: AppResources): Services {
       readDocument: createReadDocument(),
     }),
     apiKeys: createApiKeyService({ db, bus, keyring, networks }),
+    buyerRules: createBuyerRuleService({ db, bus }),
     hosts: createHostService({ db, checker: openHostChecker(resources), rateLimiter: openRateLimiter(resources) }),
     gatewayAddresses: { publicUrl, gatewayDomain },
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, webhookAllow }),

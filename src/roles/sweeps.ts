@@ -8,6 +8,7 @@ import { sweepTransfers } from '../features/members/transfers/sweep.ts';
 import { sweepNotices } from '../features/notices/sweep.ts';
 import { sweepRefusedPayments } from '../features/payments/refused-sweep.ts';
 import { sweepKeptResponses } from '../features/payments/response-sweep.ts';
+import { sweepBuyerUsage } from '../features/payments/usage-sweep.ts';
 import { sweepReleasedHosts } from '../features/projects/host-names.ts';
 import { sweepRateLimits } from '../limits/rate-limit.ts';
 
@@ -25,6 +26,7 @@ export const CLEAN_UPS = {
   idempotencyKeys: { periodSeconds: CLEAN_UP_SECONDS, run: sweepIdempotencyKeys },
   keptResponses: { periodSeconds: FREQUENT_CLEAN_UP_SECONDS, run: sweepKeptResponses },
   refusedPayments: { periodSeconds: FREQUENT_CLEAN_UP_SECONDS, run: sweepRefusedPayments },
+  buyerUsage: { periodSeconds: CLEAN_UP_SECONDS, run: sweepBuyerUsage },
   connectorAuthorizations: { periodSeconds: CLEAN_UP_SECONDS, run: sweepConnectorAuthorizations },
   invitations: { periodSeconds: CLEAN_UP_SECONDS, run: sweepInvitations },
   transfers: { periodSeconds: CLEAN_UP_SECONDS, run: sweepTransfers },

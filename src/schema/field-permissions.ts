@@ -50,7 +50,7 @@ export const NESTED_FIELDS: Readonly<Record<string, Readonly<Record<string, Requ
 };
 
 /** Objects that are part of a project. */
-export const PROJECT_PARTS = new Set(['gatewayHostStatus', 'upstreamHeaders']);
+export const PROJECT_PARTS = new Set(['buyerRules', 'gatewayHostStatus', 'upstreamHeaders']);
 
 /**
  * The permission needed to read a project's own values and parts. Mutations return them to every key that may change
@@ -85,6 +85,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     acceptInvitation: people(),
     // An offer is made to a person who may not be in the project.
     acceptTransfer: people(),
+    allowBuyer: any('WRITE'),
     blockUser: OPERATORS,
     cancelReplay: any('DELIVERIES'),
     copyProject: people('MANAGE_WALLET'),
@@ -100,6 +101,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     deleteEndpoint: any('WRITE'),
     deleteProject: people('DELETE_PROJECT'),
     deleteWebhook: any('WRITE'),
+    denyBuyer: any('WRITE'),
     finishConnectorAuthorization: people('WRITE'),
     importEndpoints: any('WRITE'),
     inviteMember: people('MANAGE_MEMBERS'),
@@ -122,6 +124,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     testEventFilter: DELIVERIES,
     transferProject: people('TRANSFER_PROJECT'),
     unblockUser: OPERATORS,
+    updateBuyerRules: any('WRITE'),
     updateConnector: any('WRITE'),
     updateContacts: people('WRITE'),
     updateEndpoint: any('WRITE'),

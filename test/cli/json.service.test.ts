@@ -59,6 +59,8 @@ async function run(words: string[], until?: RegExp): Promise<CliResult> {
   return cli.ended;
 }
 
+const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
 /** How to run each command with --json, and the fields in its output. A stream ends after `until`. */
 type Case = { words: string[]; fields: string[]; until?: RegExp };
 const CASES: Record<string, Case> = {
@@ -69,6 +71,12 @@ const CASES: Record<string, Case> = {
   'deliveries resend': { words: ['deliveries', 'resend', `dlv${EXAMPLE_ID}`], fields: ['id', 'status'] },
   replay: { words: ['replay', '--status', 'succeeded', '--yes'], fields: ['id', 'status', 'total'] },
   import: { words: ['import', 'openapi.json', '--price', '0.01', '--yes'], fields: ['path', 'status', 'endpointId'] },
+  ...Object.fromEntries(
+    [['show'], ['limit', '--requests', '100'], ['deny', WALLET], ['allow', WALLET]].map((words) => [
+      `buyers ${words[0]}`,
+      { words: ['buyers', ...words], fields: ['allowedWallets', 'deniedWallets', 'period', 'maxRequests'] },
+    ]),
+  ),
   token: { words: ['token', '--sub', 'ci'], fields: ['token'] },
   whoami: { words: ['whoami'], fields: ['user', 'tier', 'limits'] },
   search: { words: ['search', 'hooks'], fields: ['type', 'id', 'label'] },

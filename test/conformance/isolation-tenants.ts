@@ -148,7 +148,10 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
   const memberId = await insertMember(sql, delivery.projectId, mark);
   const invitationId = await insertInvitation(sql, delivery.projectId, mark);
   const transferId = await insertTransfer(sql, delivery.projectId, mark);
-  if (!projectId) await user.rest('PATCH', `${base}/contacts`, { emails: [`${mark}@example.com`] });
+  if (!projectId) {
+    await user.rest('PATCH', `${base}/contacts`, { emails: [`${mark}@example.com`] });
+    await user.rest('POST', `${base}/buyer-rules/deny`, { walletAddress: walletOf(mark) });
+  }
   const { rows: entries } = await sql.query('SELECT id FROM "AuditEntry" WHERE "targetId" = $1', [webhook.id]);
   return {
     mark,
@@ -174,6 +177,11 @@ async function furnish(sql: pg.Pool, user: TestUser, mark: string, projectId?: s
       ProjectTransfer: transferId,
     },
   };
+}
+
+/** A wallet whose address contains the mark, in hex. */
+export function walletOf(mark: string): string {
+  return `0x${Buffer.from(mark).toString('hex').slice(0, 40).padEnd(40, '0')}`;
 }
 
 async function insertMember(sql: pg.Pool, projectId: string, mark: string): Promise<string> {

@@ -15,7 +15,15 @@ import {
   type Values,
   WITH_VENDOR,
 } from './isolation-operations.ts';
-import { createTenants, type Home, type Stranger, type Tenants, VARIANTS, type Variant } from './isolation-tenants.ts';
+import {
+  createTenants,
+  type Home,
+  type Stranger,
+  type Tenants,
+  VARIANTS,
+  type Variant,
+  walletOf,
+} from './isolation-tenants.ts';
 
 const STRANGERS = [
   'another user',
@@ -94,6 +102,7 @@ function expectNothingForeign({ headers, body }: TestResponse): void {
   const { mark, key, ids } = tenants.secret;
   const { User: _sharedWithTheOtherProject, ...own } = ids;
   for (const secret of [mark, key, ...Object.values(own)]) expect(headers + body).not.toContain(secret);
+  expect(body.toLowerCase()).not.toContain(walletOf(mark));
 }
 
 /** Whether a response shows a home's resources. Customers, totals, and the audit log don't contain its mark. */
@@ -107,6 +116,7 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
   if (/\/upstream-secret$/.test(operation)) return /^\{"upstreamSecret":("whsec_[^"]+"|null)\}$/.test(body);
   if (/revenue\/export$/.test(operation)) return body.includes('\r\n2');
   if (/audit-log\/export$/.test(operation)) return body.includes('\r\naud_');
+  if (/buyer-rules$/.test(operation)) return body.toLowerCase().includes(walletOf(mark));
   // Every home has two failed deliveries. A delivery from another home would raise the count.
   if (/delivery-?stats/i.test(operation)) return /"totals":\{[^}]*"failedCount":2\b/.test(body);
   return body.includes(mark) || body.includes(ids.Customer);

@@ -1,11 +1,19 @@
 import { PaymentRequiredV1Schema, PaymentRequiredV2Schema } from '@x402/core/schemas';
 import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PAYMENT_IDENTIFIER } from '../../src/gateway/payment/payment-identifier.ts';
 import { accepted, encode, type Signed, sign, v1Headers, v2Headers } from '../gateway/sign.ts';
-import { createShop, decodeHeader, NETWORK, type Rails, startRails } from '../gateway/support.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import {
+  createShop,
+  decodeHeader,
+  NETWORK,
+  payingFetch,
+  payingFetchV1,
+  type Rails,
+  startRails,
+} from '../gateway/support.ts';
+import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 type Required = { x402Version: number; error: string; accepts: Record<string, unknown>[] };
@@ -476,6 +484,158 @@ test('a payment from the receiving wallet itself works like any other', async ()
   expect(response.status).toBe(200);
   expect(decodeHeader(response.headers.get('payment-response'))).toMatchObject({ success: true });
   expect(await rails.chain.balanceOf(address)).toBe(before);
+});
+
+describe("the seller's rules for buyers", () => {
+  type Told = { error: string; extensions: Record<string, { info: object } | undefined> };
+  const toldIn = (response: Response) => decodeHeader<Told>(response.headers.get('payment-required'));
+  const infoOf = ({ extensions }: Told) => extensions['tollgate-buyer-rules']?.info;
+  let seller: TestUser;
+
+  beforeAll(async () => {
+    seller = await app.user('dora');
+  });
+
+  async function stall(rules: object) {
+    const made = await createShop(app, seller, {
+      '/weather': { upstreamUrl: `${upstream.url}/now` },
+      '/free': { upstreamUrl: `${upstream.url}/free`, priceUsd: '0' },
+    });
+    const change = async (changed: object) => {
+      const { status, body } = await seller.rest('PATCH', `${made.base}/buyer-rules`, changed);
+      expect(status, JSON.stringify(body)).toBe(200);
+    };
+    await change(rules);
+    return { ...made, change, weather: `${made.url}/weather` };
+  }
+
+  test('are in the terms for a request without a payment, without naming wallets', async () => {
+    const { weather } = await stall({
+      allowedWallets: [buyer.address],
+      deniedWallets: [STRANGER],
+      period: 'HOUR',
+      maxRequests: 1,
+      maxSpendUsd: '0.5',
+    });
+    const response = await fetch(weather);
+    const [told, body] = [toldIn(response), await response.json()];
+    expect(PaymentRequiredV2Schema.safeParse(told).error).toBeUndefined();
+    expect(PaymentRequiredV1Schema.safeParse(body).error).toBeUndefined();
+    const error =
+      'Payment is required. Only wallets that the seller has allowed can pay. Each wallet can make 1 request and spend 0.5 USD per hour (UTC).';
+    expect([told.error, body.error]).toEqual([error, error]);
+    const limits = { period: 'HOUR', maxRequests: 1, maxSpendUsd: '0.5' };
+    expect(infoOf(told)).toEqual({ hasAllowedWallets: true, hasDeniedWallets: true, ...limits });
+    for (const { address } of [buyer, { address: STRANGER }]) {
+      expect(JSON.stringify([told, body]).toLowerCase()).not.toContain(address.toLowerCase());
+    }
+  });
+
+  test("don't change the terms if there are none", async () => {
+    const { weather, change } = await stall({ deniedWallets: [STRANGER], maxRequests: 1 });
+    await change({ deniedWallets: [], maxRequests: null });
+    const told = toldIn(await fetch(weather));
+    expect([told.error, infoOf(told)]).toEqual(['Payment is required.', undefined]);
+  });
+
+  test.each([
+    ['version 2', 'buyer_denied', payingFetch, 'payment-response'],
+    ['version 1', 'buyer_denied', payingFetchV1, 'x-payment-response'],
+    ['version 2', 'buyer_not_allowed', payingFetch, 'payment-response'],
+    ['version 1', 'buyer_not_allowed', payingFetchV1, 'x-payment-response'],
+  ] as const)('refuse the stock %s client before anything is done: %s', async (_version, error, clientOf, header) => {
+    const other = await rails.wallet(10_000n);
+    const lists = {
+      buyer_denied: { allowedWallets: [other.address], deniedWallets: [other.address.toLowerCase()] },
+      buyer_not_allowed: { allowedWallets: [STRANGER] },
+    };
+    const { weather } = await stall(lists[error]);
+    const [payments, verifications] = [await countPayments(), rails.facilitator.calls.length];
+    const served = upstream.requests.length;
+    const sent = vi.spyOn(globalThis, 'fetch');
+    const response = await clientOf(other)(weather);
+    expect(sent).toHaveBeenCalledTimes(2);
+    sent.mockRestore();
+    expect(response.status).toBe(402);
+    const result = decodeHeader(response.headers.get(header));
+    expect(result).toMatchObject({ success: false, errorReason: error, payer: other.address.toLowerCase() });
+    expect(await response.json()).toMatchObject({ error });
+    expect([await countPayments(), rails.facilitator.calls.length]).toEqual([payments, verifications]);
+    expect(upstream.requests).toHaveLength(served);
+    expect(await rails.chain.balanceOf(other.address)).toBe(10_000n);
+  });
+
+  test('apply to the next request after a change, but not to free endpoints or to what was already paid for', async () => {
+    const other = await rails.wallet(20_000n);
+    const { base, url, weather } = await stall({});
+    const paid = v2Headers(await sign(other));
+    expect((await fetch(weather, { headers: paid })).status).toBe(200);
+    const body = { walletAddress: other.address };
+    for (const [action, status] of [
+      ['deny', 402],
+      ['allow', 200],
+      ['deny', 402],
+    ] as const) {
+      expect((await seller.rest('POST', `${base}/buyer-rules/${action}`, body)).status).toBe(200);
+      expect((await payingFetch(other)(weather)).status).toBe(status);
+    }
+    expect((await fetch(weather, { headers: paid })).status).toBe(200);
+    expect((await fetch(`${url}/free`)).status).toBe(200);
+    expect(await rails.chain.balanceOf(other.address)).toBe(0n);
+  });
+
+  test.each([
+    ['version 2', payingFetch],
+    ['version 1', payingFetchV1],
+  ] as const)('limit what the stock %s client can buy, and say when the limit resets', async (_version, clientOf) => {
+    const other = await rails.wallet(100_000n);
+    const { weather } = await stall({ period: 'MONTH', maxRequests: 3, maxSpendUsd: '0.02' });
+    upstream.handle(() => ({ statusCode: 500 }));
+    expect((await clientOf(other)(weather)).status).toBe(500);
+    upstream.handle(() => ({ body: 'sunny' }));
+    expect((await clientOf(other)(weather)).status).toBe(200);
+    expect((await clientOf(other)(weather)).status).toBe(200);
+    const served = upstream.requests.length;
+
+    const response = await clientOf(other)(weather);
+    const body = await response.json();
+    // This client has dropped the header that it doesn't read.
+    const told = clientOf === payingFetchV1 ? body : toldIn(response);
+    expect([response.status, told.error, body.error]).toEqual([402, 'buyer_limit_reached', 'buyer_limit_reached']);
+    const now = new Date();
+    const resetsAt = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
+    const info = {
+      hasAllowedWallets: false,
+      hasDeniedWallets: false,
+      period: 'MONTH',
+      maxRequests: 3,
+      maxSpendUsd: '0.02',
+      requestCount: 2,
+      spentUsd: '0.02',
+      resetsAt: resetsAt.toISOString(),
+    };
+    expect(infoOf(told)).toEqual(info);
+    expect(infoOf(body)).toEqual(info);
+    expect(PaymentRequiredV1Schema.safeParse(body).error).toBeUndefined();
+    const until = resetsAt.getTime() - Number(response.headers.get('retry-after')) * 1000;
+    expect(Math.abs(until - now.getTime())).toBeLessThan(60_000);
+    expect(upstream.requests).toHaveLength(served);
+    expect(await rails.chain.balanceOf(other.address)).toBe(80_000n);
+    const { rows } = await database.query(
+      'SELECT "failureStage" AS stage, "failureReason" AS reason FROM "Payment" WHERE id = $1',
+      [response.headers.get('tollgate-payment-id')],
+    );
+    expect(rows).toEqual([{ stage: 'VERIFY', reason: 'buyer_limit_reached' }]);
+  });
+
+  test("can't be used up by someone who forges the buyer's signature", async () => {
+    const other = await rails.wallet(10_000n);
+    const { weather } = await stall({ maxRequests: 1 });
+    const { signature } = await sign(await rails.wallet(0n));
+    const forged = v2Headers({ ...(await sign(other)), signature });
+    expect(requiredOf(await fetch(weather, { headers: forged })).error).toBe('invalid_exact_evm_signature');
+    expect((await payingFetch(other)(weather)).status).toBe(200);
+  });
 });
 
 test('an address whose payments keep being rejected is rate limited', async () => {

@@ -49,6 +49,9 @@ const OPENAPI = 'openapi: 3.1.0\nservers: [{ url: "https://api.example.com" }]\n
 const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   createProject: GOOD.project,
   updateProject: GOOD.project,
+  updateBuyerRules: { deniedWallets: [GOOD.project.walletAddress], period: 'HOUR', maxRequests: 5, maxSpendUsd: '1' },
+  denyBuyer: { walletAddress: GOOD.project.walletAddress },
+  allowBuyer: { walletAddress: GOOD.project.walletAddress },
   createEndpoint: { ...GOOD.endpoint, description: 'x' },
   updateEndpoint: { ...GOOD.endpoint, description: 'x', isActive: true },
   previewImport: { document: OPENAPI, upstreamUrl: 'https://api.example.com', priceUsd: '1' },

@@ -201,6 +201,17 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await page.getByRole('button', { name: 'Close' }).click();
 
     await page.getByRole('link', { name: 'Customers' }).click();
+    const denied = async () =>
+      (await alice.rest<{ deniedWallets: string[] }>('GET', `${base}/buyer-rules`)).body.deniedWallets;
+    for (const [action, count] of [
+      ['Deny', 1],
+      ['Allow', 0],
+    ] as const) {
+      await page.getByRole('button', { name: /^Actions for 0x/ }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+      await expect.poll(() => page.getByText('Can’t pay', { exact: true }).count()).toBe(count);
+      expect(await denied()).toHaveLength(count);
+    }
     await page.getByRole('link', { name: /^Payments from 0x/ }).click();
     await page.waitForURL('**/payments?status=SETTLED&payer=0x*');
     await page.getByText('$1.25').first().waitFor();
@@ -344,6 +355,23 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     await page.getByLabel('Name').fill('Climate');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Changes saved').waitFor();
+
+    const rules = async () => (await alice.rest('GET', `${base}/buyer-rules`)).body;
+    const denied = page.getByLabel('Denied wallets');
+    const save = page.getByRole('button', { name: 'Save buyer access' });
+    await denied.fill(`${WALLET.toLowerCase()}, 0x0`);
+    await page.getByLabel('Requests per wallet').fill('5');
+    await save.click();
+    await expect.poll(() => denied.getAttribute('aria-invalid')).toBe('true');
+    await denied.fill(WALLET.toLowerCase());
+    await save.click();
+    await expect.poll(() => denied.inputValue()).toBe(WALLET);
+    expect(await rules()).toMatchObject({ deniedWallets: [WALLET], maxRequests: 5, maxSpendUsd: null });
+    await page.getByLabel('Requests per wallet').fill('');
+    await page.getByLabel('Spend per wallet (USD)').fill('2.50');
+    await save.click();
+    await expect.poll(() => page.getByLabel('Spend per wallet (USD)').inputValue()).toBe('2.5');
+    expect(await rules()).toMatchObject({ deniedWallets: [WALLET], maxRequests: null, maxSpendUsd: '2.5' });
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Delete project' }).click();
     const confirm = page.getByRole('button', { name: 'Delete permanently' });

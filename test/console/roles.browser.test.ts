@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
 import { createNotice } from '../support/notices.ts';
+import { createPayment } from '../support/payments.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
 import { type ConsolePage, executablePath, expectAccessible, keepToken, openTab, untilComplete } from './browser.ts';
 import { useService } from './shared.ts';
@@ -16,7 +17,7 @@ const PAGES: Readonly<Record<string, { changing?: RegExp[]; menu?: { reading: st
   '/notices': { changing: [/^Mark all as read$/, /^Mark as read: /] },
   '/settings': {},
   '/payments': {},
-  '/customers': {},
+  '/customers': { menu: { reading: [], changing: ['Deny'] } },
   '/deliveries': { changing: [/^Replay deliveries$/, /^Cancel$/] },
   '/webhooks': {
     changing: [/^Add webhook$/],
@@ -61,6 +62,7 @@ describe.skipIf(!executablePath)('the console of a shared project', () => {
     const webhook = await createWebhook(alice, base);
     await createConnector(alice, base);
     const endpoint = await createEndpoint(alice, base, { path: '/e1' });
+    await createPayment(app, { projectId, endpointId: endpoint.id, mark: 'e1' });
     const asTool = { 'tollgate-client': 'mcp/update_endpoint' };
     await alice.rest('PATCH', `${base}/endpoints/${endpoint.id}`, { priceUsd: '0.02' }, asTool);
     await createKey(alice, base);

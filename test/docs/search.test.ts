@@ -18,6 +18,8 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   // Sellers
   'how do I set a price for an endpoint': 'gateway',
   'import openapi': 'import',
+  'block a wallet': 'buyer-access',
+  'limit what a wallet can buy': 'buyer-access',
   'add an api key for my upstream': 'upstream-headers',
   'use my own domain': 'custom-domains',
   'go live with a test project': 'go-live',

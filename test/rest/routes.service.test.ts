@@ -360,6 +360,8 @@ const BODIES_BY_PATH: Record<string, object> = {
   '/api/projects/:projectId/audit-log/tool-calls': { tool: 'list_payments' },
   '/api/operator/users/:userId/block': { reason: 'Unpaid invoice.' },
   '/api/projects/:projectId/copy': { ...GOOD.project, mode: 'TEST' },
+  '/api/projects/:projectId/buyer-rules/deny': { walletAddress: GOOD.project.walletAddress },
+  '/api/projects/:projectId/buyer-rules/allow': { walletAddress: GOOD.project.walletAddress },
   '/api/projects/:projectId/events/test': { eventType: 'payment.settled' },
   '/api/projects/:projectId/events/test-filter': { filter: { type: 'payment.settled' } },
 };

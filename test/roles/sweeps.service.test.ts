@@ -57,7 +57,7 @@ test('a sweep that takes longer than its period does not run twice at the same t
 test('each sweep runs in only one of several processes, and again after its period', async () => {
   const rounds = await Promise.all([1, 2, 3, 4].map(() => runDueSweeps(pool, log, CLEAN_UPS)));
   const names = [
-    ...['connectorAuthorizations', 'idempotencyKeys', 'invitations', 'keptResponses', 'notices'],
+    ...['buyerUsage', 'connectorAuthorizations', 'idempotencyKeys', 'invitations', 'keptResponses', 'notices'],
     ...['rateLimits', 'refusedPayments', 'releasedHosts', 'transfers'],
   ];
   expect(rounds.flat().sort()).toEqual(names);
@@ -72,7 +72,7 @@ test('sweeps still run if another one fails', async () => {
   await pool.query('ALTER TABLE "RateLimit" RENAME TO "Gone"');
   try {
     expect(await runDueSweeps(pool, log, CLEAN_UPS)).toEqual([
-      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'connectorAuthorizations'],
+      ...['idempotencyKeys', 'keptResponses', 'refusedPayments', 'buyerUsage', 'connectorAuthorizations'],
       ...['invitations', 'transfers', 'notices', 'releasedHosts'],
     ]);
   } finally {

@@ -797,6 +797,49 @@ export type VerifyGatewayHostResponse = {
   gatewayHostStatus: GatewayHostStatus | null;
 };
 
+/** The period of a limit. Counts start over when it ends. */
+export type BuyerLimitPeriod = 'DAY' | 'HOUR' | 'MONTH';
+
+/** Which wallets may pay a project, and how much each of them may buy. */
+export type BuyerRules = {
+  /** If there are any, only these wallets may pay. EIP-55 checksummed. */
+  allowedWallets: Array<string>;
+  /** Wallets that may not pay, even if they are also in `allowedWallets`. EIP-55 checksummed. */
+  deniedWallets: Array<string>;
+  /** The period that the limits apply to. */
+  period: BuyerLimitPeriod;
+  /** How many paid requests a wallet can make in a period. Null if there is no limit. */
+  maxRequests: number | null;
+  /** How much a wallet can spend in a period, in USD. Null if there is no limit. */
+  maxSpendUsd: string | null;
+};
+
+/** Changes to a project’s buyer rules. Omitted fields stay unchanged. */
+export type UpdateBuyerRulesRequest = {
+  /** The only wallets that may pay, up to 1,000. Replaces the list. An empty list means that every wallet may pay. */
+  allowedWallets?: Array<string>;
+  /** Wallets that may not pay, up to 1,000. Replaces the list. */
+  deniedWallets?: Array<string>;
+  /** How many paid requests a wallet can make in a period. Set to null to remove the limit. */
+  maxRequests?: number | null;
+  /** How much a wallet can spend in a period, in USD, for example, "5". Set to null to remove the limit. */
+  maxSpendUsd?: string | null;
+  /** The period that the limits apply to. Default: `DAY`. */
+  period?: BuyerLimitPeriod;
+};
+
+/** The wallet to deny. */
+export type DenyBuyerRequest = {
+  /** The wallet. */
+  walletAddress: string;
+};
+
+/** The wallet to allow. */
+export type AllowBuyerRequest = {
+  /** The wallet. */
+  walletAddress: string;
+};
+
 /** How endpoints are sorted. */
 export type EndpointOrder = 'NEWEST' | 'PATH' | 'PRICE';
 
@@ -4578,6 +4621,16 @@ export type Resources = {
     /** Check a project’s custom domain now. */
     verify(body?: VerifyGatewayHostRequest, options?: CreateOptions): Promise<VerifyGatewayHostResponse>;
   };
+  buyerRules: {
+    /** Get a project’s rules for buyers. */
+    get(options?: RequestOptions): Promise<BuyerRules>;
+    /** Change which wallets may pay, and how much. */
+    update(body: UpdateBuyerRulesRequest, options?: RequestOptions): Promise<BuyerRules>;
+    /** Deny a wallet. */
+    deny(body: DenyBuyerRequest, options?: CreateOptions): Promise<BuyerRules>;
+    /** Allow a wallet. */
+    allow(body: AllowBuyerRequest, options?: CreateOptions): Promise<BuyerRules>;
+  };
   endpoints: {
     /** List a project’s endpoints. */
     list(query?: ListEndpointsQuery, options?: RequestOptions): Listing<EndpointList>;
@@ -4902,6 +4955,36 @@ export const OPERATIONS = {
     verify: {
       method: 'POST',
       path: '/api/projects/{projectId}/gateway-host/verify',
+      arguments: [],
+      takes: 'body',
+      returns: 'one',
+    },
+  },
+  buyerRules: {
+    get: {
+      method: 'GET',
+      path: '/api/projects/{projectId}/buyer-rules',
+      arguments: [],
+      takes: 'nothing',
+      returns: 'one',
+    },
+    update: {
+      method: 'PATCH',
+      path: '/api/projects/{projectId}/buyer-rules',
+      arguments: [],
+      takes: 'body',
+      returns: 'one',
+    },
+    deny: {
+      method: 'POST',
+      path: '/api/projects/{projectId}/buyer-rules/deny',
+      arguments: [],
+      takes: 'body',
+      returns: 'one',
+    },
+    allow: {
+      method: 'POST',
+      path: '/api/projects/{projectId}/buyer-rules/allow',
       arguments: [],
       takes: 'body',
       returns: 'one',

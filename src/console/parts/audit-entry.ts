@@ -23,6 +23,7 @@ const ENDINGS: Readonly<Record<string, string>> = { Usd: ' (USD)', Seconds: ' (s
 /** Fields whose values are uppercase enum names. HTTP methods aren't included, because they stay as they are. */
 const ENUMS: ReadonlySet<string> = new Set([
   ...['environment', 'scopes', 'mode', 'ordering', 'retrySchedule', 'protocol', 'settlement', 'role', 'tier', 'status'],
+  'period',
 ]);
 const NOTHING = 'none';
 /** The page of a resource, by the prefix of its ID. */

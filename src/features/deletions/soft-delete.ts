@@ -73,6 +73,7 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.noticeContacts.deleteMany({ where });
   await tx.noticeMessage.deleteMany({ where });
   await tx.hostClaim.deleteMany({ where });
+  await tx.buyerRules.deleteMany({ where });
   await tx.projectMember.deleteMany({ where });
   await tx.invitation.deleteMany({ where });
   await tx.projectTransfer.deleteMany({ where });

@@ -7,8 +7,9 @@ import type { Payment, PaymentStage, PaymentStatus } from '../../generated/prism
 import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import type { EventService } from '../events/service.ts';
+import type { BuyerLimit } from '../projects/buyers/rules.ts';
 import { createKeptResponses } from './kept-responses.ts';
-import { createLeases, type PaymentIdentity, type PaymentLease, type Reconciled } from './lease.ts';
+import { createLeases, LeaseLost, type PaymentIdentity, type PaymentLease, type Reconciled } from './lease.ts';
 import { createPaidCalls } from './paid-calls.ts';
 import type {
   AuthorizationKey,
@@ -21,6 +22,7 @@ import type {
   ServedResponse,
 } from './payment-record.ts';
 import { type ClaimItem, claimStep, FIRST_LEASE, takeOver } from './steps/claim.ts';
+import { type BuyerUsage, countStep } from './steps/count.ts';
 import { createFailStep, foreignText } from './steps/fail.ts';
 import { alreadyAt, alreadySettled, findHolder, findIdentified, moveToSettling, moveToUnknown } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
@@ -69,6 +71,7 @@ export type LedgerOptions = {
 export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   const { pool } = db;
   const claim = batcher.step(claimStep);
+  const count = batcher.step(countStep);
   const verify = batcher.step(createVerifyStep(events));
   const serve = batcher.step(serveStep);
   const settle = batcher.step(createSettleStep(events));
@@ -147,6 +150,19 @@ export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 
 
     /** The payment that holds the buyer's identifier, unless it failed. Undefined if there is no identifier. */
     findIdentified: identified,
+
+    /**
+     * Counts a CLAIMED payment with a valid authorization toward its buyer's limit in this project, unless that would
+     * exceed the limit. It stays counted unless it fails.
+     *
+     * @returns what the buyer has already used, if the payment isn't counted. @throws LeaseLost
+     */
+    async countForBuyer(lease: PaymentLease, limit: BuyerLimit): Promise<BuyerUsage | undefined> {
+      const result = await count({ ...lease, limit, now: booksTime() }).catch(rejectUnknownProject);
+      if (result) return result.isCounted ? undefined : result.usage;
+      await alreadyAt(pool, lease, 'CLAIMED');
+      throw new LeaseLost(lease.paymentId);
+    },
 
     /**
      * Adds a CLAIMED payment with a valid authorization to its payer's payments in flight. If it is the only one, the

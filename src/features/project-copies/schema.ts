@@ -31,8 +31,8 @@ builder.relayMutationField(
   },
   {
     description:
-      'Creates a project with copies of another project’s endpoints, webhooks, connectors, and milestones, for example, to go live ' +
-      'with a test project. Secrets, API keys, the custom domain, and the history aren’t copied. Webhooks and connectors ' +
+      'Creates a project with copies of another project’s endpoints, webhooks, connectors, milestones, and buyer rules, for ' +
+      'example, to go live with a test project. Secrets, API keys, the custom domain, and the history aren’t copied. Webhooks and connectors ' +
       'start disabled: enable them once you have set their secrets. Endpoints that have upstream headers also start ' +
       'disabled. API keys can’t do this.',
     resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>

@@ -121,8 +121,8 @@ export function createProjectCopyService(options: {
     },
 
     /**
-     * Creates a project with copies of another project's endpoints, webhooks, connectors, milestones, and time zone,
-     * in one transaction. Secrets, API keys, the gateway host, and history aren't copied. Webhooks, connectors, and endpoints
+     * Creates a project with copies of another project's endpoints, webhooks, connectors, milestones, time zone, and buyer
+     * rules, in one transaction. Secrets, API keys, the gateway host, and history aren't copied. Webhooks, connectors, and endpoints
      * that need a secret start disabled. The copy gets its name under the gateway domain last, so that setting a host
      * never has to wait while a large project is copied.
      */
@@ -145,6 +145,7 @@ export function createProjectCopyService(options: {
           data: { id: newId('Project'), userId, ...values, milestonesAtomic },
         });
         await startSummaryPeriod(unfiltered(tx), created);
+        await copyBuyerRules(tx, source, visibleIdOf(created));
         await requireWebhookQuota(unfiltered(tx), viewer, created.id, source.webhooks.length);
         const entryId = newId('AuditEntry');
         // Endpoints are copied before destinations, so their events aren't sent to anyone.
@@ -176,6 +177,12 @@ async function withContents(tx: TenantTransaction, project: Project): Promise<So
   const endpointIds = endpoints.map(({ id }) => id);
   const webhooks = await tx.webhook.findMany(contents);
   return { ...project, endpointIds, webhooks, connectors: await tx.connector.findMany(contents) };
+}
+
+/** Copies which wallets may pay, and how much. The copy counts their payments from zero. */
+async function copyBuyerRules(tx: TenantTransaction, source: Project, projectId: VisibleProjectId): Promise<void> {
+  const rules = await tx.buyerRules.findFirst({ where: belongingTo(source, { projectId: source.id }) });
+  if (rules) await tx.buyerRules.create({ data: { ...rules, projectId } });
 }
 
 /** Gives a project a name under the gateway domain. No other transaction can set a host until this one ends. */

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../errors.ts';
+import { sourceOf } from '../../limits/failed-credentials.ts';
 import type { PresentedPayment } from './payment-header.ts';
+
+const MAX_KEY_CHARACTERS = 255;
 
 export type FingerprintParts = {
   projectId: string;
@@ -36,4 +41,14 @@ export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | nu
       // A JSON array is unambiguous: no two different requests produce the same one.
       .update(JSON.stringify([projectId, method, target, ...identity, bodyDigest]))
       .digest('hex');
+}
+
+/** Identifies the client that may receive the response again; see `fingerprintOf`. */
+export function holderOf(request: FastifyRequest): string {
+  const key = request.raw.headers['idempotency-key'];
+  if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
+  if (key.length > MAX_KEY_CHARACTERS) {
+    throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key must be at most ${MAX_KEY_CHARACTERS} characters.` });
+  }
+  return `key ${key}`;
 }

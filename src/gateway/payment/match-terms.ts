@@ -2,6 +2,7 @@ import type { FacilitatorRequest } from '../chain/facilitator.ts';
 import type { Network } from '../chain/networks.ts';
 import { type Declarations, fittingDeclaration } from '../discovery/declaration.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
+import { refusedBuyer } from './buyer-rules.ts';
 import type { PresentedPayment } from './payment-header.ts';
 import {
   acceptedPrices,
@@ -16,8 +17,8 @@ import {
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 
 /**
- * Checks a payment, made for this network, against a route's current terms, and against earlier prices for a short
- * time after a change. Only what was signed counts, and what the client says it accepted must not contradict that.
+ * Checks a payment, made for this network, against a route's current terms and the wallets that may pay, and against
+ * earlier prices for a short time after a change. Only what was signed counts, and what the client says it accepted must not contradict that.
  *
  * @returns an error code for the client (from x402 where it defines one), or undefined if the terms are met.
  */
@@ -29,6 +30,8 @@ export function unmetTerm(
 ): string | undefined {
   const { authorization, accepted } = payment;
   const seconds = Math.floor(now.getTime() / 1000);
+  const refused = refusedBuyer(route.buyers, authorization.from);
+  if (refused) return refused;
   if (!route.networks.includes(network)) return 'invalid_network';
   if (accepted && !same(accepted.asset, network.asset.address)) return 'invalid_asset';
   if (!same(authorization.to, route.payTo) || (accepted && !same(accepted.payTo, route.payTo))) {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { BuyerUsage } from '../../features/payments/steps/count.ts';
 import type { CredentialAttempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
@@ -35,8 +36,10 @@ export type PaidRequest = {
   /**
    * A 402 response with the terms and the reason this payment isn't accepted. If the route has become free, this is the
    * upstream's response instead.
+   *
+   * @param usage what the buyer has used of the project's limit, if that is the reason.
    */
-  paymentRequired(error: string): PaidResponse | Promise<PaidResponse>;
+  paymentRequired(error: string, usage?: BuyerUsage): PaidResponse | Promise<PaidResponse>;
   /**
    * Counts a payment against its client address before verification. @throws AppError `RATE_LIMITED` after too many
    * bad payments.

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
+import type { BuyerUsage } from '../../features/payments/steps/count.ts';
 import { type Declarations, fittingDeclaration, outputSchemaText } from '../discovery/declaration.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
+import { buyerRulesExtension, buyerRulesText } from './buyer-rules.ts';
 import { PAYMENT_IDENTIFIER } from './payment-identifier.ts';
 import { priceText, type RequirementsV2, type Resource, requirementsV1, requirementsV2 } from './terms.ts';
 
@@ -40,12 +42,16 @@ export function paymentRequired(options: {
   resource: Resource;
   declarations: Declarations;
   error: string;
+  /** What the buyer has used of the project's limit, if that is why the payment was rejected. */
+  usage?: BuyerUsage | undefined;
   isForBrowser: boolean;
 }): PaymentRequired {
-  const { route, resource, declarations, error, isForBrowser } = options;
+  const { route, resource, declarations, error, usage, isForBrowser } = options;
+  const rules = buyerRulesExtension(route.buyers, usage);
   const { networks, priceAtomic } = route;
   const v2: RequirementsV2[] = networks.map((network) => requirementsV2(network, route, priceAtomic));
-  const required = { x402Version: 2, error, resource, accepts: v2, extensions: PAYMENT_IDENTIFIER };
+  const extensions = { ...PAYMENT_IDENTIFIER, ...rules };
+  const required = { x402Version: 2, error, resource, accepts: v2, extensions };
   return {
     headers: {
       'payment-required': headerWith(required, declarations),
@@ -56,12 +62,20 @@ export function paymentRequired(options: {
         ? { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY }
         : { 'content-type': 'application/json; charset=utf-8' }),
     },
-    body: isForBrowser ? page(route, resource) : bodyWith(error, route, resource, declarations),
+    // Version 1 has no extensions, but a buyer who has reached a limit must be able to find out when it resets.
+    body: isForBrowser
+      ? page(route, resource)
+      : bodyWith({ error, ...(usage && { extensions: rules }) }, route, resource, declarations),
   };
 }
 
 /** The terms in version 1 as JSON. The declaration is the last field of each. */
-function bodyWith(error: string, route: PaidRoute, resource: Resource, declarations: Declarations): string {
+function bodyWith(
+  told: { error: string; extensions?: object },
+  route: PaidRoute,
+  resource: Resource,
+  declarations: Declarations,
+): string {
   const outputSchema = outputSchemaText(fittingDeclaration(declarations, MAX_DECLARATION_BYTES));
   const accepts = route.networks
     .filter(({ v1Name }) => v1Name !== undefined)
@@ -69,12 +83,17 @@ function bodyWith(error: string, route: PaidRoute, resource: Resource, declarati
       const { outputSchema: _, ...terms } = requirementsV1(network, route, route.priceAtomic, resource);
       return `${JSON.stringify(terms).slice(0, -1)},"outputSchema":${outputSchema}}`;
     });
-  return `{"x402Version":1,"error":${JSON.stringify(error)},"accepts":[${accepts.join()}]}`;
+  return `${JSON.stringify({ x402Version: 1, ...told }).slice(0, -1)},"accepts":[${accepts.join()}]}`;
 }
 
 /** The `error` of a 402 response to a request without a payment. Clients of both versions read and keep it. */
-export function paymentNeeded({ settlement }: PaidRoute): string {
-  return settlement === 'BEFORE_REQUEST' ? `Payment is required. ${CHARGED_FIRST}` : 'Payment is required.';
+export function paymentNeeded({ settlement, buyers }: PaidRoute): string {
+  const sentences = [
+    'Payment is required.',
+    settlement === 'BEFORE_REQUEST' ? CHARGED_FIRST : '',
+    buyers ? buyerRulesText(buyers) : '',
+  ];
+  return sentences.filter(Boolean).join(' ');
 }
 
 const CHARGED_FIRST =

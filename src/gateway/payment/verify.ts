@@ -3,11 +3,14 @@ import type { AppError } from '../../errors.ts';
 import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
+import type { BuyerUsage } from '../../features/payments/steps/count.ts';
 import { type InFlight, MAX_IN_FLIGHT, type Reserved } from '../../features/payments/steps/verify.ts';
+import type { BuyerLimit } from '../../features/projects/buyers/rules.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { FACILITATOR_REJECTED, FacilitatorError, type FacilitatorVerification } from '../chain/facilitator.ts';
 import { type PaidResponse, refusal } from '../upstream/gateway-response.ts';
 import { createBalances } from './balances.ts';
+import { BUYER_LIMIT_REACHED, limitText } from './buyer-rules.ts';
 import { facilitatorRequest } from './match-terms.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentFailureHeaders } from './payment-response.ts';
@@ -23,11 +26,11 @@ const RETRY_SECONDS = 1;
 const NOT_CHARGED = 'Nothing was charged. Wait, then retry the request with the same payment.';
 
 /**
- * Checks that a claimed payment is valid: signed by its payer, and covered by money that none of the payer's other
- * payments need. Until then, the sender is unverified.
+ * Checks that a claimed payment is valid: signed by its payer, within the project's limit for buyers, and covered by
+ * money that none of the payer's other payments need. Until then, the sender is unverified.
  */
-export function createVerify(options: { ledger: Ledger; settlements: Settlements; log: Logger }) {
-  const { ledger, settlements, log } = options;
+export function createVerify(options: { ledger: Ledger; settlements: Settlements; log: Logger; now: () => Date }) {
+  const { ledger, settlements, log, now } = options;
   const walletsOn = new Map([...settlements].map(([network, { chain }]) => [network, createBalances(chain)]));
 
   /** @throws AppError if verification isn't possible right now. */
@@ -43,6 +46,9 @@ export function createVerify(options: { ledger: Ledger; settlements: Settlements
       const headers = { ...paymentRequired.headers, 'tollgate-payment-id': claimed.id };
       return { kind: 'refused', response: { ...paymentRequired, headers } };
     }
+    const { limit } = request.route.buyers ?? {};
+    const usage = limit && (await ledger.countForBuyer(lease, limit));
+    if (usage) return { kind: 'refused', response: await overLimit(claimed, request, limit, usage) };
     const reserved = await ledger.reserveFunds(lease, wallet.lastSeen());
     if (reserved.kind === 'verified') return reserved;
     if (reserved.kind === 'full') {
@@ -55,6 +61,21 @@ export function createVerify(options: { ledger: Ledger; settlements: Settlements
     if (isCovered === undefined) throw response;
     return { kind: 'refused', response };
   };
+
+  /** Records that the payment failed because its buyer has reached the project's limit. Returns the 402 response. */
+  async function overLimit(
+    claimed: Payment,
+    request: PaidRequest,
+    limit: BuyerLimit,
+    usage: BuyerUsage,
+  ): Promise<PaidResponse> {
+    const message = `The wallet would exceed the limit: it can ${limitText(limit)}.`;
+    await ledger.failed(leaseOf(claimed), { stage: 'VERIFY', reason: BUYER_LIMIT_REACHED, message });
+    const response = await request.paymentRequired(BUYER_LIMIT_REACHED, usage);
+    const seconds = Math.max(1, Math.ceil((usage.resetsAt.getTime() - now().getTime()) / 1000));
+    const headers = { ...response.headers, 'retry-after': String(seconds), 'tollgate-payment-id': claimed.id };
+    return { ...response, headers };
+  }
 
   /** Records that the payment failed because of the payer's other payments in flight. Returns the error. */
   async function inUse(claimed: Payment, message: string, detail?: string): Promise<AppError> {

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { type BuyerRules, RULES_JSON, type RulesJson, rulesOf } from '../../features/projects/buyers/rules.ts';
 import type { EndpointProtocol, SettlementOrder } from '../../generated/prisma/client.ts';
 import type { Network } from '../chain/networks.ts';
 import { networksTaken, type ProjectMode } from '../chain/served-networks.ts';
@@ -38,6 +39,8 @@ export type PaidRoute = {
   timeoutSeconds: number | null;
   /** Whether the operator has blocked the seller's account. Buyers get only what they have already paid for. */
   isBlocked: boolean;
+  /** Which wallets may pay, and how much. All routes of a project share them. */
+  buyers?: BuyerRules | undefined;
 };
 
 /**
@@ -67,11 +70,15 @@ type Row = {
   settlement: SettlementOrder;
   timeoutSeconds: number | null;
   isBlocked: boolean;
+  /** Only the first row has them, because they can be large. */
+  buyers: RulesJson | null;
 };
 
 // The memory that a route and a segment of its path take, in addition to their text. Measured in V8.
 const ROUTE_BYTES = 1_000;
 const SEGMENT_BYTES = 500;
+/** The memory that a wallet in a list takes. */
+const WALLET_BYTES = 150;
 
 type OpenCredentials = ReturnType<typeof createCredentialOpener>;
 
@@ -94,6 +101,8 @@ export async function loadRoutes(
                           FROM "PreviousPrice" o
                          WHERE o."endpointId" = e.id AND o."validUntil" > now()
                            AND o."priceAtomic" > 0) AS "previousPrices",
+                  CASE WHEN row_number() OVER (ORDER BY e.id) = 1
+                       THEN (SELECT ${RULES_JSON} FROM "BuyerRules" b WHERE b."projectId" = p.id) END AS "buyers",
                   ${OFFER_COLUMN}, ${VERSION} AS version
              FROM "Endpoint" e
              JOIN "Project" p ON p.id = e."projectId"
@@ -103,8 +112,10 @@ export async function loadRoutes(
     values: [projectId],
   });
   const credentialsOf = openCredentials(projectId, rows[0]?.secretProjectHeaders ?? null);
-  const routes = rows.map((row) => toRoute(projectId, row, served, credentialsOf(row)));
-  return { routes, version: rows[0]?.version, bytes: rows.reduce((sum, row) => sum + bytesOf(row), 0) };
+  const buyers = rulesOf(rows[0]?.buyers ?? null);
+  const routes = rows.map((row) => ({ ...toRoute(projectId, row, served, credentialsOf(row)), buyers }));
+  const walletBytes = ((buyers?.allowed.size ?? 0) + (buyers?.denied.size ?? 0)) * WALLET_BYTES;
+  return { routes, version: rows[0]?.version, bytes: rows.reduce((sum, row) => sum + bytesOf(row), walletBytes) };
 }
 
 /** The current version of a project's routes, or null if there is no such project. */
@@ -123,13 +134,13 @@ export async function readRoutesVersion(db: Queryable, projectId: string): Promi
  * changes when an earlier price expires.
  */
 const VERSION = `(
-  SELECT encode(sha256(convert_to(concat_ws(' ', p.xmin, p."updatedAt", u."blockedAt", (
+  SELECT encode(sha256(convert_to(concat_ws(' ', p.xmin, p."updatedAt", u."blockedAt", b.xmin, b."updatedAt", (
            SELECT string_agg(concat_ws(' ', e.id, e.xmin, e."updatedAt", (
                     SELECT string_agg(concat_ws(' ', o."priceAtomic", o.xmin), ' ' ORDER BY o."priceAtomic")
                       FROM "PreviousPrice" o
                      WHERE o."endpointId" = e.id AND o."validUntil" > now())), ' ' ORDER BY e.id)
              FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive")), 'UTF8')), 'hex')
-    FROM "Project" p JOIN "User" u ON u.id = p."userId"
+    FROM "Project" p JOIN "User" u ON u.id = p."userId" LEFT JOIN "BuyerRules" b ON b."projectId" = p.id
    WHERE p.id = $1)`;
 
 function bytesOf({ path, description, upstreamUrl, secretUpstreamHeaders }: Row): number {

@@ -49,7 +49,8 @@ async function copied(fields: object = {}): Promise<Resource & { base: string }>
 }
 
 describe('a live copy of a test project', () => {
-  test('has its own mode, wallet, and networks, and the milestones and time zone of the original', async () => {
+  test('has its own mode, wallet, and networks, and the milestones, time zone, and buyer rules of the original', async () => {
+    await alice.rest('PATCH', `${source.base}/buyer-rules`, { deniedWallets: [WALLET], maxRequests: 5 });
     const copy = await copied({ networks: ['polygon'] });
     expect(copy).toMatchObject({
       ...LIVE_COPY,
@@ -62,6 +63,8 @@ describe('a live copy of a test project', () => {
     expect(rows[0].to - rows[0].from).toBe(86_400_000);
     expect(rows[0].from.toISOString()).toContain('T18:15:00.000Z');
     expect((await alice.rest('GET', source.base)).body).toMatchObject({ mode: 'TEST', name: source.name });
+    const rules = { deniedWallets: [WALLET], maxRequests: 5 };
+    expect((await alice.rest('GET', `${copy.base}/buyer-rules`)).body).toMatchObject(rules);
   });
 
   test('has the same endpoints, which sell for real money immediately', async () => {

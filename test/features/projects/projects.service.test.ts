@@ -12,6 +12,21 @@ import {
 } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
+/** The examples from EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
+const CHECKSUMMED = [
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+  '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+  '0xde709f2102306220921060314715629080e2fb77',
+  '0x27b1fdb04752bbc536007a920d24acb045561c26',
+  '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+  '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+  '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+];
+
+/** A wallet address without letters, which needs no checksum. */
+const addressOf = (index: number) => `0x1${String(index).padStart(39, '0')}`;
+
 let app: TestApp;
 let rest: Rest;
 let pool: pg.Pool;
@@ -29,18 +44,6 @@ afterAll(async () => {
 });
 
 describe("a project's wallet address", () => {
-  /** The examples from EIP-55. https://eips.ethereum.org/EIPS/eip-55 */
-  const CHECKSUMMED = [
-    '0x52908400098527886E0F7030069857D2E4169EE7',
-    '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
-    '0xde709f2102306220921060314715629080e2fb77',
-    '0x27b1fdb04752bbc536007a920d24acb045561c26',
-    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-    '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-    '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
-    '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
-  ];
-
   test.each(CHECKSUMMED)(
     '%s is accepted in lowercase, uppercase, or its checksum case, and shown in its checksum case',
     async (wallet) => {
@@ -86,6 +89,90 @@ describe("a project's name", () => {
     for (const name of ['Ωmega', '店舗', 'متجر', '🛒', 'a'.repeat(200)]) {
       expect(await createProject(alice, { name: ` ${name}\t` })).toMatchObject({ name });
     }
+  });
+});
+
+describe("a project's buyer rules", () => {
+  type Rules = { allowedWallets: string[]; deniedWallets: string[] };
+  const [WALLET, OTHER] = [CHECKSUMMED[4]!, CHECKSUMMED[5]!];
+  const rulesOf = async (base: string) => (await rest.send<Rules>(alice, 'GET', `${base}/buyer-rules`)).body;
+
+  test('are empty until they are changed, and a change leaves the other rules as they are', async () => {
+    const { base } = await createProject(alice);
+    const nothing = { allowedWallets: [], deniedWallets: [], period: 'DAY', maxRequests: null, maxSpendUsd: null };
+    expect(await rulesOf(base)).toEqual(nothing);
+
+    const given = { allowedWallets: [WALLET.toLowerCase(), WALLET], maxRequests: 5, maxSpendUsd: '0.50' };
+    const changed = await rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body: given });
+    const stored = { ...nothing, allowedWallets: [WALLET], maxRequests: 5, maxSpendUsd: '0.5' };
+    expect(changed).toMatchObject({ status: 200, body: stored });
+    const body = { period: 'MONTH', maxRequests: null };
+    expect((await rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body })).body).toEqual({ ...stored, ...body });
+    expect(await rulesOf(base)).toEqual({ ...stored, ...body });
+  });
+
+  test.each([
+    [{ deniedWallets: [WALLET, 'vitalik.eth'] }, '/deniedWallets/1'],
+    [{ allowedWallets: [WALLET.replace('A', 'a')] }, '/allowedWallets/0'],
+    [{ allowedWallets: Array.from({ length: 1_001 }, (_, index) => addressOf(index)) }, '/allowedWallets'],
+    [{ maxRequests: 0 }, '/maxRequests'],
+    [{ maxSpendUsd: '0' }, '/maxSpendUsd'],
+    [{ period: 'YEAR' }, '/period'],
+    [{ deniedWallets: null }, '/deniedWallets'],
+  ])('reject %j', async (body, pointer) => {
+    const { base } = await createProject(alice);
+    const refused = await rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED', errors: [{ pointer }] } });
+  });
+
+  test('deny every one of twenty wallets that are denied at the same time, and allow one again', async () => {
+    const { base } = await createProject(alice);
+    const wallets = Array.from({ length: 20 }, (_, index) => addressOf(index));
+    const denials = wallets.map((walletAddress) =>
+      rest.send(alice, 'POST', `${base}/buyer-rules/deny`, { body: { walletAddress } }),
+    );
+    expect(new Set((await Promise.all(denials)).map(({ status }) => status))).toEqual(new Set([200]));
+    const { deniedWallets } = await rulesOf(base);
+    expect(deniedWallets.map((wallet) => wallet.toLowerCase()).sort()).toEqual(wallets);
+
+    const body = { walletAddress: wallets[7] };
+    await rest.send(alice, 'POST', `${base}/buyer-rules/allow`, { body });
+    expect(await rulesOf(base)).toMatchObject({ allowedWallets: [] });
+    expect((await rulesOf(base)).deniedWallets).toHaveLength(19);
+  });
+
+  test('allow one more wallet if only some may pay', async () => {
+    const { base } = await createProject(alice);
+    const body = { allowedWallets: [WALLET], deniedWallets: [OTHER] };
+    await rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body });
+    await rest.send(alice, 'POST', `${base}/buyer-rules/allow`, { body: { walletAddress: OTHER } });
+    expect(await rulesOf(base)).toMatchObject({ allowedWallets: [WALLET, OTHER], deniedWallets: [] });
+  });
+
+  test('can have a thousand denied wallets, but not one more', async () => {
+    const { base } = await createProject(alice);
+    const deniedWallets = Array.from({ length: 1_000 }, (_, index) => addressOf(index));
+    expect((await rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body: { deniedWallets } })).status).toBe(200);
+    const deny = (walletAddress: string) =>
+      rest.send(alice, 'POST', `${base}/buyer-rules/deny`, { body: { walletAddress } });
+    expect((await deny(deniedWallets[0]!)).status).toBe(200);
+    const errors = [{ pointer: '/walletAddress', message: 'The list already has 1000 wallets, which is the maximum.' }];
+    expect(await deny(WALLET)).toMatchObject({ status: 422, body: { errors } });
+  });
+
+  test('are logged with the wallets that were added and removed', async () => {
+    const { base } = await createProject(alice);
+    const change = (body: object) => rest.send(alice, 'PATCH', `${base}/buyer-rules`, { body });
+    await change({ deniedWallets: [WALLET], maxRequests: 5 });
+    await change({ deniedWallets: [OTHER], maxSpendUsd: '1' });
+    const { body } = await rest.send<{ data: unknown[] }>(alice, 'GET', `${base}/audit-log?action=project.updated`);
+    expect(body.data).toMatchObject([
+      {
+        changes: { deniedWalletsAdded: [OTHER], deniedWalletsRemoved: [WALLET], maxSpendUsd: '1' },
+        previous: { maxSpendUsd: null },
+      },
+      { changes: { deniedWalletsAdded: [WALLET], maxRequests: 5 }, previous: { maxRequests: null } },
+    ]);
   });
 });
 

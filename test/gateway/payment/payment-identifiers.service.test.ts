@@ -214,4 +214,23 @@ describe('a payment identifier', () => {
     }
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
+
+  test.each(['/orders', '/tokens'])('counts once toward the limit for its buyer, for %s', async (path) => {
+    const limited = await createShop(app, alice, {
+      '/orders': { upstreamUrl: `${upstream.url}/orders` },
+      '/tokens': { upstreamUrl: `${upstream.url}/tokens`, settlement: 'BEFORE_REQUEST' },
+    });
+    await alice.rest('PATCH', `${limited.base}/buyer-rules`, { maxRequests: 2 });
+    const buyer = await rails.wallet(3n * CENT);
+    const asked = { path, projectId: limited.projectId };
+    const id = newId();
+    const first = await ask(await signed(buyer, id), asked);
+    expect(first.status).toBe(201);
+    // Streamed responses aren't stored.
+    const again = path === '/orders' ? 201 : 410;
+    expect((await ask(await signed(buyer, id), { ...asked, index: 1 })).status).toBe(again);
+    expect((await ask(await signed(buyer, newId()), asked)).status).toBe(201);
+    expect((await ask(await signed(buyer, newId()), asked)).status).toBe(402);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
+  });
 });

@@ -252,6 +252,35 @@ describe('forty concurrent requests through two processes', () => {
   });
 });
 
+test('of forty concurrent requests through two processes, exactly as many are served and charged as the limit for the buyer allows', {
+  timeout: TIMEOUT_MILLISECONDS,
+}, async () => {
+  const buyer = await rails.wallet(40n * CENT);
+  const limited = await createShop(app, alice, { '/orders': { upstreamUrl: `${upstream.url}/orders` } });
+  await alice.rest('PATCH', `${limited.base}/buyer-rules`, { maxRequests: 3 });
+  const signed = await Promise.all(Array.from({ length: 40 }, () => sign(buyer)));
+  const buy = (payment: Signed, index: number) =>
+    call(`${gateways[index % 2]!.url}/gateway/${limited.projectId}/orders`, { headers: v2Headers(payment) });
+  const answers = await Promise.all(signed.map(buy));
+
+  const served = answers.filter(({ status }) => status === 201);
+  expect(served).toHaveLength(3);
+  expect(upstream.requests).toHaveLength(3);
+  expect(await rails.chain.balanceOf(buyer.address)).toBe(37n * CENT);
+  const reasons = (await paymentsOf(buyer)).filter(({ status }) => status === 'FAILED').map(({ reason }) => reason);
+  expect(new Set(reasons)).toEqual(new Set(['buyer_limit_reached']));
+  // The same payment still gets its response.
+  const kept = await buy(signed[answers.indexOf(served[0]!)]!, answers.indexOf(served[0]!) + 1);
+  expect(kept.status).toBe(201);
+  expect(upstream.requests).toHaveLength(3);
+
+  await alice.rest('POST', `${limited.base}/buyer-rules/deny`, { walletAddress: buyer.address });
+  for (const index of gateways.keys()) {
+    const error = async () => ((await (await buy(await sign(buyer), index)).json()) as { error: string }).error;
+    await expect.poll(error).toBe('buyer_denied');
+  }
+});
+
 /** Repeats requests until one gets 429. Returns false if none does. */
 async function untilStopped(round: () => Promise<(number | undefined)[]>): Promise<boolean> {
   for (let count = 0; count < 30; count++) {

@@ -161,6 +161,8 @@ test('a project’s routes are read again only after they have changed', async (
     `UPDATE "Project" SET "walletAddress" = '0x000000000000000000000000000000000000dEaD' WHERE "id" = $1`,
     `UPDATE "User" SET "blockedAt" = now() WHERE "id" = (SELECT "userId" FROM "Project" WHERE "id" = $1)`,
     `UPDATE "User" SET "blockedAt" = NULL WHERE "id" = (SELECT "userId" FROM "Project" WHERE "id" = $1)`,
+    `INSERT INTO "BuyerRules" ("projectId", "allowedWallets", "deniedWallets") VALUES ($1, '{}', '{}')`,
+    `UPDATE "BuyerRules" SET "deniedWallets" = '{0xA0}', "maxRequests" = 5 WHERE "projectId" = $1`,
   ]) {
     expect(await queriesOfNextSecond(), change).toEqual(['gateway-routes-version']);
     await pool.query(change, [projectId]);
@@ -169,6 +171,8 @@ test('a project’s routes are read again only after they have changed', async (
   const found = await table.find(projectId, ['a'], 'GET');
   const payTo = '0x000000000000000000000000000000000000dEaD';
   expect(found?.route).toMatchObject({ endpointId: ids['/a'], description: 'Changed', payTo, isBlocked: false });
+  const limit = { period: 'DAY', maxRequests: 5, maxSpendAtomic: null };
+  expect(found?.route?.buyers).toEqual({ allowed: new Set(), denied: new Set(['0xa0']), limit });
   await close();
 });
 

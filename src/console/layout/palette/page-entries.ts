@@ -10,7 +10,8 @@ const KEYWORDS: Readonly<Record<string, string>> = {
   '/endpoints': 'routes paths prices apis mcp',
   '/notices': 'alerts problems incidents contacts',
   '/members': 'team users roles invitations permissions transfer ownership',
-  '/settings': 'wallet domain icon networks upstream headers secret live copy delete project',
+  '/settings':
+    'wallet domain icon buyer access allow deny block wallets limits quota networks upstream headers secret live copy delete project',
   '/payments': 'transactions charges revenue',
   '/customers': 'buyers payers wallets',
   '/webhooks': 'destinations urls signing secret',

@@ -1,13 +1,15 @@
-import { Anchor, Code, Group } from '@mantine/core';
+import { Anchor, Badge, Code, Group } from '@mantine/core';
 import { IconUsers } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { Link, useLocation } from 'wouter';
+import { AllowBuyerDocument, DenyBuyerDocument } from '../../../generated/console/buyers.ts';
 import {
   type CustomerFilter,
   type CustomerOrder,
   CustomersDocument,
   type CustomersQuery,
 } from '../../../generated/console/customers.ts';
+import { useSubmit } from '../../api/use-submit.ts';
 import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
@@ -17,12 +19,15 @@ import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatCount, formatUsd, shortenAddress } from '../../parts/format.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
+import { RowMenu } from '../../parts/row-menu.tsx';
 import { Stat, Stats } from '../../parts/stat.tsx';
 import { Time } from '../../parts/time.tsx';
+import { showDone, showFailure } from '../../parts/toast.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
 import { usePaging } from '../../parts/use-paging.ts';
 
-type Row = NonNullable<CustomersQuery['project']>['customers']['nodes'][number];
+type Project = NonNullable<CustomersQuery['project']>;
+type Row = Project['customers']['nodes'][number];
 
 export function CustomersPage() {
   const project = useProject();
@@ -47,6 +52,16 @@ export function CustomersPage() {
   const paymentsOf = ({ walletAddress }: Row) => `${settled}&payer=${walletAddress}`;
   // Payments can't be filtered by what is known about customers.
   const all = filters.isFiltered ? {} : { href: settled };
+  const rules = data?.project?.buyerRules;
+  const isRefused = (row: Row) => rules !== undefined && refuses(rules, row);
+  const denial = useSubmit(DenyBuyerDocument);
+  const allowance = useSubmit(AllowBuyerDocument);
+  async function setAccess({ walletAddress }: Row, isAllowed: boolean): Promise<void> {
+    const input = { projectId: project.id, walletAddress };
+    const failure = await (isAllowed ? allowance : denial).attempt({ input });
+    if (failure) showFailure(isAllowed ? 'Allowing the wallet failed' : 'Denying the wallet failed', failure);
+    else showDone(`${shortenAddress(walletAddress)} ${isAllowed ? 'can pay again' : 'can’t pay anymore'}`);
+  }
   const columns: Column<Row>[] = [
     {
       title: 'Wallet',
@@ -59,6 +74,7 @@ export function CustomersPage() {
             </Code>
           </Anchor>
           <Copy value={row.walletAddress} what="wallet address" />
+          {isRefused(row) && <Badge color="gray">Can’t pay</Badge>}
         </Group>
       ),
     },
@@ -73,6 +89,21 @@ export function CustomersPage() {
       title: 'Last payment',
       align: 'right',
       render: ({ lastPaymentAt }) => lastPaymentAt && <Time iso={lastPaymentAt} />,
+    },
+    {
+      title: 'Actions',
+      align: 'right',
+      width: 80,
+      render: (row) => (
+        <RowMenu
+          name={row.walletAddress}
+          actions={[
+            isRefused(row)
+              ? { label: 'Allow', lowest: 'DEVELOPER', onClick: () => void setAccess(row, true) }
+              : { label: 'Deny', lowest: 'DEVELOPER', onClick: () => void setAccess(row, false), isDangerous: true },
+          ]}
+        />
+      ),
     },
   ];
   return (
@@ -108,4 +139,10 @@ export function CustomersPage() {
       </Panel>
     </Page>
   );
+}
+
+/** Whether the gateway refuses a customer's payments. */
+function refuses({ allowedWallets, deniedWallets }: Project['buyerRules'], { walletAddress }: Row): boolean {
+  if (deniedWallets.includes(walletAddress)) return true;
+  return allowedWallets.length > 0 && !allowedWallets.includes(walletAddress);
 }

@@ -4,6 +4,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   authorization_expired: 'The authorization expired before it was settled',
   authorization_used_elsewhere: 'The buyer used the authorization for something else',
   buyer_gone: 'The buyer disconnected',
+  buyer_limit_reached: 'The buyer reached the project’s limit',
   buyer_slow: 'The buyer took too long to send the request',
   facilitator_response_invalid: 'The facilitator’s response was unusable',
   facilitator_rejected: 'The facilitator rejected the gateway’s request',

@@ -34,6 +34,7 @@ import { type PayeeChange, PayeeDialog, payeeChanges } from '../../parts/payee-d
 import { ProblemNotice } from '../../parts/problem-notice.tsx';
 import { ForRole, useRoleObstacle } from '../../parts/role.tsx';
 import { showDone } from '../../parts/toast.tsx';
+import { BuyerAccess } from './buyer-access.tsx';
 import { CustomDomain } from './custom-domain.tsx';
 import { LiveCopy } from './live-copy.tsx';
 import { NetworksPanel } from './networks-panel.tsx';
@@ -45,7 +46,7 @@ export function SettingsPage() {
   const { id } = useProject();
   const [{ data, error }, reload] = useQuery({ query: ProjectSettingsDocument, variables: { id } });
   return (
-    <Page title="Settings" lead="The project’s public details, wallet, domain, networks, and secrets.">
+    <Page title="Settings" lead="The project’s public details, wallet, domain, buyers, networks, and secrets.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {!data?.project && !error && <Skeleton height={240} />}
       {data?.project && (
@@ -58,6 +59,9 @@ export function SettingsPage() {
           </ForRole>
           <ForRole lowest="DEVELOPER">
             <UpstreamHeaders key={`${data.project.id} headers`} settings={data.project} />
+          </ForRole>
+          <ForRole lowest="DEVELOPER">
+            <BuyerAccess />
           </ForRole>
           <ForRole lowest="OWNER">
             <NetworksPanel settings={data.project} />

@@ -3,6 +3,7 @@ import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { millisecondsOfId } from '../../../ids.ts';
 import type { AuthorizationKey, NewPayment } from '../payment-record.ts';
+import { uncounted } from './count.ts';
 import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 
 /** The token of a new payment's lease. Every takeover increments it. */
@@ -101,16 +102,22 @@ const CLAIM = `
   ON CONFLICT DO NOTHING
   RETURNING *`;
 
+// If the payment was already counted toward a limit of its buyer, it is counted again by the new request.
 const TAKE_OVER = `
+  WITH abandoned AS MATERIALIZED (
+    SELECT held."id", held."buyerUsageId", held."amountAtomic" ${NEW} JOIN "Payment" held
+    ON held."network" = new.network AND held."assetAddress" = contract AND held."payer" = new.payer
+      AND held."nonce" = new.nonce AND held."failureStage" IS DISTINCT FROM 'VERIFY'
+    WHERE held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
+    FOR NO KEY UPDATE OF held
+  ), ${uncounted('abandoned')}
   UPDATE "Payment" AS held SET
     "projectId" = project, "endpointId" = endpoint, "endpointPath" = path, "method" = new.method,
     "x402Version" = version, "asset" = new.asset, "payTo" = recipient, "amountAtomic" = amount,
     "validAfter" = valid_after, "validBefore" = valid_before, "authorization" = signed::json,
     "requestFingerprint" = fingerprint, "settlement" = new.settlement::"SettlementOrder",
     "paymentIdentifier" = identifier, "leasedUntil" = now() + make_interval(secs => lease),
-    "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL, ${touched('held')}
-  ${NEW}
-  WHERE held."network" = new.network AND held."assetAddress" = contract AND held."payer" = new.payer
-    AND held."nonce" = new.nonce AND held."failureStage" IS DISTINCT FROM 'VERIFY'
-    AND held."status" = 'CLAIMED' AND held."leasedUntil" <= now()
+    "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL, "buyerUsageId" = NULL, ${touched('held')}
+  ${NEW}, abandoned
+  WHERE held."id" = abandoned."id"
   RETURNING held.*`;

@@ -3,6 +3,7 @@ import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/pr
 import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentIdentity } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
+import { uncounted } from './count.ts';
 import { dayOf, enterDays } from './days.ts';
 import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
@@ -22,8 +23,8 @@ export type FailItem = PaymentIdentity & {
 };
 
 /**
- * → FAILED: nothing was charged. Deletes the unpaid responses, adds the payments to the totals for their days, and
- * records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't indicate a
+ * → FAILED: nothing was charged. Deletes the unpaid responses, removes the payments from their buyers' counts, adds them
+ * to the totals for their days, and records their events. Failures at VERIFY stay out of the books: anyone can cause them, so they don't indicate a
  * problem with the seller's service. Returns undefined for payments whose status or lease doesn't allow this.
  *
  * The day is the one of the payment's `updatedAt`, like its hour in `RevenueHour`. If the clock were read again, that
@@ -108,5 +109,5 @@ const FAIL = `
     SELECT m."projectId", ${dayOf('coalesce(d."now", m."updatedAt")')} AS "day", m."endpointId", 0 AS "totalAtomic",
       0 AS "paymentCount", count(*)::int AS "failedCount"
     FROM moved m JOIN due d USING ("id") WHERE m."failureStage" <> 'VERIFY' GROUP BY 1, 2, 3
-  ), ${enterDays('entry')}
+  ), ${uncounted('moved')}, ${enterDays('entry')}
   SELECT * FROM moved`;

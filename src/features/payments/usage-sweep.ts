@@ -1,0 +1,10 @@
+import { deleteWhere } from '../../database/batches.ts';
+import type { Database } from '../../database/client.ts';
+
+/**
+ * Deletes buyers' counts of periods that ended more than an hour ago. Nothing is counted in them anymore, and the
+ * payments in them are final.
+ */
+export async function sweepBuyerUsage(pool: Database['pool']): Promise<void> {
+  await deleteWhere(pool, 'BuyerUsage', `"endsAt" < now() - interval '1 hour'`);
+}
