@@ -41,6 +41,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'export payments as csv': 'exports',
   'invite a colleague': 'members',
   'revenue per day': 'payments',
+  'change the time zone of daily summaries': 'payments',
   'get notified by email when a webhook fails': 'notices',
   'what does payment.settled contain': 'events',
   // Buyers and programs

@@ -291,9 +291,13 @@ describe("a project's time zone", () => {
         () => settled(books.ledger, payment(), new Date(now.getTime() - random(26 * 3_600_000))),
         async () => {
           await fail({ endpointId: pick(endpointIds) });
-          // The ledger's test clock doesn't apply to this column.
+          // The ledger's test clock doesn't apply to this column, and rollups expect that nothing fails in the past.
           await books.db.pool.query(
             `UPDATE "Payment" SET "updatedAt" = $2 WHERE "projectId" = $1 AND "status" = 'FAILED' AND "updatedAt" > now() - interval '1 hour'`,
+            [projectId, now],
+          );
+          await books.db.pool.query(
+            `INSERT INTO "ChangedRevenueHour" ("projectId", "hour") VALUES ($1, date_trunc('hour', $2::timestamptz, 'UTC'))`,
             [projectId, now],
           );
         },
@@ -347,6 +351,26 @@ describe("a project's time zone", () => {
       expect(rows.reduce((sum, { payments, failures }) => sum + payments + failures, 0)).toBe(total);
     },
   );
+
+  test('ends the days of more projects than fit in one batch, several days in a row', async () => {
+    const { userId } = await books.project();
+    const ids = Array.from({ length: 203 }, () => newId('Project'));
+    const walletAddress = hex(20);
+    await books.db.prisma.project.createMany({
+      data: ids.map((id) => ({ id, userId, name: 'Shop', walletAddress, timeZone: 'Asia/Tokyo' })),
+    });
+    const [lastDay, day] = [new Date('2026-02-26'), new Date('2026-02-27')];
+    const [from, to] = [new Date('2026-02-26T15:00:00Z'), new Date('2026-02-27T15:00:00Z')];
+    await books.db.prisma.summaryPeriod.createMany({
+      data: ids.map((id) => ({ projectId: id, lastDay, day, from, to })),
+    });
+    now = new Date('2026-02-28T14:00:00Z');
+    await settled(books.ledger, newPayment(ids[7]!), now);
+    now = new Date('2026-03-01T15:00:00Z');
+    expect(await summaries().run()).toBe(1);
+    expect(await books.db.prisma.summaryPeriod.count({ where: { from: now } })).toBe(203);
+    expect(await recorded(ids[7])).toMatchObject([{ date: '2026-02-28', paymentCount: 1 }]);
+  });
 
   test('decides the booking date of a payment, which does not change afterward', async () => {
     moveToTime('2026-02-27T16:00:00Z');

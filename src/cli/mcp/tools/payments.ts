@@ -16,6 +16,7 @@ const revenue = z.object({
   from: z.string(),
   to: z.string(),
   interval: z.string(),
+  timeZone: z.string().optional(),
   totals: z.object({ ...figures, failedCount: z.number(), customerCount: z.number() }),
   buckets: z.array(z.object({ start: z.string(), ...figures, failedCount: z.number() })),
   topEndpoints: z.array(z.object({ endpointId: z.string(), path: z.string(), ...figures })),
