@@ -7,7 +7,7 @@
  *   npm run bench:history -- --only export         only the questions whose names contain this text
  *
  * Exits with 1 if a query reads a large table or a partition sequentially, or if the statements of a search take longer
- * than 20 ms. At the end, it exports all payments, and prints how much memory that takes.
+ * than 20 ms. At the end, it exports all payments and deliveries, and prints how much memory that takes.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,6 +28,11 @@ import { type Ask, liveQuestions, questionsAbout } from './questions.ts';
 import { exportQuestions, isSearch, MAX_SEARCH_MILLISECONDS, searchQuestions } from './search-and-exports.ts';
 
 const RUNS = 15;
+/** The lists to export as a whole. */
+const EXPORTED = [
+  { list: 'payments', table: 'Payment' },
+  { list: 'deliveries', table: 'Delivery' },
+];
 
 const { values } = parseArgs({
   options: {
@@ -116,17 +121,24 @@ try {
   }
   const columns = ['Question', 'First', 'Median', 'PostgreSQL', 'Tables read', 'Rows read', 'Pages', 'Indexes'];
   console.log(print({ columns, rows: lines }));
-  const { rows: late } = await pool.query<{ id: string }>(
-    `SELECT "id" FROM "Payment" WHERE "projectId" = $1 ORDER BY "id" DESC OFFSET 20000 LIMIT 1`,
-    [projectId],
-  );
-  const path = `/api/projects/${projectId}/payments/export`;
-  const target = { databaseUrl: postgres.url, folder: dataDir, token, path };
-  const figures = await measureExport({ ...target, warmUp: `${path}${late[0] ? `?after=${late[0].id}` : ''}` });
-  console.log(
-    `\nexport of payments: ${rate(figures.rows)} rows, ${rate(figures.bytes / 1e6)} MB in ${rate(figures.seconds)} s, ` +
-      `${rate(figures.additionalBytes / 1e6)} MB of additional memory\n`,
-  );
+  const exported: string[][] = [];
+  for (const { list, table } of EXPORTED) {
+    const { rows: late } = await pool.query<{ id: string }>(
+      `SELECT "id" FROM "${table}" WHERE "projectId" = $1 ORDER BY "id" DESC OFFSET 20000 LIMIT 1`,
+      [projectId],
+    );
+    const path = `/api/projects/${projectId}/${list}/export`;
+    const warmUp = late[0] ? `${path}?after=${late[0].id}` : path;
+    const figures = await measureExport({ databaseUrl: postgres.url, folder: dataDir, token, path, warmUp });
+    exported.push([
+      list,
+      rate(figures.rows),
+      `${rate(figures.bytes / 1e6)} MB`,
+      `${rate(figures.seconds)} s`,
+      `${rate(figures.additionalBytes / 1e6)} MB`,
+    ]);
+  }
+  console.log(`\n${print({ columns: ['Export', 'Rows', 'Size', 'Time', 'Additional memory'], rows: exported })}`);
   if (values.plans) console.log(`\n${plans.join('\n')}`);
   if (failures.length > 0) {
     console.error(failures.join('\n'));

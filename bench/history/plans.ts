@@ -34,7 +34,7 @@ export async function statementsOf(run: () => Promise<unknown>): Promise<Stateme
   } finally {
     pg.Client.prototype.query = query;
   }
-  return seen.filter(({ text }) => /^\s*(SELECT|WITH)\b/.test(text));
+  return seen.filter(({ text }) => /^[\s(]*(SELECT|WITH)\b/.test(text));
 }
 
 type Node = {

@@ -1,4 +1,4 @@
-import { print } from 'graphql';
+import { type DocumentNode, Kind, print, separateOperations, visit } from 'graphql';
 import type pg from 'pg';
 import { exportRoutes } from '../../src/rest/routes/exports.ts';
 import type { Ask, Question } from './questions.ts';
@@ -49,12 +49,23 @@ export async function searchQuestions(pool: pg.Pool, projectId: string, ask: Ask
   );
 }
 
+/** The text of an export's document, without fragments that are empty, and the ones that only these used. */
+function textOf(document: DocumentNode): string {
+  const empty = new Set(
+    document.definitions.flatMap((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION && one.selectionSet.selections.length === 0 ? [one.name.value] : [],
+    ),
+  );
+  const used = visit(document, { FragmentSpread: ({ name }) => (empty.has(name.value) ? null : undefined) });
+  return Object.values(separateOperations(used)).map(print).join('\n');
+}
+
 /** The pages that each export reads: the bound, the first one, and one in the middle. */
 export async function exportQuestions(pool: pg.Pool, projectId: string, ask: Ask): Promise<Question[]> {
   const questions: Question[] = [];
   for (const { path, document, isPaged, resume, fixed } of exportRoutes) {
     const name = `export of ${path.split('/').at(-2)}`;
-    const run = (variables: object) => () => ask(print(document), { projectId, ...fixed, ...variables });
+    const run = (variables: object) => () => ask(textOf(document), { projectId, ...fixed, ...variables });
     if (!isPaged || !resume) {
       questions.push({ name, run: run({}) });
       continue;

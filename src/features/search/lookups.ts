@@ -52,7 +52,8 @@ export const BY_HASH = lookup(select('Payment', '"transactionHash" = $2'));
 
 /**
  * Finds a customer and its newest payments by wallet. In stored wallet addresses, the case of the letters encodes a
- * checksum.
+ * checksum. IDs have another collation than the columns that refer to them, and with that one, the comparison couldn't use
+ * the index of the payments' column.
  */
 export const BY_WALLET = lookup(
   select('Customer', '"walletAddress" = $2'),
@@ -60,7 +61,7 @@ export const BY_WALLET = lookup(
     'Payment',
     'true',
     `(SELECT p.* FROM "Customer" c CROSS JOIN LATERAL (
-        SELECT * FROM "Payment" WHERE "customerId" = c."id" ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE}
+        SELECT * FROM "Payment" WHERE "customerId" = c."id" COLLATE "default" ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE}
       ) p WHERE c."projectId" = ANY($1) AND c."walletAddress" = $2) AS found`,
   ),
 );
