@@ -32,7 +32,7 @@ export default [
             types: [
               ...['BuyerRules', 'DnsRecord', 'GatewayHostStatus', 'HttpChallenge'],
               // What belongs to an object with an ID.
-              ...['Contacts', 'DestinationState', 'LiveCursors', 'OperatorUser'],
+              ...['Contacts', 'DestinationState', 'LiveCursors', 'OperatorUser', 'AccountHealth'],
               ...['ConnectorTypeField', 'Revenue', 'RevenueEndpoint', 'RevenueCustomer', 'RevenueDailySummaryEndpoint'],
               ...[
                 'ConnectorTypeLimit',

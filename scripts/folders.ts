@@ -35,6 +35,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['features/members', 'sharing a project: members, invitations, and transfers to a new owner'],
   ['features/notices', 'what owners are notified about: notices, contacts, and the weekly digest'],
   ['features/delivery-stats', ''],
+  ['features/accounts', 'for operators: the health of all accounts, and resending an account’s failed deliveries'],
   ['features/replays', ''],
   ['features/deliveries', ''],
   ['features/project-copies', 'creating a live copy of a test project'],

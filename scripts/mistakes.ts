@@ -159,7 +159,7 @@ const VALUES: Row[] = [
   [
     `POST ${P}/keys`,
     { name: 'CI', scopes: ['READS'] },
-    'Invalid scopes.0: must be one of CREDENTIALS, DELIVERIES, READ, WRITE. Did you mean `READ`?',
+    'Invalid scopes.0: must be one of CREDENTIALS, DELIVERIES, PAYMENTS, READ, WRITE. Did you mean `READ`?',
   ],
 ];
 

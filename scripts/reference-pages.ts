@@ -14,6 +14,7 @@ import { eventSchemas, eventsPage } from './event-pages.ts';
 import { foldersPage } from './folder-table.ts';
 import { listsPage } from './list-page.ts';
 import { mistakesPage } from './mistakes-page.ts';
+import { permissionsPage } from './permissions-page.ts';
 import { type OpenApi, sdkSource } from './sdk-source.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -32,6 +33,7 @@ export function referencePages(): Map<string, string> {
     ['docs/folders.md', foldersPage()],
     ['docs/lists.md', listsPage()],
     ['docs/mistakes.md', mistakesPage()],
+    ['docs/permissions.md', permissionsPage()],
     ['docs/openapi.json', json('docs/openapi.json', openApi)],
     ['packages/sdk/src/generated.ts', formatted('packages/sdk/src/generated.ts', sdkSource(openApi as OpenApi))],
   ]);

@@ -4,8 +4,10 @@
  *   npm run bench:history                          10 million attempts in 13 weeks
  *   npm run bench:history -- --attempts 1000000    fewer attempts
  *   npm run bench:history -- --plans               with the plan of each query's slowest statement
+ *   npm run bench:history -- --only export         only the questions whose names contain this text
  *
- * Exits with 1 if a query reads a large table or a partition sequentially.
+ * Exits with 1 if a query reads a large table or a partition sequentially, or if the statements of a search take longer
+ * than 20 ms. At the end, it exports all payments, and prints how much memory that takes.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,8 +22,10 @@ import { createRollups } from '../../src/features/delivery-stats/rollups.ts';
 import { openPool } from '../support/open-pool.ts';
 import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
+import { measureExport } from './measure-export.ts';
 import { explain, statementsOf } from './plans.ts';
 import { type Ask, liveQuestions, questionsAbout } from './questions.ts';
+import { exportQuestions, isSearch, MAX_SEARCH_MILLISECONDS, searchQuestions } from './search-and-exports.ts';
 
 const RUNS = 15;
 
@@ -30,6 +34,7 @@ const { values } = parseArgs({
     attempts: { type: 'string', default: '10000000' },
     weeks: { type: 'string', default: '13' },
     plans: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
   },
 });
 
@@ -72,7 +77,10 @@ try {
     ...(await questionsAbout(pool, projectId, ask, '')),
     ...liveQuestions(pool, projectId),
     ...(await questionsAbout(pool, projectId, askWithKey, ' (API key)')),
-  ];
+    ...(await searchQuestions(pool, projectId, ask, '')),
+    ...(await searchQuestions(pool, projectId, askWithKey, ' (API key)')),
+    ...(await exportQuestions(pool, projectId, ask)),
+  ].filter(({ name }) => name.includes(values.only));
   for (const { name, run } of questions) {
     const times: number[] = [];
     for (let index = 0; index < RUNS; index++) {
@@ -85,6 +93,10 @@ try {
     for (const { sequential, text } of found) {
       if (sequential.length > 0) failures.push(`${name}: sequential scan of ${sequential.join(', ')}\n\n${text}\n`);
     }
+    const total = found.reduce((sum, { ms }) => sum + ms, 0);
+    if (isSearch(name) && total > MAX_SEARCH_MILLISECONDS) {
+      failures.push(`${name}: ${milliseconds(total)}\n\n${found.map(({ text }) => text).join('\n')}\n`);
+    }
     const slowest = found.toSorted((a, b) => b.ms - a.ms)[0]!;
     const [first] = times;
     const median = times.toSorted((a, b) => a - b)[RUNS >> 1]!;
@@ -93,6 +105,7 @@ try {
       name,
       milliseconds(first!),
       milliseconds(median),
+      milliseconds(total),
       String(partitions),
       rate(rowsRead),
       rate(buffers),
@@ -101,8 +114,19 @@ try {
     plans.push(`${name}\n\n${slowest.text}\n`);
     console.error(lines.at(-1)!.join('  '));
   }
-  const columns = ['Question', 'First', 'Median', 'Tables read', 'Rows read', 'Pages', 'Indexes'];
+  const columns = ['Question', 'First', 'Median', 'PostgreSQL', 'Tables read', 'Rows read', 'Pages', 'Indexes'];
   console.log(print({ columns, rows: lines }));
+  const { rows: late } = await pool.query<{ id: string }>(
+    `SELECT "id" FROM "Payment" WHERE "projectId" = $1 ORDER BY "id" DESC OFFSET 20000 LIMIT 1`,
+    [projectId],
+  );
+  const path = `/api/projects/${projectId}/payments/export`;
+  const target = { databaseUrl: postgres.url, folder: dataDir, token, path };
+  const figures = await measureExport({ ...target, warmUp: `${path}${late[0] ? `?after=${late[0].id}` : ''}` });
+  console.log(
+    `\nexport of payments: ${rate(figures.rows)} rows, ${rate(figures.bytes / 1e6)} MB in ${rate(figures.seconds)} s, ` +
+      `${rate(figures.additionalBytes / 1e6)} MB of additional memory\n`,
+  );
   if (values.plans) console.log(`\n${plans.join('\n')}`);
   if (failures.length > 0) {
     console.error(failures.join('\n'));

@@ -9,7 +9,7 @@ const NEW: [method: string, path: string, body: unknown][] = [
   ['PATCH', '', { description: 'Tasks', timeZone: 'Europe/Vienna' }],
   ['PATCH', '/buyer-rules', { deniedWallets: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'], maxRequests: 1_000_000 }],
   ['POST', '/invitations', { email: 'bob@example.com', role: 'VIEWER' }],
-  ['POST', '/keys', { name: 'New', scopes: ['READ'] }],
+  ['POST', '/keys', { name: 'New', scopes: ['PAYMENTS'] }],
   ['POST', '/webhooks', { name: 'New', url: 'https://hooks.example.com/in', eventTypes: ['payment.failed'] }],
   [
     'POST',

@@ -32,6 +32,7 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'user.updated': 'An operator changed a user’s tier or rate limit.',
   'user.blocked': 'An operator blocked a user’s account.',
   'user.unblocked': 'An operator unblocked a user’s account.',
+  'user.deliveries_requeued': 'An operator resent the failed deliveries of a user’s account.',
   'mcp.tool_called': 'A program reported that it called one of the MCP server’s tools.',
 } as const;
 

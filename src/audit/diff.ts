@@ -60,7 +60,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
   invitation: ['email', 'role'],
   transfer: ['userId', 'email'],
   replay: ['filter', 'total', 'maxPerSecond'],
-  user: ['tier', 'requestsPerMinute', 'tierSetBy', 'reason'],
+  user: ['tier', 'requestsPerMinute', 'tierSetBy', 'reason', 'from', 'total', 'maxPerSecond'],
   mcp: ['tool', 'arguments'],
 };
 const URLS: ReadonlySet<string> = new Set(['upstreamUrl', 'url', 'webhookUrl', 'slackUrl']);

@@ -54,7 +54,16 @@ export async function recordOperatorAudit(
   entry: AuditRecord,
 ): Promise<void> {
   await recordAudit(tx, viewer, entry);
-  const { text, values } = stepOf(entry, { userId: entry.targetId, actorKind: 'OPERATOR', actorId: OPERATOR });
+  await recordAsOperator(tx, entry.targetId, entry);
+}
+
+/** Records what an operator did, in the log of an account or of its project. The entry doesn't say who the operator is. */
+export async function recordAsOperator(
+  tx: Pick<Transaction, '$executeRawUnsafe'>,
+  userId: string,
+  entry: AuditRecord,
+): Promise<void> {
+  const { text, values } = stepOf(entry, { userId, actorKind: 'OPERATOR', actorId: OPERATOR_ACTOR });
   await tx.$executeRawUnsafe(text, ...values);
 }
 
@@ -72,7 +81,7 @@ export function auditStep(viewer: Viewer, entry: AuditRecord): Step {
 type Actor = { userId: string; actorKind: AuditActor; actorId: string };
 
 /** The ID and name that identify an operator in other accounts' logs. */
-const OPERATOR = 'operator';
+export const OPERATOR_ACTOR = 'operator';
 
 function stepOf(entry: AuditRecord, { userId, actorKind, actorId }: Actor): Step {
   const { client = null, changedProjects } = currentRequest() ?? {};

@@ -49,7 +49,12 @@ export function createExplorer(): (request: FastifyRequest, reply: FastifyReply)
 async function renderPage(): Promise<Page> {
   // The package takes up about 30 MB of memory, and few processes ever serve the explorer.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const html = renderGraphiQL({ title: 'Tollgate GraphQL', defaultQuery: QUERY });
+  const html = renderGraphiQL({
+    title: 'Tollgate GraphQL',
+    defaultQuery: QUERY,
+    // Otherwise, the credential stays in the browser's storage after the user has left.
+    shouldPersistHeaders: false,
+  });
   const hash = createHash('sha256').update(html).digest('base64url');
   return { html, gzipped: await promisify(gzip)(html), etag: `"${hash}"`, policy: contentSecurityPolicy(html) };
 }

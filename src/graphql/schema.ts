@@ -31,6 +31,7 @@ import '../features/members/invitations/schema.ts';
 import '../features/members/transfers/schema.ts';
 import '../features/search/schema.ts';
 import '../features/operator/schema.ts';
+import '../features/accounts/schema.ts';
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import { requireMember } from '../library-member.ts';
 import { builder } from '../schema/builder.ts';

@@ -42,7 +42,7 @@ export async function listStaticFiles(folder: string): Promise<Map<string, Stati
     files.map((path) => [
       path,
       {
-        read: once(() => readContent(join(folder, path))),
+        read: once(async () => toContent(await readFile(join(folder, path)))),
         mediaType: MEDIA_TYPES[extname(path)] ?? 'text/plain; charset=utf-8',
         // Vite puts a content hash into these file names.
         isHashed: path.startsWith('assets/'),
@@ -79,8 +79,12 @@ export function wantsPage({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-async function readContent(path: string): Promise<Content> {
-  const body = await readFile(path);
+/** A document that is written the first time it is needed, and then kept in memory. */
+export function lazyFile(write: () => Promise<Buffer>, mediaType: string): StaticFile {
+  return { read: once(async () => toContent(await write())), mediaType, isHashed: false };
+}
+
+function toContent(body: Buffer): Content {
   const hash = createHash('sha256').update(body).digest('base64url');
   return { body, gzipped: once(() => promisify(gzip)(body)), etag: `"${hash}"` };
 }

@@ -18,6 +18,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
   updateUser: { tier: 'PRO' },
   blockUser: { reason: 'Unpaid invoice. Write to billing@example.com.' },
   unblockUser: {},
+  requeueDeliveries: { from: '2026-01-01T00:00:00.000Z', maxPerSecond: 20 },
   createEndpoint: {
     path: '/weather/:city',
     upstreamUrl: 'https://api.example.com/weather/:city',

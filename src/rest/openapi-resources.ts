@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import { deprecatedField } from './deprecation.ts';
 import { operationOf, rootType } from './document-types.ts';
+import type { Column } from './export/formats.ts';
 import { EVENT_DATA } from './openapi-events.ts';
 import { addComponent, type Json, typeSchema, valueSchema, wrapLike } from './openapi-schemas.ts';
 import type { RestRoute } from './routes/route.ts';
@@ -61,12 +62,12 @@ export function responseSchema(schema: GraphQLSchema, route: RestRoute, schemas:
   });
 }
 
-/** The field names in an export's rows, in order. */
-export function columnsOf(schema: GraphQLSchema, route: RestRoute): string[] {
+/** The fields of an export's rows, in order. */
+export function columnsOf(schema: GraphQLSchema, route: RestRoute): Column[] {
   const schemas: Json = {};
   const { $ref } = responseSchema(schema, route, schemas);
-  const { properties } = schemas[String($ref).split('/').at(-1)!] as { properties: Json };
-  return Object.keys(properties);
+  const { properties } = schemas[String($ref).split('/').at(-1)!] as { properties: Record<string, Json> };
+  return Object.entries(properties).map(([name, { format }]) => ({ name, isTime: format === 'date-time' }));
 }
 
 function listOf(item: GraphQLNamedType, selection: SelectionSetNode, route: RestRoute, schemas: Json): Json {

@@ -12,7 +12,7 @@ import { EVENT_SCHEMAS, eventWebhooks } from './openapi-events.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { fieldRules, withLimits } from './openapi-limits.ts';
 import { FIELD_ERROR, PROBLEM, PROBLEM_RESPONSES, problemsOf } from './openapi-problems.ts';
-import { responseSchema } from './openapi-resources.ts';
+import { columnsOf, responseSchema } from './openapi-resources.ts';
 import { addComponent, bareSchema, header, inputObjectSchema, type Json } from './openapi-schemas.ts';
 import { VALUE_SCHEMAS } from './openapi-values.ts';
 import { pathParameters } from './path-parameters.ts';
@@ -122,13 +122,14 @@ function successContent(schema: GraphQLSchema, route: RestRoute, schemas: Json):
 function exportContent(schema: GraphQLSchema, route: RestRoute, schemas: Json): Json {
   const line = responseSchema(schema, route, schemas);
   const example = exampleOf(line, schemas) as Row;
+  const columns = columnsOf(schema, route);
   return Object.fromEntries(
     Object.values(EXPORT_FORMATS).map(({ mediaType, head, rows }) => [
       mediaType.split(';')[0]!,
       {
         schema: { $ref: '#/components/schemas/ExportedFile' },
         'x-line-schema': line,
-        example: head(Object.keys(example)) + rows([example], Object.keys(example)),
+        example: head(columns) + rows([example], columns),
       },
     ]),
   );

@@ -10,6 +10,7 @@ import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bod
 import { requestedUrl } from '../http/requested-url.ts';
 import { runOnce } from '../http/run-once.ts';
 import { sendJson } from '../http/send-json.ts';
+import { lazyFile, sendFile } from '../http/static-files.ts';
 import type { Backlogs } from '../limits/backlog.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { deprecationHeaders } from './deprecation.ts';
@@ -22,6 +23,7 @@ import { prepareRoute, runRoute } from './run-route.ts';
 import { createSimilarPath } from './similar-path.ts';
 
 const OPENAPI_PATH = '/api/openapi.json';
+const OPENAPI_TYPE = 'application/json; charset=utf-8';
 
 /** Serves the `/api` routes. Each route runs the prepared document from its row in the table. */
 export function registerRest(
@@ -124,9 +126,11 @@ export function registerRest(
   }
 
   const openapi = createOpenApiText(schema, routes);
+  const file = publicUrl && lazyFile(async () => Buffer.from(openapi(publicUrl)), OPENAPI_TYPE);
   app.get(OPENAPI_PATH, (request, reply) => {
-    const serverUrl = publicUrl ?? requestedUrl(request, request.host).origin;
-    return reply.type('application/json; charset=utf-8').send(openapi(serverUrl));
+    if (file) return sendFile(request, reply, file);
+    // A cache must not return a document with the host from someone else's request.
+    return reply.type(OPENAPI_TYPE).send(openapi(requestedUrl(request, request.host).origin));
   });
 
   for (const [path, methods] of methodsByPath(routes)) {

@@ -13,6 +13,7 @@ import { behindWall } from '../database/tenant-client.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
 import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { isLoopback } from '../egress/address.ts';
+import { createAccountService } from '../features/accounts/service.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
 import { createAuditService } from '../features/audit/service.ts';
 import { createConnectorAuthorizations } from '../features/connectors/authorizations.ts';
@@ -217,6 +218,7 @@ function createServices(resources: AppResources): Services {
     installation: { isOnHold },
     users: createUserService({ db }),
     operator: createOperatorService({ db, bus, operators: config.operators, log: resources.log }),
+    accounts: createAccountService({ db, bus, log: resources.log }),
     projects,
     projectCopies: createProjectCopyService({
       db,

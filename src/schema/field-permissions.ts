@@ -6,31 +6,47 @@ const any = (...anyOf: Permission[]): Requirement => ({ anyOf, isForPeople: fals
 const people = (...anyOf: Permission[]): Requirement => ({ anyOf, isForPeople: true });
 
 const EVERYONE = any();
+/** To everyone else, including an operator's API keys, nothing is there. Services check this. */
+const OPERATORS: Requirement = { anyOf: [], isForPeople: false, isForOperators: true };
 const READ = any('READ');
+const PAYMENTS = any('READ', 'PAYMENTS');
 const DELIVERIES = any('READ', 'DELIVERIES');
+/** For objects that lead to both. */
+const PAYMENTS_OR_DELIVERIES = any('READ', 'PAYMENTS', 'DELIVERIES');
 
 /** The types that describe the caller rather than a project. */
 const OWN_TYPES = new Set(['User', 'Viewer']);
-/** The types that keys with `DELIVERIES` can read. Everything else in a project requires `READ`. */
+/** The types that keys with `DELIVERIES` can read. */
 const DELIVERY_TYPES = new Set(['Event', 'Delivery', 'Webhook', 'Connector', 'Replay']);
+/** The types that keys with `PAYMENTS` can read. Everything else in a project requires `READ`. */
+const PAYMENT_TYPES = new Set(['Payment', 'PaymentTotals', 'Customer', 'CustomerTotals', 'Revenue']);
 
 /**
- * The permission needed to read an object with an ID, wherever it appears. A project's own values also require `READ`.
+ * The permission needed to read an object of this type, wherever it appears. A project's own values also require `READ`.
  */
 export function requirementOfType(name: string): Requirement {
   if (OWN_TYPES.has(name)) return EVERYONE;
-  if (name === 'Project') return DELIVERIES;
+  if (name === 'Project') return PAYMENTS_OR_DELIVERIES;
+  if (PAYMENT_TYPES.has(name)) return PAYMENTS;
   return DELIVERY_TYPES.has(name) ? DELIVERIES : READ;
 }
 
-/** The fields of `Project` that require something other than `READ`, or that aren't values of the project itself. */
-export const PROJECT_FIELDS: Readonly<Record<string, Requirement>> = {
-  id: EVERYONE,
-  deliveryStats: DELIVERIES,
-  // The cursors for payments and notices require `READ`.
-  liveCursors: DELIVERIES,
-  owner: READ,
-  unreadNoticeCount: READ,
+/** Fields whose requirement doesn't follow from the type that they lead to: type → field. */
+export const NESTED_FIELDS: Readonly<Record<string, Readonly<Record<string, Requirement>>>> = {
+  Project: {
+    id: EVERYONE,
+    deliveryStats: DELIVERIES,
+    liveCursors: PAYMENTS_OR_DELIVERIES,
+    owner: READ,
+    unreadNoticeCount: READ,
+  },
+  LiveCursors: {
+    events: DELIVERIES,
+    deliveries: DELIVERIES,
+    payments: PAYMENTS,
+    replays: DELIVERIES,
+    notices: READ,
+  },
 };
 
 /** Objects that are part of a project. */
@@ -54,13 +70,13 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     node: EVERYONE,
     // The permission depends on each object's type.
     nodes: EVERYONE,
-    // The service finds users only for operators.
-    operatorUser: EVERYONE,
-    operatorUsers: EVERYONE,
+    operatorHealth: OPERATORS,
+    operatorUser: OPERATORS,
+    operatorUsers: OPERATORS,
     paymentNetworks: EVERYONE,
     // The project's own values require `READ`.
-    project: DELIVERIES,
-    projects: DELIVERIES,
+    project: PAYMENTS_OR_DELIVERIES,
+    projects: PAYMENTS_OR_DELIVERIES,
     search: READ,
     viewer: EVERYONE,
   },
@@ -70,8 +86,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     // An offer is made to a person who may not be in the project.
     acceptTransfer: people(),
     allowBuyer: any('WRITE'),
-    // The service finds users only for operators, and never for API keys.
-    blockUser: EVERYONE,
+    blockUser: OPERATORS,
     cancelReplay: any('DELIVERIES'),
     copyProject: people('MANAGE_WALLET'),
     createApiKey: people('MANAGE_KEYS'),
@@ -98,6 +113,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     recordToolCall: EVERYONE,
     // Everyone can leave. Removing somebody else requires `MANAGE_MEMBERS`.
     removeMember: people('READ'),
+    requeueDeliveries: OPERATORS,
     resendDelivery: any('DELIVERIES'),
     revokeApiKey: people('MANAGE_KEYS'),
     revokeInvitation: people('MANAGE_MEMBERS'),
@@ -107,14 +123,14 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     testConnector: any('DELIVERIES'),
     testEventFilter: DELIVERIES,
     transferProject: people('TRANSFER_PROJECT'),
-    unblockUser: EVERYONE,
+    unblockUser: OPERATORS,
     updateBuyerRules: any('WRITE'),
     updateConnector: any('WRITE'),
     updateContacts: people('WRITE'),
     updateEndpoint: any('WRITE'),
     updateMember: people('MANAGE_MEMBERS'),
     updateProject: any('WRITE'),
-    updateUser: EVERYONE,
+    updateUser: OPERATORS,
     updateWebhook: any('WRITE'),
     verifyGatewayHost: people('MANAGE_HOSTS'),
     withdrawTransfer: people('TRANSFER_PROJECT'),
@@ -123,7 +139,7 @@ export const ROOT_FIELDS: Readonly<Record<'Query' | 'Mutation' | 'Subscription',
     deliveryUpdated: DELIVERIES,
     eventRecorded: DELIVERIES,
     noticeUpdated: READ,
-    paymentUpdated: READ,
+    paymentUpdated: PAYMENTS,
     replayUpdated: DELIVERIES,
   },
 };

@@ -15,10 +15,11 @@ import { narrowViewer } from '../auth/require-permission.ts';
 import { typeOfId } from '../ids.ts';
 import type { GraphQLContext } from './context.ts';
 import { explainNotFound, isExplainable } from './explain-not-found.ts';
-import { PROJECT_FIELDS, PROJECT_PARTS, PROJECT_VALUES, ROOT_FIELDS, requirementOfType } from './field-permissions.ts';
+import { NESTED_FIELDS, PROJECT_PARTS, PROJECT_VALUES, ROOT_FIELDS, requirementOfType } from './field-permissions.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, GraphQLContext>;
 type Field = GraphQLField<unknown, GraphQLContext>;
+type Args = Readonly<Record<string, unknown>>;
 
 /**
  * Makes a schema's fields check what the caller may do. The requirements are in `field-permissions.ts`. Tenancy isn't
@@ -27,35 +28,39 @@ type Field = GraphQLField<unknown, GraphQLContext>;
  * @throws Error if a field of a root type has no requirement, or a requirement has no field.
  */
 export function requirePermissions(schema: GraphQLSchema): GraphQLSchema {
-  for (const [name, requirements] of Object.entries(ROOT_FIELDS)) {
+  for (const name of ROOT_TYPES) {
+    const requirements = ROOT_FIELDS[name];
     const fields = (schema.getType(name) as GraphQLObjectType).getFields();
     const unmatched = [...Object.keys(fields), ...Object.keys(requirements)].filter(
       (field) => !fields[field] || !requirements[field],
     );
     if (unmatched.length > 0)
       throw new Error(`${name}.${unmatched[0]} must be a field and have a requirement in field-permissions.ts.`);
-    for (const field of Object.values(fields)) guardRoot(field, requirements[field.name]!);
+    for (const field of Object.values(fields)) guardRoot(name, field);
   }
   for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || type.name in ROOT_FIELDS || WRAPPER.test(type.name)) continue;
+    if (!isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) guardNested(type, field);
   }
   return schema;
 }
 
+const ROOT_TYPES = Object.keys(ROOT_FIELDS) as (keyof typeof ROOT_FIELDS)[];
+
 /** Types whose contents were already checked by the fields that lead to them. */
 const WRAPPER = /^__|(Payload|Connection|Edge|PageInfo)$/;
 
 /** A root field runs with the viewer limited to the projects in which they meet the requirement. */
-function guardRoot(field: Field, requirement: Requirement): void {
+function guardRoot(type: keyof typeof ROOT_FIELDS, field: Field): void {
   const { resolve, subscribe } = field;
   const guard =
     (run: Resolver): Resolver =>
     (root, args, context, info) => {
-      const required = NODE_FIELDS[field.name]?.(args) ?? requirement;
-      const viewer = narrowViewer(context.viewer, required);
+      const requirements = requirementsOfRoot(type, field.name, args);
+      const viewer = requirements.reduce(narrowViewer, context.viewer);
       if (!isExplainable(viewer, context.viewer)) return run(root, args, context, info);
       const narrowed = viewer === context.viewer ? context : { ...context, viewer };
+      const required = requirements[0] ?? ROOT_FIELDS[type][field.name]!;
       return explainNotFound({ viewer, context, args, required }, () => run(root, args, narrowed, info));
     };
   if (subscribe) field.subscribe = guard(subscribe);
@@ -63,16 +68,19 @@ function guardRoot(field: Field, requirement: Requirement): void {
 }
 
 /** For these fields, the requirement depends on the types of the IDs. */
-const NODE_FIELDS: Readonly<Record<string, (args: { id?: string; ids?: readonly string[] }) => Requirement>> = {
-  node: ({ id = '' }) => requirementOfNodes([id]),
-  nodes: ({ ids = [] }) => requirementOfNodes(ids),
+const NODE_FIELDS: Readonly<Record<string, (args: Args) => Requirement[]>> = {
+  node: ({ id }) => requirementsOfNodes([String(id)]),
+  nodes: ({ ids }) => requirementsOfNodes(ids as string[]),
 };
 
-/** The permission needed to read all of these objects: the strictest of their requirements. */
-function requirementOfNodes(ids: readonly string[]): Requirement {
-  const requirements = ids.map((id) => requirementOfType(typeOfId(id) ?? 'Unknown'));
-  const byCount = (count: number) => requirements.find(({ anyOf }) => anyOf.length === count);
-  return byCount(1) ?? byCount(2) ?? byCount(0) ?? requirementOfType('Event');
+/** What the field of a root type requires. All of the requirements must be met. */
+export function requirementsOfRoot(type: keyof typeof ROOT_FIELDS, field: string, args: Args): readonly Requirement[] {
+  return NODE_FIELDS[field]?.(args) ?? [ROOT_FIELDS[type][field]!];
+}
+
+/** What is needed to read all of these objects. */
+function requirementsOfNodes(ids: readonly string[]): Requirement[] {
+  return [...new Set(ids.map((id) => requirementOfType(typeOfId(id) ?? 'Unknown')))];
 }
 
 /**
@@ -91,12 +99,14 @@ function guardNested(type: GraphQLObjectType, field: Field): void {
   };
 }
 
-function requirementOfNested(type: GraphQLObjectType, field: Field): Requirement | undefined {
+/** What a field requires in addition to what leads to it, or undefined if that is nothing. */
+export function requirementOfNested(type: GraphQLObjectType, field: Field): Requirement | undefined {
+  if (type.name in ROOT_FIELDS || WRAPPER.test(type.name)) return undefined;
+  const declared = NESTED_FIELDS[type.name]?.[field.name];
+  if (declared) return declared;
   const result = getNamedType(field.type);
   const item = itemTypeOf(result);
   if (type.name !== 'Project') return item && requirementOfType(item.name);
-  const declared = PROJECT_FIELDS[field.name];
-  if (declared) return declared;
   if (item) return requirementOfType(item.name);
   const isValue = (isLeafType(result) && field.args.length === 0) || PROJECT_PARTS.has(field.name);
   return isValue ? PROJECT_VALUES : requirementOfType(result.name);

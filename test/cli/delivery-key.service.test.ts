@@ -86,7 +86,22 @@ describe('with an API key that has only the scope DELIVERIES', () => {
     expect(await runCli(args, env)).toMatchObject({
       code: EXIT_CODES.forbidden,
       stdout: '',
-      stderr: expect.stringContaining('This API key does not have the scope READ.'),
+      stderr: expect.stringMatching(/This API key does not have the scope READ( or PAYMENTS)?\./),
     });
+  });
+
+  test('payments need the scope PAYMENTS, which is enough to list and export them', async () => {
+    const { key } = await createKey(alice, base, { scopes: ['PAYMENTS'] });
+    const own = { ...env, TOLLGATE_API_KEY: key };
+    for (const args of [
+      ['list', 'payments'],
+      ['list', 'customers'],
+      ['export', 'payments'],
+      ['export', 'customers'],
+      ['export', 'revenue'],
+    ]) {
+      expect({ args, ...(await runCli(args, own)) }).toMatchObject({ args, code: 0 });
+    }
+    expect(await runCli(['list', 'deliveries'], own)).toMatchObject({ code: EXIT_CODES.forbidden });
   });
 });

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-resume-'));
 const path = join(folder, 'file');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const COLUMNS = ['id', 'text', 'other'];
+const COLUMNS = ['id', 'text', 'other'].map((name) => ({ name, isTime: false }));
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('"', '\r', '\n', '\r\n', ',', "'", '=', 'é', '\uFEFF', 'x') }),

@@ -1,8 +1,9 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { type OperatorUser, operatorsEnv, userIdOf } from '../support/operator.ts';
-import { createKey, createProject } from '../support/resources.ts';
+import { createEndpoint, createKey, createProject, createWebhook } from '../support/resources.ts';
 
 let app: TestApp;
 let olga: TestUser;
@@ -67,6 +68,32 @@ test('block and unblock take effect immediately', async () => {
   expect((await users('list', '--blocked')).stdout).toContain(id);
   expect((await users('unblock', id)).code).toBe(0);
   expect((await alice.rest('GET', '/api/projects')).status).toBe(200);
+});
+
+test('health prints the accounts that need attention, and requeue resends their failed deliveries', async () => {
+  expect(await users('health')).toEqual({ code: 0, stdout: '', stderr: 'Nothing needs attention.\n' });
+  const alice = app.caller(await app.issuer.sign({ subject: 'idp|alice' }));
+  const { base, id: projectId } = await createProject(alice);
+  const webhook = await createWebhook(alice, base);
+  await createEndpoint(alice, base);
+  const sql = new pg.Client({ connectionString: app.databaseUrl });
+  await sql.connect();
+  await sql.query(`UPDATE "Webhook" SET "failingSince" = now() WHERE id = $1`, [webhook.id]);
+  await sql.query(`UPDATE "Delivery" SET status = 'FAILED', "nextAttemptAt" = NULL WHERE "projectId" = $1`, [
+    projectId,
+  ]);
+  await sql.end();
+  expect((await users('health')).stdout).toBe(`${id}  idp|alice  failing destinations: 1\n`);
+  expect(JSON.parse((await users('health', '--json')).stdout)).toMatchObject({
+    userId: id,
+    failingDestinationCount: 1,
+  });
+  expect((await users('requeue', 'idp|alice', '--dry-run')).stdout).toBe('failed deliveries: 1\n');
+  expect((await users('requeue', id, '--from', '1h', '--rate', '5')).stdout).toBe(
+    'failed deliveries: 1  replays started: 1\n',
+  );
+  const { body } = await alice.rest<{ data: object[] }>('GET', `${base}/replays`);
+  expect(body.data).toMatchObject([{ startedBy: 'operator', maxPerSecond: 5, total: 1 }]);
 });
 
 test('invalid input gets a helpful error', async () => {

@@ -11,10 +11,16 @@ import {
   isRequiredArgument,
   isRequiredInputField,
   isUnionType,
+  parse,
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
 import { ROUTES } from '../../src/rest/routes.ts';
 import { toVariable } from '../../src/rest/values.ts';
+import {
+  type DocumentRequirements,
+  isForOperators as isDocumentForOperators,
+  requirementsOf,
+} from '../../src/schema/document-requirements.ts';
 import type { OwnedType } from './isolation-tenants.ts';
 
 /** A place in a request where an identifier goes: a parameter, an argument, or an input field. */
@@ -31,7 +37,14 @@ export type Request =
   | { kind: 'graphql'; query: string; variables: object; isStream: boolean };
 
 /** A REST or GraphQL operation, and how to build its request with given identifiers. */
-export type Operation = { name: string; slots: Slot[]; isWrite: boolean; request(values: Values): Request };
+export type Operation = {
+  name: string;
+  slots: Slot[];
+  isWrite: boolean;
+  request(values: Values): Request;
+  /** What the service's table of permissions requires for it. For `node` and `nodes`, this depends on the values. */
+  requires(values?: Values): DocumentRequirements;
+};
 
 /** The type that each path parameter identifies. */
 const PARAMETERS: Record<string, OwnedType> = {
@@ -107,6 +120,7 @@ const INPUT_IDS: Record<string, OwnedType> = {
   updateUser: 'User',
   blockUser: 'User',
   unblockUser: 'User',
+  requeueDeliveries: 'User',
 };
 
 /** Bodies that would be accepted and change something, by operation. All other operations need no body. */
@@ -141,6 +155,7 @@ const BODIES: Record<string, object> = {
   updateBuyerRules: { maxRequests: 1, deniedWallets: [WALLET] },
   denyBuyer: { walletAddress: WALLET },
   allowBuyer: { walletAddress: WALLET },
+  requeueDeliveries: { maxPerSecond: 10 },
   updateContacts: { emails: ['taken@example.com'] },
   updateMember: { role: 'ADMIN' },
   inviteMember: { email: 'taken@example.com', role: 'ADMIN' },
@@ -179,9 +194,6 @@ export const FOR_TWO = new Set([
   ...['mutation declineTransfer', 'POST /api/transfers/:transferId/decline'],
 ]);
 
-/** Whether only operators can run an operation. Nobody else can see users. */
-export const isForOperators = ({ name }: Pick<Operation, 'name'>) => /operator|(update|block)User$/i.test(name);
-
 /** Reasons why an operation isn't covered, and where to add it. */
 export const uncovered: string[] = [];
 
@@ -190,7 +202,7 @@ const NODE_TYPES = Object.values(schema.getTypeMap())
   .filter((type) => type.getInterfaces().some(({ name }) => name === 'Node'));
 
 function restOperations(): Operation[] {
-  return ROUTES.map(({ method, path, operationId, kind }) => {
+  return ROUTES.map(({ method, path, operationId, kind, document }) => {
     const slots = [...path.matchAll(/:(\w+)/g)].map(([, name]) =>
       slotOf(`${method} ${path}`, name!, PARAMETERS[name!]),
     );
@@ -202,6 +214,7 @@ function restOperations(): Operation[] {
       name: `${method} ${path}`,
       slots,
       isWrite: method !== 'GET',
+      requires: () => requirementsOf(schema, document),
       request: (values) => ({
         kind: 'rest',
         method,
@@ -320,6 +333,7 @@ function mutationOperations(): Operation[] {
       name: `mutation ${field.name}`,
       slots,
       isWrite: true,
+      requires: () => requirementsOf(schema, parse(query)),
       request: (values) => {
         // BODIES uses REST's spelling. The service must reject values that don't fit.
         const body = Object.fromEntries(
@@ -348,7 +362,8 @@ function graphql(
     variables: values,
     isStream: kind === 'subscription',
   });
-  return { name, slots, isWrite: kind === 'mutation', request };
+  const requires = (values?: Values) => requirementsOf(schema, parse(query), values);
+  return { name, slots, isWrite: kind === 'mutation', request, requires };
 }
 
 /** Selects a field with everything below it. Identifiers come from variables with the same names. */
@@ -420,6 +435,12 @@ export const OPERATIONS: readonly Operation[] = [
   ...subscriptionOperations(),
   ...mutationOperations(),
 ];
+
+const FOR_OPERATORS = new Set(
+  OPERATIONS.filter(({ requires }) => isDocumentForOperators(requires())).map(({ name }) => name),
+);
+/** Whether only operators can run an operation. Nobody else can see users. */
+export const isForOperators = ({ name }: Pick<Operation, 'name'>) => FOR_OPERATORS.has(name);
 
 /** Fields in the schema, as `Type.field`, that need no identifier or are queried with one. */
 export const schemaFields = objectTypes().flatMap(({ name, getFields }) =>

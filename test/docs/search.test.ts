@@ -28,6 +28,8 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'wildcard path': 'gateway',
   'revoke a leaked api key': 'authentication',
   'transfer project ownership': 'members',
+  'permissions of each role': 'permissions',
+  'requeue deliveries of an account': 'operators',
   'webhook secret rotation': 'webhooks',
   'port already in use': 'troubleshooting',
   'stream a response': 'streaming',

@@ -64,7 +64,15 @@ test('with PUBLIC_URL, it is always that', async () => {
   });
   try {
     const headers = ['Host: evil.example', 'X-Forwarded-For: 203.0.113.9', 'X-Forwarded-Host: evil.example'];
-    expect(await serversFor({ url: `http://127.0.0.1:${port}` }, ...headers)).toEqual(['https://tollgate.example']);
+    const url = `http://127.0.0.1:${port}`;
+    expect(await serversFor({ url }, ...headers)).toEqual(['https://tollgate.example']);
+    const compressed = await fetch(`${url}/api/openapi.json`);
+    expect(compressed.headers.get('content-encoding')).toBe('gzip');
+    expect(compressed.headers.get('vary')).toBe('accept-encoding');
+    expect(await compressed.json()).toMatchObject({ servers: [{ url: 'https://tollgate.example' }] });
+    const etag = compressed.headers.get('etag')!;
+    const unchanged = await fetch(`${url}/api/openapi.json`, { headers: { 'if-none-match': etag } });
+    expect(unchanged.status).toBe(304);
   } finally {
     await app.stop();
   }

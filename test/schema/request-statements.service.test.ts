@@ -111,6 +111,8 @@ const REST: Record<string, number> = {
   updateUser: 8,
   blockUser: 10,
   unblockUser: 10,
+  listAccountHealth: 2,
+  requeueDeliveries: 4,
 };
 
 /** The number of statements for each of the console's queries and mutations. */

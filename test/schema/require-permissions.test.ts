@@ -34,7 +34,9 @@ function smallSchema(change = (text: string) => text) {
         ? 'project(id: ID): Project'
         : name === 'node'
           ? 'node(id: ID): Int'
-          : `${name}(id: ID): ResultPayload`,
+          : name === 'nodes'
+            ? 'nodes(ids: [ID]): Int'
+            : `${name}(id: ID): ResultPayload`,
     );
   const text = `
     interface Node { id: ID }
@@ -121,6 +123,34 @@ describe('an API key', () => {
       const refused = await run(key, `{ project { ${field} } }`);
       expect(refused.codes, field).toMatchObject([{ code: 'FORBIDDEN' }]);
     }
+  });
+
+  test("can read payments and revenue, but not webhooks or the project's own fields, if its only scope is PAYMENTS", async () => {
+    const key = keyWith('PAYMENTS');
+    const { data, codes } = await run(key, '{ project { id payments { nodes { id } } revenue { totalUsd } } }');
+    expect({ data, codes }).toEqual({
+      data: { project: { id: projectId, payments: { nodes: [] }, revenue: { totalUsd: null } } },
+      codes: undefined,
+    });
+    for (const field of ['name', 'webhook { id }', 'unreadNoticeCount']) {
+      const refused = await run(key, `{ project { ${field} } }`);
+      expect(refused.codes, field).toMatchObject([{ code: 'FORBIDDEN' }]);
+    }
+  });
+
+  test('reads objects of several types only if it can read each of them', async () => {
+    const ids = (...types: ('Event' | 'Payment')[]) => types.map((type) => `"${newId(type)}"`).join();
+    const nodes = (key: Viewer, list: string) =>
+      run(
+        key,
+        `{ nodes(ids: [${list}]) }`,
+        vi.fn(() => 1),
+      );
+    const both = ids('Event', 'Payment');
+    expect((await nodes(keyWith('PAYMENTS', 'DELIVERIES'), both)).data).toEqual({ nodes: 1 });
+    expect((await nodes(keyWith('READ'), both)).data).toEqual({ nodes: 1 });
+    expect((await nodes(keyWith('PAYMENTS'), both)).codes).toMatchObject([{ code: 'FORBIDDEN' }]);
+    expect((await nodes(keyWith('DELIVERIES'), both)).codes).toMatchObject([{ code: 'FORBIDDEN' }]);
   });
 
   test('reads an object by its ID only if it can read objects of that type', async () => {

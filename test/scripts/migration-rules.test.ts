@@ -33,6 +33,8 @@ const EXAMINED: Record<string, number> = {
   '20261128101000_manual_deliveries': 1,
   // The same, and triggers that write notices about deliveries that only this version holds.
   '20261128110000_held_deliveries': 3,
+  // A scope for API keys. The last release has no scopes.
+  '20261129121500_payments_scope': 1,
   // A trigger that notes late settlements for rollups that only this version reads. It must run for old processes, too.
   '20261129010000_revenue_rollups': 1,
   // A trigger that keeps days out of a queue, for projects that only this version can have changed.

@@ -61,6 +61,11 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     how: 'Install it (on Debian: apt-get install prometheus).',
   },
   {
+    files: /^test\/rest\/export\/spreadsheet\./,
+    needs: 'LibreOffice Calc',
+    how: 'Install it (on Debian: apt-get install --no-install-recommends libreoffice-calc).',
+  },
+  {
     files: /^test\/cli\/completion\./,
     needs: 'the shells',
     how: 'Install the ones named in the titles (on Debian: apt-get install zsh fish).',

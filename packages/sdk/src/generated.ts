@@ -553,7 +553,7 @@ export type User = {
 };
 
 /** What an API key can do. */
-export type ApiKeyScope = 'CREDENTIALS' | 'DELIVERIES' | 'READ' | 'WRITE';
+export type ApiKeyScope = 'CREDENTIALS' | 'DELIVERIES' | 'PAYMENTS' | 'READ' | 'WRITE';
 
 /** An account’s tier, which sets its limits. */
 export type Tier = 'BUSINESS' | 'ENTERPRISE' | 'PRO' | 'STARTER';
@@ -3111,7 +3111,7 @@ export type Replay = {
   done: number;
   /** Number of deliveries skipped because they were being sent or had changed since the replay started. */
   skipped: number;
-  /** The user (`usr_…`) or API key (`key_…`) that started the replay. */
+  /** The user (`usr_…`) or API key (`key_…`) that started the replay, or `operator`. */
   startedBy: string;
   /** When the replay started. */
   createdAt: string;
@@ -3750,6 +3750,7 @@ export type AuditAction =
   | 'transfer.offered'
   | 'transfer.withdrawn'
   | 'user.blocked'
+  | 'user.deliveries_requeued'
   | 'user.unblocked'
   | 'user.updated'
   | 'webhook.created'
@@ -3845,6 +3846,41 @@ export type SearchResultList = {
   nextCursor: string | null;
 };
 
+/** What needs attention in an account, as operators see it. */
+export type AccountHealth = {
+  /** The account’s user, `usr_…`. */
+  userId: string;
+  /** Issuer of the user’s tokens. */
+  issuer: string;
+  /** Subject of the user’s tokens. */
+  subject: string;
+  /** When the account was blocked; null if it isn’t blocked. */
+  blockedAt: string | null;
+  /** Number of payments that aren’t final after 5 minutes. */
+  unresolvedPaymentCount: number;
+  /** When the oldest of these payments was sent. */
+  unresolvedSince: string | null;
+  /** Number of webhooks and connectors that the service has disabled. */
+  disabledDestinationCount: number;
+  /** Number of webhooks and connectors that the service has paused. */
+  pausedDestinationCount: number;
+  /** Number of active webhooks and connectors whose last delivery failed. */
+  failingDestinationCount: number;
+  /** Number of deliveries that failed, after all retries, in the last 24 hours. */
+  failedDeliveryCount: number;
+  /** Number of deliveries that should have been sent more than 1 minute ago, among the 1,000 oldest unfinished ones of each project. */
+  overdueDeliveryCount: number;
+  /** When the first of these deliveries should have been sent. */
+  overdueSince: string | null;
+};
+
+/** A page of a list. */
+export type AccountHealthList = {
+  data: Array<AccountHealth>;
+  /** Pass this cursor as `after` to get the next page. Null on the last page. */
+  nextCursor: string | null;
+};
+
 /** Who sets a user’s tier and rate limit. */
 export type TierSetter = 'ISSUER' | 'OPERATOR';
 
@@ -3933,6 +3969,24 @@ export type BlockUserRequest = {
 
 /** The user to unblock. */
 export type UnblockUserRequest = Record<string, unknown>;
+
+/** The account, and which of its failed deliveries to resend. */
+export type RequeueDeliveriesRequest = {
+  /** Whether to count the deliveries without resending them. */
+  dryRun?: boolean | null;
+  /** Only deliveries created at or after this time. Default: all. */
+  from?: string | null;
+  /** Deliveries to queue per second and project, 1 to 1,000. Default: 50. */
+  maxPerSecond?: number | null;
+};
+
+/** The result of `requeueDeliveries`. */
+export type RequeueDeliveriesResponse = {
+  /** Number of failed deliveries. */
+  total: number;
+  /** Number of replays that were started; 0 for a dry run. */
+  replayCount: number;
+};
 
 /** An event's payload, by event type. */
 export type EventDataByType = {
@@ -4503,6 +4557,14 @@ export type SearchQuery = {
   q: string;
 };
 
+/** Query parameters for `operator.listAccountHealth`. */
+export type ListAccountHealthQuery = {
+  /** Page size. Default: 20. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  after?: string;
+};
+
 /** Query parameters for `operator.listUsers`. */
 export type ListUsersQuery = {
   /** Page size. Default: 20. */
@@ -4794,6 +4856,8 @@ export type Resources = {
     inAllProjects(query: SearchQuery, options?: RequestOptions): Promise<SearchResultList>;
   };
   operator: {
+    /** List the accounts that need attention, worst first; for operators only. */
+    listAccountHealth(query?: ListAccountHealthQuery, options?: RequestOptions): Listing<AccountHealthList>;
     /** List users; for operators only. */
     listUsers(query?: ListUsersQuery, options?: RequestOptions): Listing<OperatorUserList>;
     /** Get a user and the number of resources in their account; for operators only. */
@@ -4804,6 +4868,12 @@ export type Resources = {
     blockUser(userId: string, body: BlockUserRequest, options?: CreateOptions): Promise<OperatorUser>;
     /** Unblock an account; for operators only. */
     unblockUser(userId: string, body?: UnblockUserRequest, options?: CreateOptions): Promise<OperatorUser>;
+    /** Resend all failed deliveries of an account, or count them; for operators only. */
+    requeueDeliveries(
+      userId: string,
+      body?: RequeueDeliveriesRequest,
+      options?: CreateOptions,
+    ): Promise<RequeueDeliveriesResponse>;
   };
 };
 
@@ -5403,6 +5473,7 @@ export const OPERATIONS = {
     inAllProjects: { method: 'GET', path: '/api/search', arguments: [], takes: 'query', returns: 'one' },
   },
   operator: {
+    listAccountHealth: { method: 'GET', path: '/api/operator/health', arguments: [], takes: 'query', returns: 'list' },
     listUsers: { method: 'GET', path: '/api/operator/users', arguments: [], takes: 'query', returns: 'list' },
     getUser: {
       method: 'GET',
@@ -5428,6 +5499,13 @@ export const OPERATIONS = {
     unblockUser: {
       method: 'POST',
       path: '/api/operator/users/{userId}/unblock',
+      arguments: ['userId'],
+      takes: 'body',
+      returns: 'one',
+    },
+    requeueDeliveries: {
+      method: 'POST',
+      path: '/api/operator/users/{userId}/requeue',
       arguments: ['userId'],
       takes: 'body',
       returns: 'one',

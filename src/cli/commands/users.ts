@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import {
   CliBlockUserDocument,
+  CliHealthDocument,
+  type CliHealthQuery,
+  CliRequeueDocument,
   CliUnblockUserDocument,
   CliUpdateUserDocument,
   CliUserDocument,
@@ -13,7 +16,7 @@ import {
 import { isRequestsPerMinute, parseTier, TIERS } from '../../limits/tiers.ts';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
-import { listOf, print, printJson, timeOf } from '../output.ts';
+import { listOf, note, print, printJson, timeOf } from '../output.ts';
 import { openSession, type Session } from '../session.ts';
 
 type ListOptions = {
@@ -25,6 +28,9 @@ type ListOptions = {
   from?: string;
   to?: string;
 };
+
+type RequeueOptions = { from?: string; rate: string; dryRun?: true };
+type Health = NonNullable<CliHealthQuery['operatorHealth']>['nodes'][number];
 
 const PAGE_SIZE = 100;
 const TIER_NAMES = Object.keys(TIERS).map((tier) => tier.toLowerCase());
@@ -98,6 +104,32 @@ export function addUsers(program: Command): void {
     .argument('<user>', USER)
     .description('unblock a user')
     .action((user: string, _options, command: Command) => unblock(openAsOperator(command), user));
+  addCare(users);
+}
+
+/** Commands about what is in accounts, which operators don't see. */
+function addCare(users: Command): void {
+  addExamples(
+    addOptions(users.command('health'), 'print JSON Lines: one line per account'),
+    'tollgate users health',
+    'tollgate users health --json',
+  )
+    .description('print the accounts in which something needs attention, worst first')
+    .action((_options, command: Command) => health(openAsOperator(command)));
+
+  addExamples(
+    addOptions(users.command('requeue')),
+    "tollgate users requeue 'auth0|1234' --from 24h --dry-run",
+    "tollgate users requeue 'auth0|1234' --from 24h",
+  )
+    .argument('<user>', USER)
+    .option('--from <time>', 'only deliveries created at or after this time: a duration such as 24h, or a timestamp')
+    .option('--rate <number>', 'how many deliveries to queue per second in each project, 1 to 1000', '50')
+    .option('--dry-run', 'print how many deliveries there are, and resend nothing')
+    .description('resend an account’s failed deliveries')
+    .action((user: string, _options, command: Command) =>
+      requeue(openAsOperator(command), user, command.opts<RequeueOptions>()),
+    );
 }
 
 /** The options that all commands for the service share, except the options for API keys and projects. */
@@ -173,6 +205,49 @@ async function unblock(session: Session, given: string): Promise<void> {
   const input = { id: await idOf(session, given) };
   const { unblockUser } = await session.client.run(CliUnblockUserDocument, { input }, session.signal);
   show(session, unblockUser!.user);
+}
+
+async function health({ client, signal, isJson }: Session): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const found: CliHealthQuery = await client.run(CliHealthDocument, { first: PAGE_SIZE, after }, signal);
+    if (!found.operatorHealth) throw new Failure('refused', NOT_AN_OPERATOR);
+    const { nodes, pageInfo }: NonNullable<CliHealthQuery['operatorHealth']> = found.operatorHealth;
+    for (const account of nodes) isJson ? printJson(account) : print(healthLineOf(account));
+    if (nodes.length === 0 && !isJson) note('Nothing needs attention.');
+    if (!pageInfo.hasNextPage) return;
+    after = pageInfo.endCursor;
+  }
+}
+
+/** Only what isn't zero, in the order that accounts are sorted by. */
+function healthLineOf({ userId, subject, blockedAt, ...account }: Health): string {
+  const counts: [count: number, what: string, since?: string | null][] = [
+    [account.unresolvedPaymentCount, 'unresolved payments', account.unresolvedSince],
+    [account.disabledDestinationCount, 'disabled destinations'],
+    [account.pausedDestinationCount, 'paused destinations'],
+    [account.failingDestinationCount, 'failing destinations'],
+    [account.failedDeliveryCount, 'failed deliveries'],
+    [account.overdueDeliveryCount, 'overdue deliveries', account.overdueSince],
+  ];
+  const shown = counts.flatMap(([count, what, since]) =>
+    count > 0 ? [`${what}: ${count}${since ? ` since ${since}` : ''}`] : [],
+  );
+  return [userId, subject, ...(blockedAt ? ['blocked'] : []), shown.join(', ')].join('  ');
+}
+
+async function requeue(session: Session, given: string, { from, rate, dryRun }: RequeueOptions): Promise<void> {
+  const maxPerSecond = Number(rate);
+  if (!Number.isInteger(maxPerSecond)) throw new Failure('usage', '--rate must be a whole number.');
+  const input = {
+    id: await idOf(session, given),
+    maxPerSecond,
+    ...(from !== undefined && { from: timeOf(from, '--from') }),
+    ...(dryRun && { dryRun }),
+  };
+  const { requeueDeliveries } = await session.client.run(CliRequeueDocument, { input }, session.signal);
+  const { total, replayCount } = requeueDeliveries!;
+  if (session.isJson) printJson({ total, replayCount });
+  else print(`failed deliveries: ${total}${dryRun ? '' : `  replays started: ${replayCount}`}`);
 }
 
 /** The ID of the user with the given ID or subject. @throws Failure unless exactly one user has the subject. */

@@ -4,12 +4,13 @@ import type { ServiceClient } from '../service-client.ts';
 import type { Confirmations } from './confirmations.ts';
 
 /** The permissions that tools need. The service has others, but no tool uses them. */
-export type Permission = 'READ' | 'DELIVERIES' | 'WRITE';
+export type Permission = 'READ' | 'PAYMENTS' | 'DELIVERIES' | 'WRITE';
 
 /** Any one of these lists of permissions is enough. */
 type Requirement = readonly (readonly Permission[])[];
 
 export const TO_READ: Requirement = [['READ']];
+export const TO_READ_PAYMENTS: Requirement = [['READ'], ['PAYMENTS']];
 export const TO_READ_DELIVERIES: Requirement = [['READ'], ['DELIVERIES']];
 export const TO_SEND: Requirement = [['DELIVERIES']];
 export const TO_CREATE: Requirement = [['WRITE']];

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { rememberVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { VALUE_PERMISSIONS } from '../../auth/permissions.ts';
 import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { hasPermission, requirePermission } from '../../auth/require-permission.ts';
 import { requireProject } from '../../auth/require-project.ts';
@@ -145,12 +146,11 @@ export function createProjectService(options: {
       const where = visibleProject(viewer, id);
       const { networks: names, upstreamHeaders, ...rest } = parseInput(updateInput, input);
       const { gatewayHost, ...data } = await storable(rest);
-      const isRouted = gatewayHost !== undefined || data.slug !== undefined;
       // A leaked API key must not be able to redirect payments.
-      const isPaidElsewhere = data.walletAddress !== undefined || names !== undefined;
-      if (isPaidElsewhere) requirePermission(viewer, id, 'MANAGE_WALLET', ONLY_THE_OWNER);
-      if (isRouted) requirePermission(viewer, id, 'MANAGE_HOSTS', ONLY_THE_OWNER);
-      if (upstreamHeaders !== undefined) requirePermission(viewer, id, 'MANAGE_HEADERS', ONLY_THE_OWNER_SETS_HEADERS);
+      for (const [field, permission] of Object.entries(VALUE_PERMISSIONS.updateProject)) {
+        const detail = permission === 'MANAGE_HEADERS' ? ONLY_THE_OWNER_SETS_HEADERS : ONLY_THE_OWNER;
+        if (input[field as keyof UpdateProjectInput] !== undefined) requirePermission(viewer, id, permission, detail);
+      }
       let isMoved = false;
       const project = await db.prisma
         .$transaction(async (tx) => {

@@ -42,7 +42,7 @@ const Replay = builder.prismaNode('Replay', {
       description: 'Number of deliveries skipped because they were being sent or had changed since the replay started.',
     }),
     startedBy: t.exposeID('startedBy', {
-      description: 'The user (`usr_…`) or API key (`key_…`) that started the replay.',
+      description: 'The user (`usr_…`) or API key (`key_…`) that started the replay, or `operator`.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the replay started.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the replay last changed.' }),

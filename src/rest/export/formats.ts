@@ -3,22 +3,30 @@ import { stringify } from 'csv-stringify/sync';
 /** A row of an export: an item of the list, as REST returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** A field of the rows. */
+export type Column = {
+  name: string;
+  /** Whether its values are times, in ISO 8601 and UTC. */
+  isTime: boolean;
+};
+
 /** How an export is written. Every row ends with a line break. */
 export type ExportFormat = {
   mediaType: string;
   /** The media type of rows without the text before them. */
   mediaTypeOfRows: string;
   /** The text before the rows. */
-  head(columns: readonly string[]): string;
-  rows(rows: readonly Row[], columns: readonly string[]): string;
+  head(columns: readonly Column[]): string;
+  rows(rows: readonly Row[], columns: readonly Column[]): string;
 };
 
 export const EXPORT_FORMATS = {
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     mediaTypeOfRows: 'text/csv; charset=utf-8; header=absent',
-    head: (columns) => csv([columns]),
-    rows: (rows, columns) => csv(rows.map((row) => columns.map((column) => row[column]))),
+    head: (columns) => csv([columns.map(({ name, isTime }) => (isTime ? `${name} (UTC)` : name))]),
+    rows: (rows, columns) =>
+      csv(rows.map((row) => columns.map(({ name, isTime }) => (isTime ? dateCell(row[name]) : row[name])))),
   },
   jsonl: {
     mediaType: 'application/jsonl; charset=utf-8',
@@ -29,6 +37,14 @@ export const EXPORT_FORMATS = {
 } as const satisfies Record<string, ExportFormat>;
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;
+
+/**
+ * A time as spreadsheets read it in every language, to the second. They read ISO 8601 with a time zone as text, and show
+ * times with fractions of a second without their date.
+ */
+function dateCell(time: unknown): unknown {
+  return typeof time === 'string' ? time.slice(0, 19).replace('T', ' ') : time;
+}
 
 /** Characters that some programs split rows at, in addition to commas. */
 const OTHER_SEPARATORS = /[;\t|]/;

@@ -17,7 +17,7 @@ import type { Query } from '../read-query.ts';
 import type { RestRoute } from '../routes/route.ts';
 import { partOf, prepareRoute, runDocument } from '../run-route.ts';
 import { inAnyCase } from '../values.ts';
-import { EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
+import { type Column, EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
 import { type Page, readRows } from './pages.ts';
 
 /** How many exports can run at the same time. */
@@ -160,7 +160,7 @@ async function* readAtOnce(read: (page: object) => Promise<unknown>): AsyncGener
 
 async function* chunksOf(
   format: ExportFormat,
-  { head, columns }: { head: string; columns: readonly string[] },
+  { head, columns }: { head: string; columns: readonly Column[] },
   first: IteratorResult<Row[], void>,
   rest: AsyncGenerator<Row[], void>,
 ): AsyncGenerator<Uint8Array> {

@@ -6,6 +6,15 @@ const USERS = '/api/operator/users';
 export const operatorRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
+    path: '/api/operator/health',
+    operationId: 'listAccountHealth',
+    summary: 'List the accounts that need attention, worst first; for operators only',
+    document: documents.ListAccountHealthDocument,
+    kind: 'list',
+    at: ['operatorHealth'],
+  },
+  {
+    method: 'GET',
     path: USERS,
     operationId: 'listUsers',
     summary: 'List users; for operators only',
@@ -52,6 +61,16 @@ export const operatorRoutes: readonly RestRoute[] = [
     document: documents.UnblockUserDocument,
     kind: 'action',
     at: ['unblockUser', 'user'],
+    fromPath: { userId: 'id' },
+  },
+  {
+    method: 'POST',
+    path: `${USERS}/:userId/requeue`,
+    operationId: 'requeueDeliveries',
+    summary: 'Resend all failed deliveries of an account, or count them; for operators only',
+    document: documents.RequeueDeliveriesDocument,
+    kind: 'action',
+    at: ['requeueDeliveries'],
     fromPath: { userId: 'id' },
   },
 ];

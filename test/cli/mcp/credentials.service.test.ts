@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { SCOPES } from '../../../src/auth/permissions.ts';
 import { createMcpServer } from '../../../src/cli/mcp/server.ts';
 import { TOOLS } from '../../../src/cli/mcp/tools.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -98,9 +99,13 @@ type Credential = { env: Record<string, string>; actorId: string };
 const CREDENTIALS: Readonly<Record<string, { open: () => Promise<Credential>; offers: readonly string[] }>> = {
   'an API key with READ': { open: withScopes('READ'), offers: READING },
   'an API key with DELIVERIES': { open: withScopes('DELIVERIES'), offers: AROUND_DELIVERIES },
+  'an API key with PAYMENTS': {
+    open: withScopes('PAYMENTS'),
+    offers: ['list_payments', 'get_payment', 'explain_payment', 'list_customers', 'get_customer', 'get_revenue'],
+  },
   'an API key with WRITE': { open: withScopes('WRITE'), offers: ['create_endpoint', 'create_webhook'] },
   'an API key with READ, DELIVERIES, and WRITE': { open: withScopes('READ', 'DELIVERIES', 'WRITE'), offers: ALL },
-  'an API key with all scopes': { open: withScopes('READ', 'DELIVERIES', 'WRITE', 'CREDENTIALS'), offers: ALL },
+  'an API key with all scopes': { open: withScopes(...SCOPES), offers: ALL },
   'a member with the role ADMIN': { open: withRole('ADMIN'), offers: ALL },
   'a member with the role VIEWER': { open: withRole('VIEWER'), offers: READING },
 };

@@ -21,6 +21,9 @@ test('only the tools that a key’s scopes allow are offered', () => {
   expect(namesFor(['READ']).every((name) => /^(list|get|explain|follow)_/.test(name))).toBe(true);
   expect(namesFor(['READ'])).toEqual(expect.arrayContaining(['list_payments', 'list_deliveries', 'list_audit_log']));
   expect(namesFor(['WRITE'])).toEqual(['create_endpoint', 'create_webhook']);
+  expect(namesFor(['PAYMENTS'])).toEqual([
+    ...['list_payments', 'get_payment', 'explain_payment', 'list_customers', 'get_customer', 'get_revenue'],
+  ]);
   expect(namesFor(['DELIVERIES'])).toEqual(
     expect.arrayContaining(['list_deliveries', 'explain_delivery', 'resend_delivery', 'start_replay', 'list_events']),
   );

@@ -133,6 +133,30 @@ test('deliveries of a blocked account continue, because they report what buyers 
   await expect.poll(statuses).toMatchObject([{ status: 'SUCCEEDED', attemptCount: 2 }]);
 });
 
+test('an operator resends an account’s failed deliveries, even if the account is blocked', async () => {
+  const user = await app.user('backlogged');
+  const id = await userIdOf(user);
+  const { base } = await createProject(user);
+  await using receiver = await startReceiver(() => ({ statusCode: 410 }));
+  await createWebhook(user, base, { url: receiver.url });
+  await createEndpoint(user, base);
+  const statuses = async () =>
+    (await user.rest<{ data: { status: string }[] }>('GET', `${base}/deliveries`)).body.data.map(
+      ({ status }) => status,
+    );
+  await expect.poll(statuses).toEqual(['FAILED']);
+  // The response 410 also disabled the webhook.
+  const { body: webhooks } = await user.rest<{ data: { id: string }[] }>('GET', `${base}/webhooks`);
+  await user.rest('PATCH', `${base}/webhooks/${webhooks.data[0]!.id}`, { isActive: true });
+  receiver.handle(() => ({ statusCode: 204 }));
+  await block(id);
+  const { status, body } = await olga.rest('POST', `/api/operator/users/${id}/requeue`, {});
+  expect([status, body]).toEqual([200, { total: 1, replayCount: 1 }]);
+  await receiver.waitFor(2);
+  await unblock(id);
+  await expect.poll(statuses).toEqual(['SUCCEEDED']);
+});
+
 test('blocking a user again changes only the reason', async () => {
   const id = await userIdOf(await app.user('twice'));
   const first = (await block(id)).body as { blockedAt: string };

@@ -1,9 +1,11 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type OperatorUser, operatorsEnv, userIdOf } from '../../support/operator.ts';
-import { createConnector, createKey, createProject, createWebhook } from '../../support/resources.ts';
+import { createPayment } from '../../support/payments.ts';
+import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
 type Entry = {
@@ -48,6 +50,7 @@ const ALL_REQUESTS = (id: string) =>
     ['PATCH', `${USERS}/${id}`, { tier: 'ENTERPRISE' }],
     ['POST', `${USERS}/${id}/block`, { reason: 'Because.' }],
     ['POST', `${USERS}/${id}/unblock`, {}],
+    ['POST', `${USERS}/${id}/requeue`, {}],
   ] as const;
 
 const DOCUMENTS = (id: string) => [
@@ -56,6 +59,7 @@ const DOCUMENTS = (id: string) => [
   `mutation { updateUser(input: { id: "${id}", tier: ENTERPRISE }) { user { userId } } }`,
   `mutation { blockUser(input: { id: "${id}", reason: "Because." }) { user { userId } } }`,
   `mutation { unblockUser(input: { id: "${id}" }) { user { userId } } }`,
+  `mutation { requeueDeliveries(input: { id: "${id}" }) { total } }`,
 ];
 
 describe('users are hidden from everyone except operators', () => {
@@ -258,6 +262,191 @@ describe('audit logs', () => {
     const actions = (await logOf(app.caller(key))).map(({ action }) => action);
     expect(actions).toEqual(['api_key.created', 'project.created']);
     expect((await logOf(user)).map(({ action }) => action)[0]).toBe('user.updated');
+  });
+});
+
+/** Runs statements on the database of the service. */
+async function withSql<T>(run: (sql: pg.Client) => Promise<T>): Promise<T> {
+  const sql = new pg.Client({ connectionString: app.databaseUrl });
+  await sql.connect();
+  try {
+    return await run(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+describe('the health of all accounts', () => {
+  type Health = { userId: string; subject: string } & Record<string, unknown>;
+  type Page = { data: Health[]; nextCursor: string | null };
+  const SECRET = 'T0p-s3cret';
+  let sick: TestUser & { id: string };
+  let worse: TestUser & { id: string };
+
+  beforeAll(async () => {
+    [sick, worse] = [await newUser('sick'), await newUser('worse')];
+    await update(sick.id, { tier: 'PRO' });
+    const { base, id: projectId } = await createProject(sick, { name: SECRET });
+    const url = `https://hooks.example.com/${SECRET}`;
+    const disabled = await createWebhook(sick, base, { url, description: SECRET });
+    const paused = await createWebhook(sick, base, { url });
+    const failing = await createConnector(sick, base);
+    // The event that this causes has a delivery for each destination, none of which is ever sent.
+    await createEndpoint(sick, base, { upstreamUrl: `https://api.example.com/${SECRET}` });
+    const other = await createProject(worse);
+    const { paymentId } = await createPayment(app, {
+      projectId: other.id,
+      endpointId: newId('Endpoint'),
+      mark: SECRET,
+    });
+    await withSql(async (sql) => {
+      await sql.query(`UPDATE "Webhook" SET "isActive" = false, "disabledReason" = 'gone' WHERE id = $1`, [
+        disabled.id,
+      ]);
+      await sql.query(`UPDATE "Webhook" SET "pausedAt" = now(), "pausedReason" = $2 WHERE id = $1`, [
+        paused.id,
+        SECRET,
+      ]);
+      await sql.query(`UPDATE "Connector" SET "failingSince" = now() WHERE id = $1`, [failing.id]);
+      await sql.query(
+        `INSERT INTO "DeliveryRollup" ("projectId", "interval", "start", "succeededCount", "failedCount", "skippedCount",
+           "retriedCount", "responseTimesMs", "responseCounts")
+         SELECT $1, 'HOUR', date_trunc('hour', now()) - make_interval(hours => hours), 0, 3, 0, 0, '{}', '{}'
+         FROM unnest(ARRAY[2, 30]) AS hours`,
+        [projectId],
+      );
+      await sql.query(
+        `UPDATE "Delivery" SET "nextAttemptAt" = '2026-01-02T03:04:05Z' WHERE "projectId" = $1 AND "connectorId" IS NOT NULL`,
+        [projectId],
+      );
+      await sql.query(
+        `UPDATE "Payment" SET status = 'UNKNOWN', "leasedUntil" = now(), "createdAt" = '2026-01-02T03:04:05Z' WHERE id = $1`,
+        [paymentId],
+      );
+    });
+  });
+
+  const health = async (query = '') => rest.send<Page>(olga, 'GET', `/api/operator/health?${query}`);
+
+  test('is a list of what needs attention, worst account first, without anything from inside the accounts', async () => {
+    const { body, text } = await health();
+    const zero = {
+      unresolvedPaymentCount: 0,
+      unresolvedSince: null,
+      disabledDestinationCount: 0,
+      pausedDestinationCount: 0,
+      failingDestinationCount: 0,
+      failedDeliveryCount: 0,
+      overdueDeliveryCount: 0,
+      overdueSince: null,
+    };
+    const time = '2026-01-02T03:04:05.000Z';
+    expect(body.data.filter(({ userId }) => userId === sick.id || userId === worse.id)).toEqual([
+      {
+        userId: worse.id,
+        issuer: app.issuer.config.issuer,
+        subject: 'worse',
+        blockedAt: null,
+        ...zero,
+        unresolvedPaymentCount: 1,
+        unresolvedSince: time,
+      },
+      {
+        userId: sick.id,
+        issuer: app.issuer.config.issuer,
+        subject: 'sick',
+        blockedAt: null,
+        ...zero,
+        disabledDestinationCount: 1,
+        pausedDestinationCount: 1,
+        failingDestinationCount: 1,
+        failedDeliveryCount: 3,
+        overdueDeliveryCount: 1,
+        overdueSince: time,
+      },
+    ]);
+    expect(text).not.toContain(SECRET);
+    const healthy = await newUser('healthy');
+    await createProject(healthy);
+    expect((await health('limit=100')).body.data.map(({ userId }) => userId)).not.toContain(healthy.id);
+  });
+
+  test('is paginated in both directions', async () => {
+    const all = (await health('limit=100')).body.data.map(({ userId }) => userId);
+    expect(all.length).toBeGreaterThan(1);
+    const paged: string[] = [];
+    let page = '';
+    do {
+      const { body } = await health(`limit=1${page}`);
+      paged.push(...body.data.map(({ userId }) => userId));
+      page = body.nextCursor === null ? '' : `&after=${body.nextCursor}`;
+    } while (page !== '');
+    expect(paged).toEqual(all);
+    const ask = async (args: string) => {
+      const { data } = await olga.graphql<{ operatorHealth: { edges: { cursor: string; node: Health }[] } }>(
+        `{ operatorHealth(${args}) { edges { cursor node { userId } } } }`,
+      );
+      return data!.operatorHealth.edges;
+    };
+    const [last] = await ask('last: 1');
+    expect(last!.node.userId).toBe(all.at(-1));
+    const before = await ask(`last: 1, before: "${last!.cursor}"`);
+    expect(before.map(({ node }) => node.userId)).toEqual([all.at(-2)]);
+    const refused = await health('after=health.1-2.usr_00000000000000000000000000');
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/after' }] } });
+  });
+});
+
+describe('requeueing an account’s failed deliveries', () => {
+  test('starts a replay in each project that has any, outside the account’s daily limit, and is in all audit logs', async () => {
+    const user = await newUser('requeued');
+    const projects = [await createProject(user), await createProject(user), await createProject(user)];
+    for (const { base } of projects.slice(0, 2)) {
+      await createWebhook(user, base);
+      await createEndpoint(user, base);
+      await createEndpoint(user, base);
+    }
+    await withSql((sql) =>
+      sql.query(
+        `UPDATE "Delivery" SET "status" = 'FAILED', "nextAttemptAt" = NULL, "completedAt" = now() WHERE "projectId" = ANY ($1)`,
+        [projects.map(({ id }) => id)],
+      ),
+    );
+    const requeue = (body: object) =>
+      rest.send<{ total: number; replayCount: number }>(olga, 'POST', `${USERS}/${user.id}/requeue`, { body });
+    expect((await requeue({ dryRun: true })).body).toEqual({ total: 4, replayCount: 0 });
+    expect((await requeue({ from: '2100-01-01T00:00:00Z' })).body).toEqual({ total: 0, replayCount: 0 });
+    expect((await requeue({ maxPerSecond: 0 })).status).toBe(422);
+    expect(await logOf(user)).not.toContainEqual(expect.objectContaining({ action: 'user.deliveries_requeued' }));
+
+    expect((await requeue({ from: '2020-01-01T00:00:00Z', maxPerSecond: 7 })).body).toEqual({
+      total: 4,
+      replayCount: 2,
+    });
+    for (const [index, { base }] of projects.entries()) {
+      const { body } = await rest.send<{ data: object[] }>(user, 'GET', `${base}/replays`);
+      const filter = { status: ['FAILED'], test: false, from: '2020-01-01T00:00:00.000Z' };
+      const replay = { status: 'RUNNING', startedBy: 'operator', total: 2, maxPerSecond: 7, filter };
+      expect(body.data).toMatchObject(index < 2 ? [replay] : []);
+    }
+    // No worker runs here, so the replays don't finish.
+    expect(await requeue({})).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+
+    const operator = { actorKind: 'OPERATOR', actorId: 'operator', actorName: 'operator' };
+    const changes = { from: '2020-01-01T00:00:00.000Z', total: 4, maxPerSecond: 7 };
+    const entry = { action: 'user.deliveries_requeued', targetId: user.id, projectId: null, changes };
+    const [first, ...others] = await logOf(user);
+    expect(first).toMatchObject({ ...entry, ...operator });
+    expect(others.slice(0, 2)).toMatchObject([
+      { action: 'replay.created', projectId: projects[1]!.id, ...operator },
+      { action: 'replay.created', projectId: projects[0]!.id, ...operator },
+    ]);
+    expect((await logOf(olga))[0]).toMatchObject({ ...entry, actorKind: 'USER', actorName: 'olga' });
+    expect(JSON.stringify(await logOf(user))).not.toContain(await userIdOf(olga));
+    const used = await withSql((sql) =>
+      sql.query(`SELECT 1 FROM "RateLimit" WHERE "key" LIKE '%replayed-deliveries ' || $1 || '%'`, [user.id]),
+    );
+    expect(used.rowCount).toBe(0);
   });
 });
 

@@ -1,9 +1,10 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EXPORT_FORMATS, type Row } from '../../../src/rest/export/formats.ts';
+import { type Column, EXPORT_FORMATS, type Row } from '../../../src/rest/export/formats.ts';
 
-const COLUMNS = ['text', 'other', 'count', 'flag', 'data'];
+const columnsOf = (...names: string[]): Column[] => names.map((name) => ({ name, isTime: false }));
+const COLUMNS = columnsOf('text', 'other', 'count', 'flag', 'data');
 const { csv, jsonl } = EXPORT_FORMATS;
 const csvOf = (rows: Row[]) => csv.head(COLUMNS) + csv.rows(rows, COLUMNS);
 
@@ -79,11 +80,11 @@ test.each([
   ['0.000001', '0.000001'],
   ['79228162514264337593543950336', '79228162514264337593543950336'],
 ])('the text %s is %s in CSV', (given, expected) => {
-  expect(csv.rows([{ text: given }], ['text'])).toBe(`${expected}\r\n`);
+  expect(csv.rows([{ text: given }], columnsOf('text'))).toBe(`${expected}\r\n`);
 });
 
 test.each(['x;=1+1', 'x\t=1+1', 'x|=1+1'])('the text %j is quoted in CSV', (given) => {
-  expect(csv.rows([{ text: given }], ['text'])).toBe(`"${given}"\r\n`);
+  expect(csv.rows([{ text: given }], columnsOf('text'))).toBe(`"${given}"\r\n`);
 });
 
 test('CSV distinguishes empty text from null, and has lists and objects as JSON', () => {
@@ -92,8 +93,21 @@ test('CSV distinguishes empty text from null, and has lists and objects as JSON'
 });
 
 test('line breaks in a value don’t end a row', () => {
-  expect(csv.rows([{ text: 'a\nb' }, { text: 'a\rb' }, { text: 'a\r\nb' }], ['text'])).toBe(
+  expect(csv.rows([{ text: 'a\nb' }, { text: 'a\rb' }, { text: 'a\r\nb' }], columnsOf('text'))).toBe(
     '"a\nb"\r\n"a\rb"\r\n"a\r\nb"\r\n',
   );
   expect(jsonl.rows([{ text: 'a\r\nb' }, { text: 'c' }])).toBe('{"text":"a\\r\\nb"}\n{"text":"c"}\n');
+});
+
+test('times have no time zone and no fraction of a second in CSV, whose header says that they are in UTC', () => {
+  const columns = [{ name: 'settledAt', isTime: true }, ...columnsOf('data')];
+  const time = '2026-01-02T03:04:05.678Z';
+  const rows = [
+    { settledAt: time, data: time },
+    { settledAt: null, data: { at: time } },
+  ];
+  expect(csv.head(columns) + csv.rows(rows, columns)).toBe(
+    `settledAt (UTC),data\r\n2026-01-02 03:04:05,${time}\r\n,"{""at"":""${time}""}"\r\n`,
+  );
+  expect(jsonl.rows(rows)).toBe(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { explainPayment } from '../explain-payment.ts';
 import { id, paging, time } from '../inputs.ts';
-import { defineTool, TO_READ } from '../tool.ts';
+import { defineTool, TO_READ_PAYMENTS } from '../tool.ts';
 import { pageOf, showPage } from '../view.ts';
 import { customerView, paymentView } from '../views.ts';
 
@@ -27,7 +27,7 @@ export const paymentTools = [
     name: 'list_payments',
     title: 'List payments',
     description: 'Lists payments for the project’s endpoints, newest first.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: {
       ...paging,
@@ -45,7 +45,7 @@ export const paymentTools = [
     name: 'get_payment',
     title: 'Get a payment',
     description: 'Gets one payment.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: { paymentId: id('pay') },
     output: paymentView.schema,
@@ -55,7 +55,7 @@ export const paymentTools = [
     name: 'explain_payment',
     title: 'Explain a payment',
     description: 'Explains a payment’s status (for example, why it failed) and what to do about it.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: { paymentId: id('pay') },
     output: z.object({ summary: z.string(), advice: z.string().nullable(), payment: paymentView.schema }),
@@ -68,7 +68,7 @@ export const paymentTools = [
     name: 'list_customers',
     title: 'List customers',
     description: 'Lists the wallets that have paid the project.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: {
       ...paging,
@@ -82,7 +82,7 @@ export const paymentTools = [
     name: 'get_customer',
     title: 'Get a customer',
     description: 'Gets one customer: the wallet, the number of payments, and the total.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: { customerId: id('cus') },
     output: customerView.schema,
@@ -93,7 +93,7 @@ export const paymentTools = [
     title: 'Get revenue',
     description:
       'Gets revenue by UTC hour, or by day or month in the project’s time zone, with the top endpoints and customers.',
-    requires: TO_READ,
+    requires: TO_READ_PAYMENTS,
     effect: 'none',
     input: { ...period, interval: z.enum(['HOUR', 'DAY', 'MONTH']).optional().describe('Default: DAY.') },
     output: revenue,

@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { OPERATOR_ACTOR, recordAsOperator, recordOperatorAudit } from '../../audit/record.ts';
+import { requireId, requireOperator, visibleUsers } from '../../auth/access.ts';
+import { rethrowProjectGone } from '../../auth/require-project.ts';
+import type { Viewer } from '../../auth/viewer.ts';
+import { type Bus, topics } from '../../bus/bus.ts';
+import type { TenantDatabase } from '../../database/tenant-client.ts';
+import { belongingTo, type VisibleProjectId, visibleIdOf } from '../../database/tenant-filter.ts';
+import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
+import { AppError, notFound } from '../../errors.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { newId } from '../../ids.ts';
+import { parseInput } from '../../validation.ts';
+import { pace } from '../replays/service.ts';
+import { type AccountHealth, readHealth } from './health.ts';
+
+export type RequeueInput = { from?: Date | null; dryRun?: boolean | null; maxPerSecond?: number | null };
+/** How many deliveries will be resent, and in how many replays: one for each project that has any. */
+export type Requeued = { total: number; replayCount: number };
+export type AccountService = ReturnType<typeof createAccountService>;
+
+const STILL_RUNNING =
+  'The failed deliveries of this account are already being resent. Wait until the replays have finished.';
+
+/** What operators do for accounts without seeing what is in them. For everyone else, accounts don't exist. */
+export function createAccountService({ db, bus, log }: { db: TenantDatabase; bus: Bus; log: Logger }) {
+  /** The projects with deliveries to resend, and how many each has. */
+  async function countFailed(projectIds: readonly VisibleProjectId[], filter: ReplayFilter, createdAt: Date) {
+    const counted: { projectId: VisibleProjectId; total: number }[] = [];
+    for (const projectId of projectIds) {
+      counted.push({ projectId, total: await countReplay(db.pool, { projectId, filter, createdAt }) });
+    }
+    return counted.filter(({ total }) => total > 0);
+  }
+
+  return {
+    /** The accounts that need attention, the worst one first. */
+    async health(viewer: Viewer, slice: { after?: string; before?: string; take: number }): Promise<AccountHealth[]> {
+      requireOperator(viewer);
+      return readHealth(db.pool, slice);
+    },
+
+    /**
+     * Resends an account's failed deliveries, except test events, with a replay in each of its projects. They don't count
+     * toward the account's daily limit.
+     *
+     * @throws AppError `NOT_FOUND`, `VALIDATION_FAILED`, and `CONFLICT` while earlier ones are still being resent.
+     */
+    async requeue(viewer: Viewer, id: string, { from, dryRun, ...rest }: RequeueInput): Promise<Requeued> {
+      requireOperator(viewer);
+      requireId('User', id);
+      const { maxPerSecond } = parseInput(pace, rest);
+      const filter: ReplayFilter = { status: ['FAILED'], test: false, ...(from && { from: from.toISOString() }) };
+      const user = await db.prisma.user.findFirst({ where: { id, ...visibleUsers(viewer) } });
+      if (!user) throw notFound();
+      const owned = await db.prisma.project.findMany({
+        where: belongingTo(user, { userId: id }),
+        select: { id: true, createdAt: true },
+        orderBy: { id: 'asc' },
+      });
+      const { rows } = await db.pool.query<{ createdAt: Date }>(`SELECT now()::timestamptz(3) AS "createdAt"`);
+      const createdAt = rows[0]!.createdAt;
+      const due = await countFailed(owned.map(visibleIdOf), filter, createdAt);
+      const total = due.reduce((sum, project) => sum + project.total, 0);
+      if (dryRun || total === 0) return { total, replayCount: 0 };
+
+      const audited = { ...(filter.from && { from: filter.from }), total, maxPerSecond };
+      const creation = db.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+        const running = belongingTo(user, {
+          project: { userId: id },
+          startedBy: OPERATOR_ACTOR,
+          status: 'RUNNING' as const,
+        });
+        if ((await tx.replay.count({ where: running })) > 0) throw new AppError('CONFLICT', { detail: STILL_RUNNING });
+        for (const { projectId, total } of due) {
+          const values = { id: newId('Replay'), projectId, maxPerSecond, total, startedBy: OPERATOR_ACTOR, createdAt };
+          await tx.replay.create({ data: { ...values, filter: filter as Prisma.InputJsonObject } });
+          const changes = { filter, total, maxPerSecond };
+          await recordAsOperator(tx, id, { action: 'replay.created', projectId, targetId: values.id, changes });
+        }
+        await recordOperatorAudit(tx, viewer, {
+          action: 'user.deliveries_requeued',
+          projectId: null,
+          targetId: id,
+          changes: audited,
+        });
+      });
+      await creation.catch(rethrowProjectGone);
+      const action = 'user.deliveries_requeued';
+      log.info({ operatorId: viewer.userId, userId: id, action, changes: audited }, 'an operator changed an account');
+      bus.publish(topics.replaysDue);
+      for (const { projectId } of due) bus.publish(topics.replays(projectId));
+      return { total, replayCount: due.length };
+    },
+  };
+}
