@@ -45,6 +45,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['features/revenue', ''],
   ['features/customers', ''],
   ['features/payments', ''],
+  ['features/installation', 'whether the service is on hold'],
   ['features/imports', 'importing endpoints from OpenAPI documents'],
   ['features/endpoints', ''],
   ['features/events', 'recording events along with their deliveries, and listing them; `events/` has their types'],

@@ -119,7 +119,10 @@ test('a running service can be put on hold, and then adopted', async () => {
   expect(JSON.parse((await cli('hold')).stdout)).toEqual({ isOnHold: true });
   await expect.poll(stateOf).toBe('on hold');
   expect(await isOnHold()).toBe(true);
-  expect(await testConnector()).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE', detail: expect.stringContaining('on hold') } });
+  expect(await testConnector()).toMatchObject({
+    status: 503,
+    body: { code: 'UNAVAILABLE', detail: expect.stringContaining('on hold') },
+  });
   await createEndpoint(owner, base);
   expect((await read(owner))[0]).toEqual(['PENDING', null]);
   expect(receiver.requests).toEqual([]);
