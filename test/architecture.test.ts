@@ -116,7 +116,12 @@ describe('imports go from transport to features to the database', () => {
       /^src\/cli\/(?!doctor\/|installation\.ts$)/,
       /^src\/(app\.ts|(database|egress|gateway|graphql|http|live|rest|sandbox(?!\/test-buyer)|connectors)\/|secrets\/(?!mask-url\.ts)|features\/.*\/(service|schema)\.ts|generated\/prisma\/)/,
     ],
-    ['the console uses the service only through its API', CONSOLE, /^src\/(?!console\/|generated\/console\/)|^node:/],
+    [
+      'the console uses the service only through its API, except for the arithmetic of days',
+      CONSOLE,
+      /^src\/(?!console\/|generated\/console\/|time-zone\.ts$)|^node:/,
+    ],
+    ['the arithmetic of days, which the console shares, imports nothing', /^src\/time-zone\.ts$/, /./],
     [
       "the service doesn't import the console",
       /^src\/(?!console\/)/,

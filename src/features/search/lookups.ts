@@ -52,7 +52,7 @@ export const BY_HASH = lookup(select('Payment', '"transactionHash" = $2'));
 
 /**
  * Finds a customer and its newest payments by wallet. In stored wallet addresses, the case of the letters encodes a
- * checksum. IDs have another collation than the columns that refer to them, and with that one, the comparison couldn't use
+ * checksum. The collation of IDs isn't that of the columns that refer to them, and with it, the comparison couldn't use
  * the index of the payments' column.
  */
 export const BY_WALLET = lookup(
