@@ -128,7 +128,7 @@ test('every mutation is logged, or is known to change no resource', () => {
     'recordToolCall',
   ];
   // test/features/operator covers the entries of these mutations.
-  const ofOperators = ['updateUser', 'blockUser', 'unblockUser'];
+  const ofOperators = ['updateUser', 'blockUser', 'unblockUser', 'requeueDeliveries'];
   const mutations = Object.keys(schema.getMutationType()!.getFields()).sort();
   expect(mutations).toEqual(
     [
