@@ -233,9 +233,10 @@ const careless = createCarelessVendor((call, body) =>
   outside.push({ where: `a response from ${call.url.host}`, text: body }),
 );
 
-/** Waits until no delivery is due or in progress. */
+/** Waits until no delivery is due or in progress, except those that wait because a vendor blocks this address. */
 async function settled(): Promise<void> {
-  const due = { status: 'PENDING', nextAttemptAt: { not: null } } as const;
+  const isUnblocked = { OR: [{ reason: null }, { reason: { not: 'address_blocked' } }] };
+  const due = { status: 'PENDING', nextAttemptAt: { not: null }, ...isUnblocked } as const;
   const open = async () => {
     // Makes all retries due now, as a manual resend does, because automatic retries to a failing vendor become less and
     // less frequent, and some types have their own long delays. Makes the deliveries older than any retry schedule, so
@@ -254,8 +255,12 @@ async function testAll(): Promise<void> {
   await settled();
 }
 
-/** Enables all connectors and webhooks again, no matter what state the vendors' responses left them in. */
+/**
+ * Enables all connectors and webhooks again, no matter what state the vendors' responses left them in, and ends blocks
+ * of this address.
+ */
 async function revive(): Promise<void> {
+  await stage.db.prisma.$executeRaw`UPDATE "RateLimit" SET "arrivesAt" = now() WHERE "key" LIKE 'delivery-block:%'`;
   const data = { isActive: true, pausedAt: null, pausedReason: null, disabledReason: null, memory: {} };
   await stage.db.prisma.connector.updateMany({ data });
   await stage.db.prisma.webhook.updateMany({ data: { isActive: true } });
