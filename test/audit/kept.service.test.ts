@@ -107,7 +107,10 @@ describe('with the roles of the Compose file, and the audit log owned by another
     const { configs } = load(await readFile(join(ROOT, 'compose.yaml'), 'utf8')) as {
       configs: { roles: { content: string } };
     };
-    return configs.roles.content.replace(/\$\{POSTGRES_PASSWORD\}/, 'secret').trim().split('\n');
+    return configs.roles.content
+      .replace(/\$\{POSTGRES_PASSWORD\}/, 'secret')
+      .trim()
+      .split('\n');
   }
 
   async function statementsInDocs(): Promise<string> {
