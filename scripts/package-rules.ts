@@ -47,7 +47,7 @@ const RULES: readonly { fault: string; isBroken(item: LockedPackage, folder: str
     },
   ];
 
-/** Lists everything that could make npm install something else than what was reviewed, as "package fault". */
+/** Lists everything that could make npm install anything but what was reviewed, as "package fault". */
 export function faultsIn(files: PackageFiles): string[] {
   const { lock, manifest, settings } = files;
   const installed = Object.entries(lock.packages).filter(([folder]) => folder !== '');
@@ -55,7 +55,7 @@ export function faultsIn(files: PackageFiles): string[] {
     installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([folder]) => nameOf(folder)),
   );
   return [
-    ...(lock.lockfileVersion === 3 ? [] : ['package-lock.json has another version than 3']),
+    ...(lock.lockfileVersion === 3 ? [] : ['package-lock.json must have version 3']),
     ...installed.flatMap(([folder, item]) =>
       RULES.filter(({ isBroken }) => isBroken(item, folder, files)).map(({ fault }) => `${folder} ${fault}`),
     ),

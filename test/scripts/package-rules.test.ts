@@ -68,7 +68,7 @@ test.each<[string, (files: PackageFiles) => void, string]>([
     'gone has no install script',
   ],
   ['a registry', (files) => (files.settings += '@prisma:registry=https://packages.example/\n'), '.npmrc sets'],
-  ['an old lock file', ({ lock }) => (lock.lockfileVersion = 1), 'another version'],
+  ['an old lock file', ({ lock }) => (lock.lockfileVersion = 1), 'must have version 3'],
 ])('%s is found', (_name, plant, fault) => {
   const files = readAll();
   plant(files);
