@@ -10,8 +10,9 @@
 #
 # What follows: writes fail with "cannot execute INSERT in a read-only transaction", and reads are out of date. Without
 # `on-marked-down shutdown-sessions`, a pool keeps these connections for as long as they last. Choose a short `inter`,
-# and check `pg_is_in_recovery()` in each new connection, or set `target_session_attrs`. For reloads, there is
-# `load-server-state-from-file`, and since HAProxy 3.1, `init-state down`.
+# and check `pg_is_in_recovery()` in each new connection, or set `target_session_attrs`. If exactly one server can be
+# healthy, connections can wait until it is so: `tcp-request content accept if { nbsrv(postgres) eq 1 }`, with an
+# `inspect-delay`. For reloads, there is `load-server-state-from-file`, and since HAProxy 3.1, `init-state down`.
 #
 # Needs Debian's package haproxy.
 set -euo pipefail

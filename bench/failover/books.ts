@@ -28,7 +28,8 @@ export async function checkBooks(databaseUrl: string, load: Load, chain: Chain):
   }
 
   const { rows: events } = await database.query<{ price: string }>(
-    `SELECT data->>'priceUsd' AS price FROM "Event" WHERE type = 'endpoint.pricing_changed'`,
+    `SELECT data->>'priceUsd' AS price FROM "Event" WHERE type = 'endpoint.pricing_changed' AND "projectId" = $1`,
+    [load.projectId],
   );
   const stored = new Set(events.map(({ price }) => Math.round(Number(price) * 1e6)));
   const charged = new Set<string>();

@@ -84,6 +84,11 @@ export async function startCluster(folder: string) {
       }
     },
 
+    /** The node that stores every write before it is acknowledged. */
+    async syncStandby(): Promise<Host> {
+      return hostsByName.get((await members()).find(({ role }) => role === 'sync_standby')!.name)!;
+    },
+
     /**
      * Waits until all three nodes are part of the cluster, and one of the others is the synchronous standby. Rebuilds a
      * node that can't rejoin, as an operator would.

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hex } from 'viem';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { type Chain, signPayment } from './chain.ts';
+import { createInsist, send } from './requests.ts';
+import { stopwatch } from './stopwatch.ts';
 
 export const SELLER: Hex = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 const CHANGERS = 3;
@@ -13,7 +15,6 @@ const CREATORS = 1;
 const CREATED_PER_PROJECT = 500;
 const BUYERS = 3;
 const CREATOR_PAUSE_MILLISECONDS = 500;
-const REQUEST_MILLISECONDS = 20_000;
 /** How long a buyer retries a payment. */
 const DEADLINE_MILLISECONDS = 240_000;
 
@@ -21,24 +22,6 @@ type Payment = { path: string; from: Hex; nonce: Hex; isServed: boolean; lastRes
 
 /** The acknowledged requests, and the longest time without one. */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
-
-/** Measures the longest pause between events of one kind. */
-function stopwatch() {
-  let longest = 0;
-  let last = performance.now();
-  return {
-    note() {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    },
-    /** The longest pause since the last call, in seconds. */
-    read(): number {
-      const seconds = Math.max(longest, performance.now() - last) / 1000;
-      longest = 0;
-      return seconds;
-    },
-  };
-}
 
 /**
  * Changes prices, creates endpoints, buys, and receives deliveries until `stop` is called. Every request is retried
@@ -60,26 +43,7 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
   const upstream = await startUpstream();
   let isStopping = false;
 
-  /** Retries until the service returns a final response. Retries have the same idempotency key. */
-  async function insist(method: string, path: string, body: unknown): Promise<{ id: string }> {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      'idempotency-key': crypto.randomUUID(),
-    };
-    for (;;) {
-      const response = await send(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
-      if (response?.ok) {
-        writes.note();
-        return JSON.parse(response.text);
-      }
-      // A request with this key may still be running, for example, in a process that lost its database connection.
-      if (response && response.status < 500 && response.status !== 409)
-        throw new Error(`${method} ${path}: ${response.text}`);
-      await sleep(200);
-    }
-  }
-
+  const insist = createInsist({ url, token, onDone: writes.note });
   const project = await insist('POST', '/api/projects', { name: 'Shop', walletAddress: SELLER });
   const base = `/api/projects/${project.id}`;
   const shop = { upstreamUrl: `${upstream.url}/tasks`, priceUsd: '0.01' };
@@ -167,15 +131,6 @@ export async function startLoad(options: { url: string; dataDir: string; chain: 
       await running;
     },
   };
-}
-
-async function send(url: string, init: RequestInit) {
-  try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MILLISECONDS) });
-    return { ok: response.ok, status: response.status, headers: response.headers, text: await response.text() };
-  } catch {
-    return undefined;
-  }
 }
 
 /** Accepts deliveries, and remembers the change that each one is about. */

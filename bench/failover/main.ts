@@ -2,7 +2,10 @@
  * Shows that the service survives the loss of its database's primary node: runs three PostgreSQL nodes with synchronous
  * replication under Patroni, HAProxy, PgBouncer, and two processes of each role, and breaks them under load.
  *
- *   npm run failover                 10 switchovers, 10 crashes, 5 partitions, and restarts of etcd and PgBouncer
+ *   npm run failover                 10 switchovers, 10 crashes and 5 partitions of the primary, 5 crashes and 3 partitions
+ *                                    of the synchronous standby, and restarts of etcd and PgBouncer
+ *   npm run failover -- --times 1    each fault once
+ *   npm run failover -- --only standby    the faults whose names contain "standby"
  *   npm run failover -- --short      one crash
  *
  * Needs Linux, root, and the Debian packages patroni, etcd-server, haproxy, pgbouncer, and postgresql. Everything runs
@@ -21,6 +24,7 @@ import { startChain } from './chain.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { type Load, startLoad } from './load.ts';
 import { type Service, startService } from './service.ts';
+import { startWatchers, type Watchers } from './watchers.ts';
 
 const PROGRAMS = ['unshare', 'ip', 'setpriv', 'patroni', 'etcd', 'haproxy', 'pgbouncer'];
 /** How long the load runs undisturbed before each fault. */
@@ -28,10 +32,16 @@ const CALM_MILLISECONDS = 3_000;
 /** Longer than Patroni takes to replace a lost node. */
 const PARTITION_MILLISECONDS = 40_000;
 
-type World = { cluster: Cluster; service: Service };
+/** How many changes must be acknowledged while the synchronous standby is down. */
+const CHANGES_WITHOUT_STANDBY = 50;
+
+type World = { cluster: Cluster; service: Service; load: Load; watchers: Watchers };
 type Fault = { name: string; times: number; strike(world: World): Promise<void> };
 
-const { values } = parseArgs({ options: { short: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, times: { type: 'string' }, only: { type: 'string' } },
+});
+const maxTimes = values.times === undefined ? Number.POSITIVE_INFINITY : Number(values.times);
 
 const crash: Fault = {
   name: 'crash of the primary',
@@ -59,6 +69,26 @@ const FAULTS: Fault[] = values.short
           host.connect();
         },
       },
+      {
+        name: 'crash of the synchronous standby',
+        times: 5,
+        async strike({ cluster, load }) {
+          const host = await cluster.syncStandby();
+          await host.crash();
+          await waitForChanges(load);
+          cluster.startNode(host);
+        },
+      },
+      {
+        name: 'partition of the synchronous standby',
+        times: 3,
+        async strike({ cluster, load }) {
+          const host = await cluster.syncStandby();
+          host.cut();
+          await waitForChanges(load);
+          host.connect();
+        },
+      },
       { name: 'restart of etcd', times: 1, strike: ({ cluster }) => cluster.restartEtcd() },
       { name: 'restart of PgBouncer', times: 3, strike: ({ service }) => service.restartPooler() },
     ];
@@ -67,18 +97,27 @@ async function waitForOther(cluster: Cluster, name: string): Promise<void> {
   while ((await cluster.primary()).name === name) await sleep(100);
 }
 
+/** Waits until the service has acknowledged more changes, which it can do only with another synchronous standby. */
+async function waitForChanges({ changes }: Load): Promise<void> {
+  const enough = changes.length + CHANGES_WITHOUT_STANDBY;
+  while (changes.length < enough) await sleep(100);
+}
+
 /** Causes a fault the given number of times, and returns the longest pauses in seconds. */
-async function strikeRepeatedly({ name, times, strike }: Fault, world: World, load: Load): Promise<string[]> {
-  const worst = { writes: 0, purchases: 0, deliveries: 0 };
+async function strikeRepeatedly({ name, strike, ...fault }: Fault, world: World): Promise<string[]> {
+  const { load, watchers } = world;
+  const worst = { writes: 0, purchases: 0, deliveries: 0, frames: 0 };
+  const times = Math.min(fault.times, maxTimes);
   for (let time = 1; time <= times; time++) {
     await world.cluster.healthy();
     await sleep(CALM_MILLISECONDS);
     load.pauses();
+    watchers.pause();
     await strike(world);
     await world.cluster.healthy();
     await sleep(CALM_MILLISECONDS);
-    const pauses = load.pauses();
-    for (const kind of ['writes', 'purchases', 'deliveries'] as const)
+    const pauses = { ...load.pauses(), frames: watchers.pause() };
+    for (const kind of ['writes', 'purchases', 'deliveries', 'frames'] as const)
       worst[kind] = Math.max(worst[kind], pauses[kind]);
     console.log(`${name} ${time} of ${times}: no write for ${pauses.writes.toFixed(1)} s`);
   }
@@ -94,17 +133,22 @@ async function run(): Promise<number> {
   await cluster.healthy();
   const service = await startService(folder, cluster, chain.env);
   const load = await startLoad({ url: service.url, dataDir: folder, chain, pauseMilliseconds: 50 });
+  const watchers = await startWatchers({ url: service.url, dataDir: folder, socketsPerProject: values.short ? 2 : 50 });
+  const world = { cluster, service, load, watchers };
   const rows: string[][] = [];
-  for (const fault of FAULTS) rows.push(await strikeRepeatedly(fault, { cluster, service }, load));
+  for (const fault of FAULTS.filter(({ name }) => name.includes(values.only ?? '')))
+    rows.push(await strikeRepeatedly(fault, world));
   await load.stop();
+  const lostFrames = await watchers.stop();
 
-  const books = await checkBooks(service.directUrl, load, chain);
-  const columns = ['fault', 'times', 'longest pause in writes', 'in paid responses', 'in deliveries'];
+  const books = { ...(await checkBooks(service.directUrl, load, chain)), 'live frames lost': lostFrames };
+  const columns = ['fault', 'times', 'longest pause in writes', 'in paid responses', 'in deliveries', 'in live frames'];
   console.log(print({ columns, rows }));
   const { changes, created, payments, received } = load;
   console.log(
     `acknowledged: ${changes.length} changes, ${created.length} endpoints, ${payments.filter(({ isServed }) => isServed).length} paid responses; received: ${received.size} deliveries`,
   );
+  console.log(`${watchers.count} sockets received ${watchers.frames()} live frames`);
   console.log(`nodes that couldn't rejoin and were rebuilt: ${cluster.rebuilt()}`);
   console.table(books);
   const isClean = Object.values(books).every((count) => count === 0);

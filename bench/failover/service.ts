@@ -70,15 +70,15 @@ export async function startService(folder: string, cluster: Cluster, env: Record
 
 async function createDatabase(): Promise<void> {
   const url = `postgres://postgres:${PASSWORD}@${ADDRESS}:5432/postgres`;
-  const run = (statements: string[]): Promise<boolean[]> =>
+  const run = (statements: string[]): Promise<void> =>
     withConnection(url, 'failover', async (client) => {
-      const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
       for (const statement of statements) await client.query(statement);
-      return rows.map(({ standby }) => standby);
     });
-  // When HAProxy starts, it connects clients to all nodes in turn until it has checked the nodes. Then, it closes the
-  // connections to the standbys.
-  await waitFor(async () => !(await Promise.all([run([]), run([]), run([])])).flat().includes(true));
+  // HAProxy may not have started yet. Once it accepts connections, it must not send them to a standby.
+  await waitFor(async () => {
+    await run([]);
+    return true;
+  });
   await run([
     `CREATE ROLE tollgate LOGIN PASSWORD '${PASSWORD}'`,
     'CREATE DATABASE tollgate OWNER tollgate',

@@ -41,7 +41,7 @@ const CREDENTIAL_ENDED = 'The credential has expired or been revoked, or the acc
 /** A socket's state. The last three are set once it is connected. */
 type SocketState = SocketHandle & {
   address: string;
-  /** Releases the slot of a client that hasn't authenticated. */
+  /** Stops counting the socket as unauthenticated. */
   leave(): void;
   authorization?: string;
   requestId?: string;
@@ -70,8 +70,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   const { maskError } = server;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
   const unauthenticated = createUnauthenticatedConnections();
-  /** The release functions for the slots of clients that haven't authenticated. */
-  const slots = new WeakMap<IncomingMessage, () => void>();
+  /** The functions that stop counting a request's socket as unauthenticated. */
+  const leaves = new WeakMap<IncomingMessage, () => void>();
 
   async function connect(state: SocketState, parameters: Record<string, unknown> | undefined): Promise<boolean> {
     const { socket } = state;
@@ -182,7 +182,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     extraOf: (handle): SocketState => ({
       ...handle,
       address: options.addressOf(handle.request),
-      leave: slots.get(handle.request)!,
+      leave: leaves.get(handle.request)!,
     }),
     isUnauthenticated: ({ release }) => release === undefined,
     // The stream stays reserved until the socket has closed, because data may still be waiting for it.
@@ -190,14 +190,18 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const leave = unauthenticated.enter(options.addressOf(request), () => socket.destroy());
-    if (!leave) {
-      refuse(socket, '429 Too Many Requests', 'Retry-After: 1');
-      return;
-    }
+    let opened: WebSocket | undefined;
+    const leave = unauthenticated.enter(options.addressOf(request), () => {
+      opened?.close(CLOSE.tryAgainLater, 'Too many sockets are waiting for a credential; connect again');
+      // Don't wait for the client to close its side.
+      socket.destroy();
+    });
     socket.once('close', leave);
-    slots.set(request, leave);
-    sockets.handleUpgrade(request, socket, head, (client) => sockets.emit('connection', client, request));
+    leaves.set(request, leave);
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      opened = client;
+      sockets.emit('connection', client, request);
+    });
   });
 
   async function closeSocket(socket: WebSocket): Promise<void> {
@@ -214,17 +218,6 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       sockets.close();
     },
   };
-}
-
-/**
- * Responds to a request for a socket that isn't opened, and closes the connection even if the client keeps its side
- * open.
- */
-function refuse(socket: Duplex, status: string, ...headers: string[]): void {
-  // Node no longer handles this connection's errors. Without a listener, a client that resets it would end the process.
-  socket.on('error', () => {});
-  socket.once('finish', () => socket.destroy());
-  socket.end([`HTTP/1.1 ${status}`, 'Connection: close', 'Content-Length: 0', ...headers, '', ''].join('\r\n'));
 }
 
 type OperationPayload = {

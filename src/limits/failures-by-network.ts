@@ -35,7 +35,7 @@ export function createFailuresByNetwork({
     /** @throws AppError `RATE_LIMITED` after too many failures from this address's network. */
     check(address: string): void {
       if (refusedUntil.size === 0) return;
-      const network = networkOf(address, PREFIX_LENGTHS);
+      const network = largestNetworkOf(address);
       const waitMilliseconds = (refusedUntil.get(network) ?? 0) - now();
       if (waitMilliseconds <= 0) return void refusedUntil.delete(network);
       throw new AppError('RATE_LIMITED', {
@@ -44,7 +44,7 @@ export function createFailuresByNetwork({
       });
     },
     async record(address: string): Promise<void> {
-      const network = networkOf(address, PREFIX_LENGTHS);
+      const network = largestNetworkOf(address);
       const limit = network.includes(':') ? failuresPerMinute.ipv6 : failuresPerMinute.ipv4;
       const { allowed, retryAfterSeconds } = await rateLimiter.record(`${scope} ${network}`, limit);
       if (allowed) return;
@@ -52,4 +52,9 @@ export function createFailuresByNetwork({
       if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
     },
   };
+}
+
+/** The largest network around an address that one customer can usually get. */
+export function largestNetworkOf(address: string): string {
+  return networkOf(address, PREFIX_LENGTHS);
 }

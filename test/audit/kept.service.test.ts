@@ -1,14 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { load } from 'js-yaml';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { createEmptyDatabase, createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
+import { databaseUrl } from '../support/database-url.ts';
 import { person } from '../support/members.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { createProject, type Resource } from '../support/resources.ts';
 
-const DOCS = resolve(import.meta.dirname, '../../docs/deployment.md');
+const ROOT = resolve(import.meta.dirname, '../..');
 const DENIED = { code: '42501' };
 
 describe('an audit log entry', () => {
@@ -38,12 +41,18 @@ describe('an audit log entry', () => {
     `DELETE FROM "AuditEntry" WHERE "id" = 'aud_b'`,
     'DELETE FROM "AuditEntry"',
     'TRUNCATE "AuditEntry"',
-  ])('cannot be changed or deleted, even by the owner of the table: %s', async (statement) => {
-    const read = async () => (await sql.query('SELECT * FROM "AuditEntry" ORDER BY "id"')).rows;
-    const before = await read();
-    await expect(sql.query(statement)).rejects.toMatchObject(DENIED);
-    expect(await read()).toEqual(before);
-  });
+    `SET session_replication_role = replica; UPDATE "AuditEntry" SET "action" = 'project.updated'`,
+    'SET session_replication_role = replica; DELETE FROM "AuditEntry"',
+    'SET session_replication_role = replica; TRUNCATE "AuditEntry"',
+  ])(
+    'cannot be changed or deleted, even by a superuser who owns the table, as in the embedded PostgreSQL: %s',
+    async (statement) => {
+      const read = async () => (await sql.query('SELECT * FROM "AuditEntry" ORDER BY "id"')).rows;
+      const before = await read();
+      await expect(sql.query(statement)).rejects.toMatchObject(DENIED);
+      expect(await read()).toEqual(before);
+    },
+  );
 
   test('moves to the new account when its project is transferred', async () => {
     await sql.query(`UPDATE "Project" SET "userId" = 'usr_b' WHERE "id" = 'proj_a'`);
@@ -54,50 +63,63 @@ describe('an audit log entry', () => {
   });
 });
 
-describe('with the audit log owned by another role, as in the docs', () => {
-  let database: TestDatabase;
+describe('with the roles of the Compose file, and the audit log owned by another role, as in the docs', () => {
+  let url: string;
   let app: TestApp;
   let service: pg.Client;
-  let names: { service: string; log: string };
+  let names: { service: string; superuser: string; log: string };
   let dropped: string;
+  /** Connects to the service's database as the administrator of the test run. */
+  let adminUrl: string;
 
   beforeAll(async () => {
-    database = await createEmptyDatabase();
-    const url = new URL(database.url);
-    const name = url.pathname.slice(1);
-    names = { service: `${name}_service`, log: `${name}_log` };
-    await runOnServer(database.url, `CREATE ROLE ${names.service} LOGIN PASSWORD 'secret'`);
-    await runOnServer(database.url, `ALTER DATABASE ${name} OWNER TO ${names.service}`);
-    Object.assign(url, { username: names.service, password: 'secret' });
-    await (await startTestApp({ databaseUrl: url.href })).stop();
-    const statements = (await statementsInDocs())
-      .replaceAll('audit_owner', names.log)
-      .replaceAll(/\btollgate\b(?=;)/g, names.service)
-      .replace('DATABASE tollgate', `DATABASE ${name}`);
-    await runOnServer(database.url, statements);
+    const name = `test_${randomBytes(8).toString('hex')}`;
+    names = { service: name, superuser: `${name}_superuser`, log: `${name}_log` };
+    const serverUrl = inject('postgresUrl');
+    await runOnServer(serverUrl, `CREATE ROLE ${names.superuser} LOGIN SUPERUSER PASSWORD 'secret'`);
+    for (const statement of await statementsInCompose()) await runOnServer(serverUrl, rename(statement));
+    adminUrl = databaseUrl(serverUrl, name);
+    url = Object.assign(new URL(adminUrl), { username: names.service, password: 'secret' }).href;
+    await (await startTestApp({ databaseUrl: url })).stop();
+    await runOnServer(adminUrl, rename(await statementsInDocs()));
     // The service must recreate this partition.
     dropped = (await lastPartition())!;
-    await runOnServer(database.url, `DROP TABLE "${dropped}"`);
-    app = await startTestApp({ databaseUrl: url.href });
-    service = new pg.Client({ connectionString: url.href });
+    await runOnServer(adminUrl, `DROP TABLE "${dropped}"`);
+    app = await startTestApp({ databaseUrl: url });
+    service = new pg.Client({ connectionString: url });
     await service.connect();
   });
   afterAll(async () => {
     await service?.end();
     await app?.stop();
-    await runOnServer(database.url, `DROP OWNED BY ${names.service}, ${names.log} CASCADE`);
-    await runOnServer(database.url, `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} OWNER TO CURRENT_USER`);
-    await runOnServer(database.url, `DROP ROLE ${names.service}, ${names.log}`);
-    await database?.drop();
+    const serverUrl = inject('postgresUrl');
+    await runOnServer(serverUrl, `DROP DATABASE ${names.service} WITH (FORCE)`);
+    await runOnServer(serverUrl, `DROP ROLE ${Object.values(names).join()}`);
   });
 
+  const rename = (sql: string) =>
+    sql
+      .replaceAll('audit_owner', names.log)
+      .replaceAll(/\bpostgres\b/g, names.superuser)
+      .replaceAll(/\btollgate\b/g, names.service);
+
+  async function statementsInCompose(): Promise<string[]> {
+    const { configs } = load(await readFile(join(ROOT, 'compose.yaml'), 'utf8')) as {
+      configs: { roles: { content: string } };
+    };
+    return configs.roles.content
+      .replace(/\$\{POSTGRES_PASSWORD\}/, 'secret')
+      .trim()
+      .split('\n');
+  }
+
   async function statementsInDocs(): Promise<string> {
-    const [, section] = (await readFile(DOCS, 'utf8')).split('### Protect the audit log\n');
+    const [, section] = (await readFile(join(ROOT, 'docs/deployment.md'), 'utf8')).split('### Protect the audit log\n');
     return /```sql\n(.*?)```/s.exec(section!)![1]!;
   }
 
   async function lastPartition(): Promise<string | undefined> {
-    const client = new pg.Client({ connectionString: database.url });
+    const client = new pg.Client({ connectionString: adminUrl });
     await client.connect();
     const { rows } = await client.query<{ name: string }>(
       `SELECT relname AS "name" FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
@@ -122,6 +144,13 @@ describe('with the audit log owned by another role, as in the docs', () => {
       expect.arrayContaining(['project.transferred', 'webhook.created', 'project.created']),
     );
     await expect.poll(lastPartition).toBe(dropped);
+  });
+
+  test('no password opens the Compose file’s superuser', async () => {
+    const { rows } = await service.query('SELECT rolsuper FROM pg_roles WHERE rolname = current_user');
+    expect(rows).toEqual([{ rolsuper: false }]);
+    const superuser = Object.assign(new URL(url), { username: names.superuser });
+    await expect(runOnServer(superuser.href, 'SELECT')).rejects.toThrow(/password/);
   });
 
   test.each([

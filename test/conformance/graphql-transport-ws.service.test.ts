@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { WebSocket } from 'ws';
 import { topics } from '../../src/bus/bus.ts';
 import { countStreams } from '../graphql/numbers.ts';
-import { connectSocket, openSocket, type SocketClient } from '../graphql/socket-client.ts';
+import { connectSocket, openDeafSocket, openSocket, type SocketClient } from '../graphql/socket-client.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 
 const WALLET = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -18,7 +18,7 @@ let projectId: string;
 const open = new Set<SocketClient>();
 
 beforeAll(async () => {
-  app = await startTestApp({ env: { ROLES: 'api' } });
+  app = await startTestApp({ env: { ROLES: 'api', TRUSTED_PROXIES: '127.0.0.1' } });
   alice = await app.user('alice', 'ENTERPRISE');
   projectId = await createProject(alice);
 });
@@ -367,6 +367,30 @@ describe('limits', () => {
     await settled(client);
     client.socket.terminate();
     await expect.poll(() => countStreams(app), WAIT).toBe(0);
+  });
+
+  test('clients connect, even with a slow token, while silent sockets from eleven addresses flood the server', async () => {
+    const authenticate = async (client: SocketClient) => {
+      client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
+      expect(await client.next()).toEqual({ type: 'connection_ack' });
+    };
+    const flood: Awaited<ReturnType<typeof openDeafSocket>>[] = [];
+    onTestFinished(() => flood.forEach(({ socket }) => void socket.destroy()));
+    let ended = 0;
+    const open = async (count: number, address: string) => {
+      const opened = await Promise.all(Array.from({ length: count }, () => openDeafSocket(app.url, address)));
+      for (const socket of opened) void socket.ended.then(() => ended++);
+      flood.push(...opened);
+    };
+    const slow = await raw({ headers: { 'x-forwarded-for': '198.51.100.1' } });
+
+    await open(110, '203.0.113.1');
+    await expect.poll(() => ended, WAIT).toBe(10);
+    await authenticate(await raw({ headers: { 'x-forwarded-for': '203.0.113.1' } }));
+    for (let index = 0; index < 10; index++) await open(100, `192.0.${index}.1`);
+    await expect.poll(() => ended, WAIT).toBeGreaterThan(100);
+    await authenticate(slow);
+    expect(new Set(flood.map(({ status }) => status))).toEqual(new Set(['HTTP/1.1 101 Switching Protocols']));
   });
 
   test("a request that isn't a WebSocket handshake is rejected", async () => {

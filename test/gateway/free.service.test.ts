@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-processes.ts';
+import { hostileRequest, isLast, MARK, PASSED, valuesOf } from './hostile-headers.ts';
 import { sign, v1Headers, v2Headers } from './sign.ts';
 import { createShop, decodeHeader, payingFetch, type Rails, startRails } from './support.ts';
 
@@ -324,6 +327,69 @@ describe('a free endpoint that gets a price', () => {
     expect((await fetch(`${shop.url}/free`, { headers: v2Headers(await sign(buyer)) })).status).toBe(200);
     expect(upstream.requests).toHaveLength(1);
   });
+});
+
+describe('any headers that a client could send', () => {
+  /** Whether a header has the only value that was sent, or is absent if none was. Several are combined or left out. */
+  const mayBe = (sent: string[]) => (received: string | string[] | undefined) =>
+    sent.length > 1 ? received !== undefined : received === sent[0];
+  /** For a longer run: `FUZZ_RUNS=100000 npx vitest run test/gateway/free -t 'any headers'`. */
+  const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
+  /** Repeats a run. fast-check prints the seed of a run that fails. */
+  const seed = process.env.FUZZ_SEED === undefined ? {} : { seed: Number(process.env.FUZZ_SEED) };
+
+  test(
+    'get a response that says whether they are valid, and only safe ones reach the API',
+    async () => {
+      const { origin, pathname: prefix, host } = new URL(shop.url);
+      const smuggled = `GET ${prefix}/free?smuggled HTTP/1.1\r\nHost: a\r\n\r\n`;
+      const last = `GET ${prefix}/free?last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+      const known = new Set<string>([
+        ...[...PASSED, 'host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding'],
+        ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
+      ]);
+      let elapsedMilliseconds = 0;
+      // Each request finds an unused limit.
+      rateLimitNow = () => performance.now() + elapsedMilliseconds;
+      upstream.handle(() => ({ body: 'served' }));
+      const property = fc.asyncProperty(hostileRequest(smuggled), async ({ path, lines, body, kind }) => {
+        const isValid = kind === 'valid';
+        elapsedMilliseconds += 60_000;
+        upstream.requests.length = 0;
+        const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+        // Clients must not send anything after a request with `Connection: close`.
+        const next = isLast(lines) ? '' : last;
+        const bytes = Buffer.from(`POST ${prefix}${path} HTTP/1.1\r\n${head}\r\n${body}${next}`, 'latin1');
+        // Reads until the server closes the connection. It may reset one on which it can't find the end of a request.
+        const answers = await sendRaw(origin, [bytes], 3).catch((error) => (isValid ? Promise.reject(error) : []));
+        const statuses = answers.map(({ status }) => status).filter((status) => status >= 200);
+
+        const isPaying = lines.some(([name, value]) => /^(?:payment-signature|x-payment)$/i.test(name) && value.trim());
+        const expected = path === '/free' ? [200] : isPaying ? [400, 402] : [402];
+        const failed = [400, 431, undefined, ...(path === '/paid' ? [402] : [])];
+        expect({ valid: expected, long: [...expected, ...failed], broken: failed }[kind]).toContain(statuses[0]);
+        expect([undefined, 200]).toContain(statuses[1]);
+        const forwarded = upstream.requests.filter((request) => request.path !== '/free?last');
+        expect(forwarded.map((request) => request.path)).toEqual(statuses[0] === 200 ? ['/free'] : []);
+        for (const { headers, body: received } of forwarded) {
+          expect(headers).toMatchObject({
+            host: new URL(upstream.url).host,
+            'accept-encoding': 'identity',
+            'x-forwarded-for': '127.0.0.1',
+            'x-forwarded-host': host,
+            'x-forwarded-proto': 'http',
+          });
+          expect(Object.keys(headers).filter((name) => !known.has(name))).toEqual([]);
+          expect(JSON.stringify(headers)).not.toContain(MARK);
+          expect(received.toString()).toBe(body === '' ? '' : smuggled);
+          for (const name of isValid ? PASSED : []) expect(headers[name], name).toSatisfy(mayBe(valuesOf(lines, name)));
+        }
+      });
+      await fc.assert(property, { numRuns, ...seed });
+      expect(await statusOf('/free')).toBe(200);
+    },
+    180_000 + numRuns * 100,
+  );
 });
 
 test('the events of a free endpoint have the price 0', async () => {

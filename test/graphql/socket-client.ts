@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 
 type SocketMessage = { type: string; id?: string; payload?: unknown };
@@ -74,4 +75,26 @@ export async function connectSocket(url: string, token: string): Promise<SocketC
   client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } });
   await client.next(({ type }) => type === 'connection_ack');
   return client;
+}
+
+/**
+ * Opens a TCP connection and asks for a WebSocket. Ignores everything that the server sends later.
+ *
+ * @param address in `X-Forwarded-For`.
+ */
+export async function openDeafSocket(
+  url: string,
+  address = '127.0.0.1',
+): Promise<{ status: string; socket: Socket; ended: Promise<unknown> }> {
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.on('error', () => {});
+  const ended = once(socket, 'close');
+  socket.write(
+    'GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+      `Sec-WebSocket-Protocol: graphql-transport-ws\r\nX-Forwarded-For: ${address}\r\n\r\n`,
+  );
+  const [head] = await once(socket, 'data');
+  return { status: String(head).split('\r\n')[0]!, socket, ended };
 }

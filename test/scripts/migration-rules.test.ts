@@ -29,6 +29,8 @@ const EXAMINED: Record<string, number> = {
   '20261124101000_project_transfers': 1,
   // Triggers that keep entries from being changed or deleted. The last release only adds and reads them.
   '20261126110000_audit_log_kept': 2,
+  // A block that lets these triggers also run in sessions that turn triggers off.
+  '20261129151000_audit_log_always_kept': 1,
   // An index on a large table: docs/operations.md says that it blocks writes.
   '20261128101000_manual_deliveries': 1,
   // The same, and triggers that write notices about deliveries that only this version holds.

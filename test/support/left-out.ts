@@ -49,6 +49,7 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     how: 'Run the tests on Linux x86-64 with glibc, for which the packages of the clients have both.',
   },
   { files: /^test\/deploy\/systemd\./, needs: 'systemd-analyze', how: 'Install systemd.' },
+  { files: /^test\/deploy\/haproxy\./, needs: 'HAProxy', how: 'Install it (on Debian: apt-get install haproxy).' },
   { files: /^test\/docs\/nginx\./, needs: 'nginx', how: 'Install it (on Debian: apt-get install nginx-light).' },
   {
     files: /^test\/(docs\/pgbouncer|cli\/doctor-connections)\./,
