@@ -94,6 +94,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['wake-signal.ts', 'waking a loop early'],
   ['retry-after.ts', 'parsing `Retry-After`'],
   ['validation.ts', 'validating input'],
+  ['lru.ts', 'caches with a maximum number of entries'],
   ['did-you-mean.ts', 'suggestions for misspelled names'],
   ['money.ts', 'amounts'],
   ['ids.ts', 'IDs'],
