@@ -44,6 +44,11 @@ describe('the check of imports between folders', () => {
     expect(findProblems(injected).join('\n')).toContain(`${path} imports`);
   });
 
+  test("doesn't take code in a template for an import", () => {
+    const { imports } = parseSource('src/a.ts', "const example = `\nimport { a } from 'viem';\n`;");
+    expect(imports).toEqual([]);
+  });
+
   test('finds a circular type import within one folder', () => {
     const files = [
       parseSource('src/bus/a.ts', "import type { B } from './b.ts';"),
