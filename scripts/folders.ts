@@ -2,6 +2,7 @@
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
+import { parseSync } from 'rolldown/utils';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -94,6 +95,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['wake-signal.ts', 'waking a loop early'],
   ['retry-after.ts', 'parsing `Retry-After`'],
   ['validation.ts', 'validating input'],
+  ['lru.ts', 'caches with a maximum number of entries'],
   ['did-you-mean.ts', 'suggestions for misspelled names'],
   ['money.ts', 'amounts'],
   ['ids.ts', 'IDs'],
@@ -130,28 +132,49 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['time-zone.ts', 'days in time zones, for the server and the console'],
 ];
 
-export type Import = { target: string; isType: boolean };
+/** `names`: what is imported, except types. A namespace is `*`. */
+export type Import = { target: string; isType: boolean; names: string[] };
 /** A source file. `code` is its text without comments, but with the same line numbers. */
 export type Source = { path: string; text: string; code: string; imports: Import[] };
 
-const IMPORT = /^(?:import|export)\s(type\s)?(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]/gms;
-const DYNAMIC_IMPORT = /\bimport\(\s*['"]([^'"]+)['"]/g;
-
-/** Good enough for formatted code. */
-function withoutComments(text: string): string {
-  return text.replace(/\/\*.*?\*\//gs, (comment) => comment.replace(/[^\n]/g, '')).replace(/(^|\s)\/\/.*$/gm, '$1');
-}
-
 /** Reads the imports of a file; `path` is relative to the root of the repository. */
 export function parseSource(path: string, text: string): Source {
-  const code = withoutComments(text);
-  const name = (specifier: string) =>
-    specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), specifier)) : specifier;
+  const { module, comments, errors } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`);
+  const { staticImports, staticExports, dynamicImports } = module;
   const imports = [
-    ...[...code.matchAll(IMPORT)].map(([, type, specifier]) => ({ target: name(specifier!), isType: Boolean(type) })),
-    ...[...code.matchAll(DYNAMIC_IMPORT)].map(([, specifier]) => ({ target: name(specifier!), isType: false })),
+    ...staticImports.map(({ moduleRequest, entries }) => toImport(path, moduleRequest.value, entries)),
+    ...staticExports.flatMap(({ entries }) =>
+      entries.flatMap((entry) => (entry.moduleRequest ? [toImport(path, entry.moduleRequest.value, [entry])] : [])),
+    ),
+    ...dynamicImports.flatMap(({ moduleRequest: { start, end } }) => {
+      const literal = /^['"](.+)['"]$/.exec(text.slice(start, end));
+      return literal ? [toImport(path, literal[1]!, [ALL])] : [];
+    }),
   ];
-  return { path, text, code, imports };
+  return { path, text, code: withoutSpans(text, comments), imports };
+}
+
+type Entry = { isType: boolean; importName: { name: string | null; kind: string } };
+
+const ALL: Entry = { isType: false, importName: { name: null, kind: 'NamespaceObject' } };
+
+function toImport(path: string, specifier: string, entries: readonly Entry[]): Import {
+  const target = specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), specifier)) : specifier;
+  const values = entries.filter(({ isType }) => !isType);
+  const names = values.map(({ importName: { name, kind } }) => name ?? (kind === 'Default' ? 'default' : '*'));
+  return { target, isType: entries.length > 0 && values.length === 0, names };
+}
+
+/** Removes parts of a text, but keeps their line breaks. */
+function withoutSpans(text: string, spans: readonly { start: number; end: number }[]): string {
+  let end = 0;
+  const parts = spans.flatMap((span) => {
+    const before = text.slice(end, span.start);
+    end = span.end;
+    return [before, text.slice(span.start, span.end).replace(/[^\n]/g, '')];
+  });
+  return parts.join('') + text.slice(end);
 }
 
 /** All files in `src/`, except generated ones. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { sourceOf } from '../limits/failed-credentials.ts';
+import { createLru } from '../lru.ts';
 
 /**
  * Remembers recently used valid credentials, so that they keep working while other callers from the same address are
@@ -46,17 +47,13 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
   };
 }
 
-/** Keys from the last hour, or only the most recent ones if there are too many. */
+/** Keys from the last hour, or only the most recently used ones if there are too many. */
 function createMemory(now: () => number) {
-  const untilByKey = new Map<string, number>();
+  const untilByKey = createLru<number>(MAX_REMEMBERED);
   return {
     has: (key: string) => (untilByKey.get(key) ?? 0) > now(),
     remove: (key: string) => untilByKey.delete(key),
-    add(key: string) {
-      untilByKey.delete(key);
-      untilByKey.set(key, now() + HOUR_MILLISECONDS);
-      if (untilByKey.size > MAX_REMEMBERED) untilByKey.delete(untilByKey.keys().next().value!);
-    },
+    add: (key: string) => void untilByKey.set(key, now() + HOUR_MILLISECONDS),
   };
 }
 

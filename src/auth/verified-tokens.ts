@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
+import { createLru } from '../lru.ts';
 import type { KeySource } from './jwks.ts';
 
 /**
@@ -25,7 +26,7 @@ export function createVerifiedTokens<Claims extends { expiresAt: Date }>(options
 }): VerifiedTokens<Claims> {
   type Verified = { claims: Claims; keys: KeySource; keyset: JWTVerifyGetKey };
   const { now, toleranceMilliseconds } = options;
-  const byDigest = new Map<string, Verified>();
+  const byDigest = createLru<Verified>(MAX_REMEMBERED);
 
   const isValid = ({ claims, keys, keyset }: Verified) =>
     claims.expiresAt.getTime() + toleranceMilliseconds > now() && keys.usable() === keyset;
@@ -40,7 +41,6 @@ export function createVerifiedTokens<Claims extends { expiresAt: Date }>(options
       return undefined;
     },
     remember(token, claims, keys, keyset) {
-      if (byDigest.size >= MAX_REMEMBERED) byDigest.delete(byDigest.keys().next().value!);
       byDigest.set(digestOf(token), { claims, keys, keyset });
     },
   };

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { createLru } from '../lru.ts';
 import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { type EgressRequest, exchange, type ReceivedResponse } from './exchange.ts';
@@ -118,27 +119,24 @@ function openDoor(
   log: EgressLog,
 ): EgressDoor {
   const dispatcher = dispatcherFor('');
-  const identities = new Map<string, Dispatcher>();
+  const identities = createLru<Dispatcher>(MAX_IDENTITIES);
 
   /** Requests with the same identity share connections. Forgotten identities' connections close when they are idle. */
   function dispatcherOf(tls: TlsIdentity | undefined): Dispatcher {
     if (!tls) return dispatcher;
     const found = identities.get(tls.id) ?? withTls(tls);
-    identities.delete(tls.id);
     identities.set(tls.id, found);
-    if (identities.size > MAX_IDENTITIES) identities.delete(identities.keys().next().value!);
     return found;
   }
 
   // The check depends only on the URL's text and the allow-list, so its result never changes.
-  const permitted = new Map<string, URL>();
+  const permitted = createLru<URL>(MAX_KEPT_CONNECTIONS);
 
   function permittedUrl(text: string): URL {
     const known = permitted.get(text);
     if (known) return known;
     const check = checkTargetUrl(text, allow);
     if (check.ok) {
-      if (permitted.size >= MAX_KEPT_CONNECTIONS) permitted.clear();
       permitted.set(text, check.url);
       return check.url;
     }

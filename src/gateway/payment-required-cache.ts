@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { requestLogOf } from '../log.ts';
+import { createLru } from '../lru.ts';
 import { requestIdOf, runInRequest } from '../request-context.ts';
 import { isTracing } from '../tracing/tracer.ts';
 import { wantsPage } from './payment/payment-required.ts';
@@ -36,7 +37,7 @@ export function createPaymentRequiredCache(options: {
 }) {
   const { routes, publicUrl, log, onResponse } = options;
   const requestLog = requestLogOf(log);
-  const cache = new Map<string, CachedResponse>();
+  const cache = createLru<CachedResponse>(MAX_TARGETS);
 
   function find(host: string, target: string): CachedResponse | undefined {
     const cached = cache.get(keyOf(host, target));
@@ -71,7 +72,6 @@ export function createPaymentRequiredCache(options: {
       const { raw, originalUrl: target } = request;
       if (publicUrl === undefined || target.length > MAX_TARGET_CHARACTERS || !isPlain(raw)) return;
       if (body.length > MAX_BODY_CHARACTERS) return;
-      if (cache.size >= MAX_TARGETS) cache.delete(cache.keys().next().value!);
       cache.set(keyOf(raw.headers.host!, target), {
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         body,

@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { createLru } from '../lru.ts';
 import { sourceOf } from './failed-credentials.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
@@ -32,7 +33,7 @@ export function createAddressLimit(options: {
 }): AddressLimit {
   const { rateLimiter, scope, what, requestsPerMinute, now = () => performance.now() } = options;
   /** When the next request may be allowed. Until then, a flood is rejected without calling the rate limiter. */
-  const refusedUntil = new Map<string, number>();
+  const refusedUntil = createLru<number>(MAX_REFUSED);
 
   function tooMany(retryAfterSeconds: number): AppError {
     return new AppError('RATE_LIMITED', {
@@ -57,7 +58,6 @@ export function createAddressLimit(options: {
       const { allowed, retryAfterSeconds } = await rateLimiter.take(key, requestsPerMinute, cost);
       if (allowed) return;
       refusedUntil.set(key, now() + retryAfterSeconds * 1000);
-      if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
       throw tooMany(retryAfterSeconds);
     },
   };

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { AppError } from '../errors.ts';
+import { createLru } from '../lru.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /**
@@ -65,7 +66,7 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
   const maxAtOnce = Math.max(1, Math.floor(failuresPerMinute * SHARE_AT_ONCE));
   const buckets = new Map<string, Bucket>();
   /** When the next attempt may be allowed. Until then, a flood is rejected without calling the rate limiter. */
-  const refusedUntil = new Map<string, number>();
+  const refusedUntil = createLru<number>(MAX_REFUSED);
 
   function tooMany(retryAfterSeconds: number): AppError {
     return new AppError('RATE_LIMITED', {
@@ -103,7 +104,6 @@ export function createFailedCredentials(options: FailedCredentialsOptions): Fail
 
   function refuseWaiting(key: string, retryAfterSeconds: number): void {
     refusedUntil.set(key, now() + retryAfterSeconds * 1000);
-    if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
     for (const { refuse } of buckets.get(key)?.waiting.splice(0) ?? []) refuse(retryAfterSeconds);
   }
 

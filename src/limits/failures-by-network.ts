@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { createLru } from '../lru.ts';
 import { networkOf } from './failed-credentials.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
@@ -29,7 +30,7 @@ export function createFailuresByNetwork({
   now?: () => number;
 }) {
   /** When each network that is above its limit may try again, on that clock. */
-  const refusedUntil = new Map<string, number>();
+  const refusedUntil = createLru<number>(MAX_REFUSED);
 
   return {
     /** @throws AppError `RATE_LIMITED` after too many failures from this address's network. */
@@ -49,7 +50,6 @@ export function createFailuresByNetwork({
       const { allowed, retryAfterSeconds } = await rateLimiter.record(`${scope} ${network}`, limit);
       if (allowed) return;
       refusedUntil.set(network, now() + retryAfterSeconds * 1000);
-      if (refusedUntil.size > MAX_REFUSED) refusedUntil.delete(refusedUntil.keys().next().value!);
     },
   };
 }

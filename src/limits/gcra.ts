@@ -1,3 +1,5 @@
+import { createLru } from '../lru.ts';
+
 /** Whether a request is allowed, and the state of its limit. Seconds are rounded up. */
 export type RateLimitResult = {
   allowed: boolean;
@@ -76,8 +78,7 @@ export type GcraTable = {
  * @param maxKeys limits memory: above this number, the least recently used keys are forgotten.
  */
 export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: number }): GcraTable {
-  // A Map keeps insertion order, and every use reinserts the key, so the first key is the least recently used.
-  const arrivals = new Map<string, number>();
+  const arrivals = createLru<number>(maxKeys);
 
   function take(key: string, limitPerMinute: number, cost: number): RateLimitResult {
     const parameters = gcraParameters(limitPerMinute, cost);
@@ -86,7 +87,7 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
     const next = arrival + parameters.costMicroseconds;
     const allowed = next - nowMicroseconds <= parameters.burstMicroseconds;
     const stored = allowed ? next : arrival;
-    store(key, stored);
+    arrivals.set(key, stored);
     return gcraResult(parameters, allowed, stored - nowMicroseconds);
   }
 
@@ -95,19 +96,13 @@ export function createGcraTable({ now, maxKeys }: { now: () => number; maxKeys: 
     const nowMicroseconds = Math.floor(now() * 1000);
     const next = Math.max(arrivals.get(key) ?? 0, nowMicroseconds) + parameters.costMicroseconds;
     const ahead = Math.min(next - nowMicroseconds, parameters.maxAheadMicroseconds);
-    store(key, nowMicroseconds + ahead);
+    arrivals.set(key, nowMicroseconds + ahead);
     return gcraResult(parameters, ahead <= parameters.burstMicroseconds, ahead);
   }
 
   function giveBack(key: string, limitPerMinute: number, cost: number): void {
     const arrival = arrivals.get(key);
-    if (arrival !== undefined) store(key, arrival - gcraParameters(limitPerMinute, cost).costMicroseconds);
-  }
-
-  function store(key: string, arrival: number): void {
-    arrivals.delete(key);
-    arrivals.set(key, arrival);
-    if (arrivals.size > maxKeys) arrivals.delete(arrivals.keys().next().value!);
+    if (arrival !== undefined) arrivals.set(key, arrival - gcraParameters(limitPerMinute, cost).costMicroseconds);
   }
 
   return { take, record, giveBack };

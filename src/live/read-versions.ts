@@ -1,3 +1,4 @@
+import { createLru } from '../lru.ts';
 import type { FoundRow } from './progress.ts';
 
 /** The maximum number of rows to remember: enough for several pages. */
@@ -11,13 +12,11 @@ const MAX_ROWS = 1_000;
  * @param isUnchanged whether the row is unchanged since it was found.
  */
 export function createReadVersions(isUnchanged: (row: FoundRow) => Promise<boolean>) {
-  const transactions = new Map<string, bigint>();
+  const transactions = createLru<bigint>(MAX_ROWS);
 
   return {
     add({ id, transaction }: FoundRow): void {
-      transactions.delete(id);
       transactions.set(id, transaction);
-      if (transactions.size > MAX_ROWS) transactions.delete(transactions.keys().next().value!);
     },
 
     /** Whether the follower's version of the row is at least as new as the one that was read. */

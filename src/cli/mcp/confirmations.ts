@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ReplayFilter } from '../../../packages/sdk/src/index.ts';
+import { createLru } from '../../lru.ts';
 
 /** A replay whose deliveries have been counted, but that hasn't started yet. */
 export type PreparedReplay = { projectId: string; filter: ReplayFilter; maxPerSecond: number; total: number };
@@ -15,12 +16,10 @@ const MAX_WAITING = 20;
  * @param now a monotonic clock in milliseconds
  */
 export function createConfirmations(now: () => number = () => performance.now()) {
-  const waiting = new Map<string, { replay: PreparedReplay; preparedAt: number }>();
+  const waiting = createLru<{ replay: PreparedReplay; preparedAt: number }>(MAX_WAITING);
   return {
     /** Stores a replay for ten minutes. @returns the confirmation that starts it */
     add(replay: PreparedReplay): string {
-      const oldest = waiting.keys().next().value;
-      if (waiting.size >= MAX_WAITING && oldest !== undefined) waiting.delete(oldest);
       const confirmation = `confirm_${randomBytes(12).toString('hex')}`;
       waiting.set(confirmation, { replay, preparedAt: now() });
       return confirmation;

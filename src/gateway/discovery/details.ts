@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../database/client.ts';
 import type { InputSchema } from '../../features/endpoints/discovery.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
@@ -13,7 +14,7 @@ const MAX_BYTES = 8_388_608;
 /** An endpoint counts as at least this many bytes, even if its details are smaller. */
 const MIN_BYTES = 1_024;
 
-type Entry = { version: string; details: Details | Promise<Details>; bytes: number };
+type Entry = { version: string; details: Details | Promise<Details> };
 
 /**
  * Keeps schemas and examples in memory, separately from the routes, which are all read again after a change to one of
@@ -22,8 +23,7 @@ type Entry = { version: string; details: Details | Promise<Details>; bytes: numb
  * @returns a function that returns a promise only if it has to read them
  */
 export function createDetails(db: Queryable): (route: PaidRoute) => Details | Promise<Details> {
-  const known = new Map<string, Entry>();
-  let bytes = 0;
+  const known = new LRUCache<string, Entry>({ maxSize: MAX_BYTES });
 
   async function read(endpointId: string): Promise<{ details: Details; bytes: number }> {
     const { rows } = await db.query<Details & { bytes: number }>({
@@ -38,27 +38,15 @@ export function createDetails(db: Queryable): (route: PaidRoute) => Details | Pr
     return { details, bytes: Math.max(MIN_BYTES, size) };
   }
 
-  function forget(endpointId: string): void {
-    bytes -= known.get(endpointId)?.bytes ?? 0;
-    known.delete(endpointId);
-  }
-
   function load(endpointId: string, version: string): Promise<Details> {
-    forget(endpointId);
     const reading = read(endpointId);
     const loading = reading.then(({ details }) => details);
-    const entry: Entry = { version, details: loading, bytes: 0 };
-    known.set(endpointId, entry);
-    const isKnown = () => known.get(endpointId) === entry;
+    const entry: Entry = { version, details: loading };
+    known.set(endpointId, entry, { size: MIN_BYTES });
+    const isKnown = () => known.peek(endpointId) === entry;
     reading.then(
-      (loaded) => {
-        entry.details = loaded.details;
-        if (!isKnown()) return;
-        entry.bytes = loaded.bytes;
-        bytes += loaded.bytes;
-        while (bytes > MAX_BYTES) forget(known.keys().next().value!);
-      },
-      () => isKnown() && forget(endpointId),
+      ({ details, bytes }) => isKnown() && known.set(endpointId, { version, details }, { size: bytes }),
+      () => isKnown() && known.delete(endpointId),
     );
     return loading;
   }

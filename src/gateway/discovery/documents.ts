@@ -3,6 +3,7 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import type { Queryable } from '../../database/client.ts';
 import { createAddressLimit } from '../../limits/address-limit.ts';
 import { createMemoryRateLimiter } from '../../limits/rate-limit.ts';
+import { createLru, type Lru } from '../../lru.ts';
 import { type Catalog, loadCatalog, type StoredCatalog } from './catalog.ts';
 import { llmsTextOf } from './llms-text.ts';
 import { openApiOf } from './openapi.ts';
@@ -20,7 +21,7 @@ export type DocumentsOf = (projectId: string, path: string, reader: Reader) => P
 type Entry = {
   catalog: Promise<StoredCatalog | undefined>;
   loadedAt: number;
-  texts: Map<string, Document>;
+  texts: Lru<Document>;
   bytes: number;
   forget(): void;
 };
@@ -80,7 +81,8 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
   function load(projectId: string): Entry {
     const unsubscribe = bus.subscribe(topics.routes(projectId), forget);
     const catalog = loadCatalog(db, projectId);
-    const entry: Entry = { catalog, loadedAt: now(), texts: new Map(), bytes: 0, forget };
+    const texts = createLru<Document>(MAX_TEXTS, ({ body }) => count(projectId, entry, -body.length));
+    const entry: Entry = { catalog, loadedAt: now(), texts, bytes: 0, forget };
     function forget(): void {
       unsubscribe();
       if (entries.get(projectId) !== entry) return;
@@ -125,13 +127,8 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
 
   /** Writes a document, and keeps it with the project. */
   function write(projectId: string, entry: Entry, key: string, make: () => Document): Document {
-    const { texts } = entry;
-    if (texts.size >= MAX_TEXTS) {
-      for (const text of texts.values()) count(projectId, entry, -text.body.length);
-      texts.clear();
-    }
     const document = make();
-    texts.set(key, document);
+    entry.texts.set(key, document);
     count(projectId, entry, document.body.length);
     return document;
   }

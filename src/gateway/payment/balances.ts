@@ -1,5 +1,6 @@
 import type { KnownFunds } from '../../features/payments/steps/verify.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { createLru } from '../../lru.ts';
 import type { Chain } from '../chain/chain.ts';
 
 /**
@@ -20,7 +21,7 @@ type Seen = { startedAt: number; funds: KnownFunds };
  */
 export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number = () => performance.now()) {
   const lookups = new Map<string, Lookup>();
-  const remembered = new Map<string, Seen>();
+  const remembered = createLru<Seen>(MAX_REMEMBERED);
 
   function startLookup(key: string, payment: Payment): Lookup {
     const startedAt = now();
@@ -36,10 +37,7 @@ export function createBalances(chain: Pick<Chain, 'fundsOf'>, now: () => number 
   function remember(key: string, seen: Seen): void {
     // A lookup that started later may have ended earlier.
     if ((remembered.get(key)?.startedAt ?? 0) > seen.startedAt) return;
-    remembered.delete(key);
     remembered.set(key, seen);
-    // Forget the oldest result.
-    if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
   }
 
   /** The payer's wallet. Call this once the payment is claimed. */

@@ -1,7 +1,9 @@
+import { createLru } from '../../lru.ts';
+
 /** How many settlements of a payment are sent without a pause. */
 const SENT_AT_ONCE = 3;
 const FIRST_PAUSE_MILLISECONDS = 5_000;
-/** Above this number, the oldest payments are forgotten. */
+/** Above this number, the payments that were used least recently are forgotten. */
 const MAX_PAYMENTS = 10_000;
 
 /**
@@ -9,7 +11,7 @@ const MAX_PAYMENTS = 10_000;
  * Each process counts for itself.
  */
 export function createResends({ now }: { now: () => Date }) {
-  const sent = new Map<string, { count: number; nextAt: number }>();
+  const sent = createLru<{ count: number; nextAt: number }>(MAX_PAYMENTS);
 
   return {
     /** Whether enough time has passed since the last settlement that didn't succeed. */
@@ -19,9 +21,7 @@ export function createResends({ now }: { now: () => Date }) {
     count(paymentId: string): void {
       const count = (sent.get(paymentId)?.count ?? 0) + 1;
       const pause = count < SENT_AT_ONCE ? 0 : FIRST_PAUSE_MILLISECONDS * 2 ** (count - SENT_AT_ONCE);
-      sent.delete(paymentId);
       sent.set(paymentId, { count, nextAt: now().getTime() + pause });
-      if (sent.size > MAX_PAYMENTS) sent.delete(sent.keys().next().value!);
     },
   };
 }

@@ -4,6 +4,7 @@ import { LeaseLost, leaseOf, type PaymentLease, type Reconciled, reconciledOf } 
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { createLru } from '../../lru.ts';
 import type { ChainOutcome } from '../chain/chain.ts';
 import { FACILITATOR_REJECTED, type FacilitatorRequest, type FacilitatorSettlement } from '../chain/facilitator.ts';
 import { createResends } from './resends.ts';
@@ -41,8 +42,8 @@ type Unsettled = Exclude<FacilitatorSettlement, { kind: 'settled' }>;
 export function createSettler(options: { ledger: Ledger; settlements: Settlements; log: Logger; now: () => Date }) {
   const { ledger, settlements, log, now } = options;
   const running = new Map<string, Promise<SettleResult>>();
-  /** When payments were last looked up and stayed unresolved, the oldest lookup first. */
-  const unresolved = new Map<string, { result: SettleResult; at: number }>();
+  /** When payments were last looked up and stayed unresolved. */
+  const unresolved = createLru<{ result: SettleResult; at: number }>(MAX_REMEMBERED);
   const resends = createResends({ now });
 
   async function send(payment: Payment): Promise<FacilitatorSettlement> {
@@ -199,9 +200,8 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
   }
 
   function remember({ id }: Payment, result: SettleResult): SettleResult {
-    unresolved.delete(id);
     if (result.kind === 'unresolved') unresolved.set(id, { result, at: now().getTime() });
-    if (unresolved.size > MAX_REMEMBERED) unresolved.delete(unresolved.keys().next().value!);
+    else unresolved.delete(id);
     return result;
   }
 

@@ -1,5 +1,6 @@
 import { hkdfSync, type KeyObject } from 'node:crypto';
 import { signWebhook } from '../../delivery/send/signing.ts';
+import { createLru } from '../../lru.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 
 /** What the gateway tells the upstream about a verified payment. */
@@ -34,16 +35,13 @@ const MAX_REMEMBERED = 10_000;
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
   const masters = [keyring.current, ...[...keyring.all.values()].filter((entry) => entry !== keyring.current)];
-  const remembered = new Map<string, string[]>();
+  const remembered = createLru<string[]>(MAX_REMEMBERED);
 
   /** A project's secrets, the current one first. Deriving them takes longer than signing, so they are remembered. */
   function secretsOf(projectId: string): string[] {
     const secrets =
       remembered.get(projectId) ?? masters.map(({ upstreamSecretKey }) => secretFrom(upstreamSecretKey, projectId));
-    // The least recently used project comes first.
-    remembered.delete(projectId);
     remembered.set(projectId, secrets);
-    if (remembered.size > MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
     return secrets;
   }
 

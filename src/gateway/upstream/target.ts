@@ -1,3 +1,4 @@
+import { createLru } from '../../lru.ts';
 import {
   distinctNames,
   longestOf,
@@ -29,8 +30,8 @@ export type Upstream = {
 type Reserved = ParameterNames & { longest: number };
 
 const NOTHING: Reserved = reservedIn('');
-/** By query. The one that was used least recently comes first. */
-const kept = new Map<string, Reserved>();
+/** By query. */
+const kept = createLru<Reserved>(MAX_KEPT_QUERIES);
 
 export type UpstreamTarget = { ok: true; origin: string; path: string } | { ok: false; message: string };
 
@@ -46,9 +47,7 @@ export function parseUpstream(upstreamUrl: string): Upstream {
 function reservedNames(query: string): Reserved {
   if (query === '') return NOTHING;
   const reserved = kept.get(query) ?? reservedIn(query);
-  kept.delete(query);
   kept.set(query, reserved);
-  if (kept.size > MAX_KEPT_QUERIES) kept.delete(kept.keys().next().value!);
   return reserved;
 }
 

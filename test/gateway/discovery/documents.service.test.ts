@@ -51,8 +51,8 @@ function openCounted(maxBytes?: number) {
     now: () => 0,
     ...(maxBytes && { maxBytes }),
   });
-  const find = (id: string, path = '/openapi.json', address = '192.0.2.1') =>
-    documents.find(id, path, { baseOf: () => BASE, address });
+  const find = (id: string, path = '/openapi.json', address = '192.0.2.1', base = BASE) =>
+    documents.find(id, path, { baseOf: () => base, address });
   return { reads, find, cachedBytes: documents.cachedBytes };
 }
 
@@ -62,6 +62,15 @@ test('the documents of many small projects are kept, and each project is read on
   for (const id of [...small, ...small]) expect(await find(id)).toBeDefined();
   await Promise.all(small.map((id) => find(id, '/llms.txt')));
   expect(reads.count).toBe(SMALL);
+});
+
+test('a project keeps the nine documents that were used last', async () => {
+  const { find } = openCounted();
+  const at = (host: number) => find(projectIds[0]!, '/openapi.json', '192.0.2.1', `https://${host}.example`);
+  const written: unknown[] = [];
+  for (let host = 0; host <= 9; host++) written.push(await at(host));
+  for (let host = 9; host >= 1; host--) expect(await at(host), `host ${host}`).toBe(written[host]);
+  expect(await at(0)).not.toBe(written[0]);
 });
 
 test('large documents are kept only up to a total size, and those that were used last stay', async () => {
