@@ -233,8 +233,8 @@ export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, 
  * Takes due deliveries from the queue under a lease: no other process gets them until the lease expires. This is one
  * statement, so a killed process leaves either nothing or a lease behind. All times come from the database's clock.
  *
- * @param from.passOver destinations to skip.
- * @param from.marks the due times in milliseconds to start from, for first attempts and for retries.
+ * @param options.passOver destinations to skip.
+ * @param options.marks the due times in milliseconds to start from, for first attempts and for retries.
  */
 export async function claimDue(
   db: Queryable,

@@ -366,7 +366,8 @@ describe('claimDue', () => {
     const rowsReadByClaims = async () => {
       const id = await stage.addDelivery(other!.id);
       const before = await rowsRead();
-      const found = await claimDue(pool, { ...REQUEST, capacity }, { passOver: parking.destinations() });
+      const request = { ...REQUEST, capacity, leaseSeconds: 600 };
+      const found = await claimDue(pool, request, { passOver: parking.destinations() });
       expect(ids(found)).toEqual([id]);
       expect(await claimParked(pool, { ...REQUEST, capacity }, '')).toMatchObject({ deliveries: [], hasMore: false });
       return (await rowsRead()) - before;

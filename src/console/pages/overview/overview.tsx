@@ -58,13 +58,7 @@ export function OverviewPage() {
       {/* Everything appears at the same time, so nothing shifts while the user is pointing at it. */}
       <Suspense fallback={<Loading />}>
         {data?.project && (
-          <Content
-            from={from}
-            utcFrom={utcFrom}
-            interval={interval}
-            timeZone={zone.timeZone}
-            overview={data.project}
-          />
+          <Content from={from} utcFrom={utcFrom} interval={interval} timeZone={zone.timeZone} overview={data.project} />
         )}
         {!data && !error && <Loading />}
       </Suspense>
