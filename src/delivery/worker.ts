@@ -84,7 +84,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     limits: settings,
     slotsInUse: leases.count,
     signal,
-    onTurnEnded: () => bus.publish(topics.paces),
+    onReopened: () => bus.publish(topics.paces),
   });
   const registry = createWorkerRegistry(db.pool);
   const claimLoop = createClaimLoop({
@@ -269,7 +269,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (left.length > 0)
       log.warn({ deliveries: left.length }, 'stopped with deliveries in flight; they will be sent again');
     await giveBack(left, 'interrupted');
-    await admission.endTurns();
+    await admission.endAll();
     await maintained;
     await registry.leave().catch(() => {});
   }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,8 @@ import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { countStatements } from '../../support/statements.ts';
 import { type Claim, type Engine, type EngineOptions, FILLER } from '../engine.ts';
 
-const SECRET_KEYS = `bench:${randomBytes(32).toString('base64')}`;
+// All processes need the same key.
+const SECRET_KEYS = `bench:${createHash('sha256').update('bench').digest('base64')}`;
 const MIGRATIONS = join(import.meta.dirname, '../../../prisma/migrations');
 const LOAD_CHUNK = 5_000;
 

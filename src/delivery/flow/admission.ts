@@ -3,14 +3,17 @@ import type { Queryable } from '../../database/client.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
-import { createBlocks } from './blocks.ts';
-import { createCircuits } from './circuits.ts';
-import { createConcurrencyLimiter } from './concurrency-limiter.ts';
-import { createDestinationCapacity, type PacedCapacity } from './destination-capacity.ts';
-import { createJobSlots, paceOfJob } from './job-slots.ts';
-import { createPacing } from './pacing.ts';
-import { type Capacity, createShares, type OriginCapacity } from './shares.ts';
-import { createThrottles } from './throttles.ts';
+import {
+  type Capacity,
+  createConcurrencyLimiter,
+  createDestinationCapacity,
+  createShares,
+  type OriginCapacity,
+  type PacedCapacity,
+} from './capacity.ts';
+import { createBlocks, createCircuits, createThrottles } from './circuits.ts';
+import { paceOfJob } from './pace.ts';
+import { createJobSlots, createPacing } from './pacing.ts';
 
 /**
  * Whether a job may be sent now: `go`, or a verdict to record instead of sending it. `closed` means that this process
@@ -44,7 +47,7 @@ export type AdmissionOptions = {
   /** Wakes the claim loop when a destination may get more deliveries. */
   signal: { notifyIn(milliseconds: number): void };
   /** Notifies all processes that a destination whose requests must not overlap is free. */
-  onTurnEnded: () => void;
+  onReopened: () => void;
 };
 
 /**
@@ -53,13 +56,13 @@ export type AdmissionOptions = {
  * limiter. If the destination has a rate limit, the job also needs a slot. The slot comes last, so that nothing delays
  * the request after that, except while the connector's vendor is blocking this service.
  */
-export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnded }: AdmissionOptions) {
+export function createAdmission({ db, log, limits, slotsInUse, signal, onReopened }: AdmissionOptions) {
   const { maxInFlight, maxPerDestination, claimedAhead, claimBatch } = limits;
   const circuits = createCircuits();
   const throttles = createThrottles();
   const blocks = createBlocks({ db, log });
   const pacing = createPacing({ db, log });
-  const slots = createJobSlots({ pacing, onTurnEnded });
+  const slots = createJobSlots({ pacing, onReopened });
   const limiter = createConcurrencyLimiter(maxPerDestination);
   const destinations = createDestinationCapacity(
     { ...limits, maxPerDestination: maxPerDestination + claimedAhead },
@@ -230,8 +233,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onTurnEnd
 
     /** Reads changes that other processes made to destinations that have no free slot. */
     refresh: pacing.refresh,
-    /** Call this when this process is stopping. */
-    endTurns: pacing.endTurns,
+    /** Call this when this process is stopping, after its last request. */
+    endAll: pacing.endAll,
     /** Seconds until the first of the given destinations has a free slot again. */
     reopensInSeconds: pacing.reopensInSeconds,
     brokenCount: circuits.brokenCount,

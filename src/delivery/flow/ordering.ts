@@ -19,7 +19,7 @@ const holdsUp = (delivery: string) => `
   ${delivery}."attemptCount" < (SELECT "orderingEscapeAfterAttempts" FROM "Webhook" WHERE "id" = ${delivery}."webhookId")`;
 
 /** The first of the deliveries that hold up this one. */
-const firstBefore = (later: string) => `
+export const firstBefore = (later: string) => `
   SELECT e."id" FROM "Delivery" e
   WHERE ${isOfKey('e', `${later}."webhookId"`, `${later}."orderingKey"`)} AND e."eventId" < ${later}."eventId"
     AND ${holdsUp('e')}
@@ -30,26 +30,6 @@ const firstBefore = (later: string) => `
  * "Delivery_waiting" uses the same condition.
  */
 const IS_ASIDE = `"nextAttemptAt" IS NULL AND "reason" IS DISTINCT FROM 'paused'`;
-
-/** The columns that a claim needs from the deliveries that it is about to take. */
-export const ORDERING_COLUMNS = `"id", "webhookId", "eventId", "orderingKey"`;
-
-/**
- * `waiting` lists the deliveries in `picked` that can't be taken yet, and `deferred` defers them. Deferring a delivery
- * needs a lock on the earlier delivery. That way, the earlier one can't finish unnoticed, and the transaction
- * that finishes it sees which deliveries are waiting. If the lock isn't available immediately, the delivery is left
- * unchanged for the next claim.
- */
-export const WAITING = `
-  waiting AS MATERIALIZED (
-    SELECT picked."id", before."id" IS NOT NULL AS "isSure"
-    FROM picked LEFT JOIN LATERAL (${firstBefore('picked')} FOR SHARE SKIP LOCKED) AS before ON true
-    WHERE picked."orderingKey" IS NOT NULL AND (${firstBefore('picked')}) IS NOT NULL
-  ),
-  deferred AS (
-    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
-    WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
-  )`;
 
 /** How many deliveries are released in one step, because there may be many. */
 const RELEASE_BATCH_SIZE = 10_000;

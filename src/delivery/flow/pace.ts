@@ -1,4 +1,5 @@
 import type { ConnectorDefinition, VendorLimit } from '../../connectors/definition.ts';
+import type { Job } from '../send/jobs.ts';
 import { longestSecondsOf } from '../send/send-connector.ts';
 
 /** How fast deliveries to a destination may start. */
@@ -10,7 +11,7 @@ export type Pace = {
   /** How many deliveries one request can carry. */
   deliveriesPerRequest: number;
   /** The maximum duration of a request, if requests must not overlap. Null if they may overlap. */
-  turnSeconds: number | null;
+  exclusiveSeconds: number | null;
   /** The destination's own limit at the time the pace was calculated. */
   maxPerSecond: number | null;
 };
@@ -35,7 +36,7 @@ export function paceOf(
   const how = {
     maxPerSecond,
     deliveriesPerRequest: definition?.batch?.maxEvents ?? 1,
-    turnSeconds: definition?.vendorLimit?.concurrency === 1 ? longestSecondsOf(definition) : null,
+    exclusiveSeconds: definition?.vendorLimit?.concurrency === 1 ? longestSecondsOf(definition) : null,
   };
   if (vendor && vendor.perSecond < (maxPerSecond ?? Number.POSITIVE_INFINITY)) return { ...vendor, ...how };
   return maxPerSecond === null ? null : { perSecond: maxPerSecond, burst: 1, ...how };
@@ -48,3 +49,12 @@ function withinLimit({ count, perSeconds, burst = 1, requestsPerDelivery = 1 }: 
   const deliveries = Math.floor(count / requestsPerDelivery);
   return { perSecond: (deliveries - burst + 1) / (perSeconds + ARRIVAL_SPREAD_SECONDS), burst };
 }
+
+/** The pace of a job's destination. Null if it has no rate limit. */
+export const paceOfJob = ({ deliveries, definition }: Job): Pace | null =>
+  paceOf(deliveries[0]!.maxPerSecond, definition);
+
+export const intervalOf = ({ perSecond }: Pace): number => 1 / perSecond;
+
+/** How long before its slot a request may start, because of the burst. */
+export const burstSeconds = ({ burst, perSecond }: Pace): number => (burst - 1) / perSecond;

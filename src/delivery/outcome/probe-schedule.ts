@@ -7,7 +7,10 @@ const DAY = 24 * HOUR;
  * The whole schedule takes about 30 days.
  */
 export const PROBE_SCHEDULE_SECONDS: readonly number[] = [
-  ...[5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR],
+  5 * MINUTE,
+  15 * MINUTE,
+  HOUR,
+  6 * HOUR,
   ...Array.from({ length: 29 }, () => DAY),
 ];
 

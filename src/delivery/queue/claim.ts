@@ -1,217 +1,247 @@
 import type { Queryable } from '../../database/client.ts';
-import type { Capacity, OriginCapacity } from '../flow/shares.ts';
-import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
-import { CLAIM_DUE } from './claim-due-statement.ts';
-import { CLAIM_PARKED, PARK } from './parked-statements.ts';
+import { DUE } from '../../database/due.ts';
+import { blockedSecondsOf } from '../flow/circuits.ts';
+import { firstBefore } from '../flow/ordering.ts';
+import { type ClaimRequest, type ClaimResult, runClaim } from './claim-result.ts';
 
-export type ClaimRequest = {
-  limit: number;
-  leaseSeconds: number;
-  /** The maximum number of retries among the deliveries. */
-  retryLimit: number;
-  /**
-   * How many more deliveries each destination can have. 0 claims none; -3 claims only manual deliveries, up to three.
-   */
-  capacity: ReadonlyMap<string, number>;
-  /** The capacity for every other destination. */
-  defaultCapacity: number;
-  /** The capacity for accounts and origins. Default: no limit. */
-  accountCapacity?: Capacity;
-  originCapacity?: OriginCapacity;
-};
+// The claim of queued deliveries, and its parts that the claim of parked deliveries shares; see `parking.ts`.
 
-export type ClaimResult = {
-  deliveries: ClaimedDelivery[];
-  /** Whether another claim could find more due deliveries. */
+// The same expression as in the indexes "Delivery_parked" and "Delivery_by_hand".
+export const DESTINATION = `coalesce("webhookId", "connectorId")`;
+
+/** First attempts (0) and retries (1) are queued separately. The indexes use the same expression. */
+export const RETRY_CLASS = `least("attemptCount", 1)`;
+
+/** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
+export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
+
+/** Free and in the queue rather than parked. */
+export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
+
+/** Someone is waiting for the delivery: it is a test event or was resent. A replay's deliveries wait their turn. */
+export const IS_URGENT = `"trigger" = 'MANUAL' AND NOT "isReplay"`;
+
+/**
+ * The earliest due time that satisfies the comparison. Looks in each retry class separately, because each is sorted on
+ * its own.
+ */
+export const earliestDue = (comparison: string) => `(
+  SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
+    SELECT "nextAttemptAt" FROM "Delivery"
+    WHERE ${IS_QUEUED} AND "nextAttemptAt" ${comparison} AND ${RETRY_CLASS} = classes.retry_class
+    ORDER BY "nextAttemptAt" LIMIT 1
+  ) AS first
+)`;
+
+/** The due time to start from in a retry class. `marks` has it in milliseconds, for first attempts and for retries. */
+export const markOf = (retryClass: string, marks: string) =>
+  `to_timestamp((${marks}::float8[])[${retryClass} + 1] / 1000)`;
+
+/** Locks due deliveries, in the order of their due times. */
+export const oldestOf = (condition: string, most: string) => `
+  SELECT
+    "id", "webhookId", "eventId", "orderingKey",
+    ${DESTINATION} AS destination, "nextAttemptAt", ${RETRY_CLASS} AS retry_class, ${IS_URGENT} AS "isUrgent"
+  FROM "Delivery"
+  WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
+  ORDER BY "nextAttemptAt" LIMIT ${most}
+  FOR UPDATE SKIP LOCKED`;
+
+export const DUE_RANK = `row_number() OVER (PARTITION BY retry_class ORDER BY "nextAttemptAt", "id")`;
+
+/**
+ * Each destination's account and origin, with the capacity for both. A connector's origin isn't known before its
+ * requests are built, so only the destination's own capacity limits it. Destinations are looked up one by one, because
+ * a planner that expects many of them would read whole tables.
+ */
+export const placesOf = (destinations: string) => `
+  SELECT
+    d.destination, owner.account, site.origin, coalesce(account_capacity.slots, $9::int) AS account_slots,
+    CASE WHEN site.origin IS NOT NULL THEN coalesce(origin_capacity.slots, $12::int) END AS origin_slots,
+    share_capacity.slots AS share_slots
+  FROM (${destinations}) AS d
+  CROSS JOIN LATERAL (
+    SELECT "projectId", "origin" FROM "Webhook" WHERE "id" = d.destination
+    UNION ALL SELECT "projectId", NULL FROM "Connector" WHERE "id" = d.destination
+    LIMIT 1
+  ) AS site
+  CROSS JOIN LATERAL (SELECT "userId" AS account FROM "Project" WHERE "id" = site."projectId" LIMIT 1) AS owner
+  LEFT JOIN account_capacity USING (account) LEFT JOIN origin_capacity USING (origin)
+  LEFT JOIN share_capacity USING (origin, account)`;
+
+/**
+ * Adds each delivery's position within its account, its account's share of its origin, and its origin. Accounts take
+ * turns at an origin, so it doesn't help an account to have many destinations there. An account's destinations take
+ * turns in random order.
+ */
+export const positionsOf = (deliveries: string) => `
+  SELECT *, row_number() OVER (PARTITION BY origin ORDER BY (of_share > share_slots) IS TRUE, of_share, random()) AS of_origin
+  FROM (
+    SELECT *,
+      row_number() OVER (PARTITION BY account ORDER BY due_rank, random()) AS of_account,
+      row_number() OVER (PARTITION BY origin, account ORDER BY due_rank, random()) AS of_share
+    FROM (${deliveries}) AS due JOIN place USING (destination)
+  ) AS placed`;
+
+// Unlike `<=`, this holds if a limit is NULL.
+export const IS_WITHIN_SHARES = `
+  of_account <= account_slots AND (of_share > share_slots) IS NOT TRUE AND (of_origin > origin_slots) IS NOT TRUE`;
+
+/** The webhooks or connectors of the deliveries in `claimed`. */
+const destinationsIn = (table: string, reference: string, columns: string) => `
+  SELECT coalesce(json_agg(row_to_json(destination)), '[]') FROM (
+    SELECT
+      s."id", p."name" AS "projectName", p."userId" AS "account", s."isActive", s."failingSince" IS NOT NULL AS "isFailing",
+      s."pausedAt" IS NOT NULL AS "isPaused", s."maxPerSecond",
+      coalesce(extract(epoch FROM s."circuitOpenUntil" - now()), 0)::float8 AS "circuitOpenSeconds",
+      ${columns}
+    FROM ${table} s JOIN "Project" p ON p."id" = s."projectId"
+    WHERE s."id" = ANY(ARRAY(SELECT DISTINCT ${reference} FROM claimed WHERE ${reference} IS NOT NULL))
+  ) AS destination`;
+
+const WEBHOOK_COLUMNS = `
+  s."url", s."origin", s."payloadVersion", s."secret", s."timeoutSeconds", s."retrySchedule", s."secretCredentials",
+  CASE WHEN s."previousSecretExpiresAt" > now() THEN s."previousSecret" END AS "previousSecret"`;
+
+const CONNECTOR_COLUMNS = `
+  s."type", NULL AS "origin", s."secretConfig", s."eventTypes", s."memory", ${blockedSecondsOf('s."type"')} AS "blockedSeconds"`;
+
+/**
+ * Claims the deliveries in `picked`, and returns everything needed to send them: a row for each, and one for the whole
+ * claim. `select` consists of the queries before that: from the capacity to `picked`, and to `found`, which has one row.
+ *
+ * Parameters: $1 the maximum number of deliveries, $2 the lease in seconds, $3 and $4 the destinations with known
+ * capacity and that capacity, $5 the capacity of all other destinations, $6 the maximum number of retries. $7, $8, and
+ * $9 are like $3, $4, and $5, but for accounts, and $10, $11, and $12 are for origins. $13, $14, and $15 are origins,
+ * accounts, and how much of the origin's capacity that account can use.
+ *
+ * `waiting` has the deliveries that can't be taken because of an earlier one with the same ordering key, and `deferred`
+ * defers them. That needs a lock on the earlier delivery, so that it can't finish unnoticed, and the transaction that
+ * finishes it sees which deliveries are waiting. If the lock isn't available immediately, the delivery is left unchanged
+ * for the next claim.
+ *
+ * The IDs go through an array, and each event is looked up separately, because a planner that doesn't know how few there
+ * are might read the whole table.
+ */
+export const claimStatement = (select: string) => `
+  WITH RECURSIVE
+  capacity AS (SELECT * FROM unnest($3::text[], $4::int[]) AS capacity(destination, slots)),
+  account_capacity AS (SELECT * FROM unnest($7::text[], $8::int[]) AS capacity(account, slots)),
+  origin_capacity AS (SELECT * FROM unnest($10::text[], $11::int[]) AS capacity(origin, slots)),
+  share_capacity AS (SELECT * FROM unnest($13::text[], $14::text[], $15::int[]) AS capacity(origin, account, slots)),
+  ${select},
+  waiting AS MATERIALIZED (
+    SELECT picked."id", before."id" IS NOT NULL AS "isSure"
+    FROM picked LEFT JOIN LATERAL (${firstBefore('picked')} FOR SHARE SKIP LOCKED) AS before ON true
+    WHERE picked."orderingKey" IS NOT NULL AND (${firstBefore('picked')}) IS NOT NULL
+  ),
+  deferred AS (
+    UPDATE "Delivery" SET "nextAttemptAt" = NULL, "isParked" = false, "reason" = 'ordering', "updatedAt" = now()
+    WHERE "id" = ANY(ARRAY(SELECT "id" FROM waiting WHERE "isSure"))
+  ),
+  claimed AS (
+    UPDATE "Delivery" SET
+      "status" = 'RUNNING',
+      "leasedUntil" = now() + make_interval(secs => $2),
+      "leaseToken" = "leaseToken" + 1,
+      "errorClass" = CASE WHEN "status" = 'RUNNING' THEN 'interrupted' ELSE "errorClass" END
+    WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked EXCEPT ALL SELECT "id" FROM waiting))
+    RETURNING *
+  )
+  SELECT
+    d."id", d."projectId", ${DESTINATION} AS "destination", d."trigger"::text, ${IS_URGENT} AS "isUrgent", d."attemptCount",
+    d."retryStep", d."leaseToken", d."errorClass", d."orderingKey",
+    extract(epoch FROM now() - d."createdAt")::float8 AS "ageSeconds",
+    e."id" AS "eventId", e."type", e."version", e."test", e."timestamp", e."data"::text, e."traceContext",
+    NULL::json AS "meta"
+  FROM claimed d CROSS JOIN LATERAL (SELECT * FROM "Event" WHERE "id" = d."eventId" LIMIT 1) AS e
+  UNION ALL
+  SELECT
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    json_build_object(
+      'found', row_to_json(found),
+      'isDeferring', EXISTS (SELECT FROM waiting WHERE "isSure"),
+      'databaseMilliseconds', extract(epoch FROM now())::float8 * 1000,
+      'nextDueInMilliseconds', extract(epoch FROM ${earliestDue(`> ${DUE}`)} - now())::float8 * 1000,
+      'webhooks', (${destinationsIn('"Webhook"', '"webhookId"', WEBHOOK_COLUMNS)}),
+      'connectors', (${destinationsIn('"Connector"', '"connectorId"', CONNECTOR_COLUMNS)})
+    )
+  FROM found`;
+
+/**
+ * The deliveries in the queue from the retry class's low-water mark onward, except deliveries to the destinations in
+ * $16.
+ */
+const FROM_MARK = `
+  ${IS_QUEUED} AND ${RETRY_CLASS} = queue.number AND "nextAttemptAt" >= ${markOf('queue.number', '$17')}
+  AND ${DESTINATION} <> ALL($16::text[])`;
+
+/** If fewer than one in this many due deliveries has capacity, those without capacity are blocking the rest. */
+const MUCH_LEFT_OUT = 8;
+
+/**
+ * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
+ * destinations to pass over, and $17, the time in milliseconds to start from in each retry class.
+ */
+export const CLAIM_DUE = claimStatement(`
+  due AS (
+    SELECT oldest.*, ${DUE_RANK} AS due_rank FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
+    CROSS JOIN LATERAL (${oldestOf(FROM_MARK, 'queue.most')}) AS oldest
+  ),
+  place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
+  ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY "isUrgent" DESC, due_rank, retry_class) AS position
+    FROM (${positionsOf('SELECT * FROM due')}) AS placed
+  ),
+  judged AS (
+    SELECT ranked.*, coalesce(capacity.slots, $5) AS slots,
+      position <= coalesce(capacity.slots, $5) AND ${IS_WITHIN_SHARES} AS "hasCapacity"
+    FROM ranked LEFT JOIN capacity USING (destination)
+  ),
+  picked AS (
+    SELECT "id", "webhookId", "eventId", "orderingKey" FROM judged WHERE "hasCapacity"
+    ORDER BY due_rank, retry_class LIMIT $1
+  ),
+  found AS (
+    SELECT
+      seen.due >= $1 OR seen.picked < seen.due AS "hasMore",
+      ARRAY(
+        SELECT DISTINCT destination FROM judged
+        WHERE NOT "hasCapacity" AND (slots < 0 OR seen.picked * ${MUCH_LEFT_OUT} < seen.due)
+      ) AS "leftOut",
+      ARRAY(
+        SELECT extract(epoch FROM min(due."nextAttemptAt"))::float8 * 1000
+        FROM (VALUES (0), (1)) AS classes(retry_class) LEFT JOIN due USING (retry_class) GROUP BY retry_class ORDER BY retry_class
+      ) AS "lowestDue"
+    FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
+  )`);
+
+type FoundDue = {
   hasMore: boolean;
-  /** Milliseconds until the next delivery is due; null when none is scheduled. */
-  nextDueInMilliseconds: number | null;
-};
-
-export type DueResult = ClaimResult & {
-  /** Destinations without capacity whose deliveries block other deliveries. */
+  /** Destinations without capacity whose deliveries block other deliveries, and should be parked. */
   leftOut: string[];
   /** The earliest due time found among first attempts and among retries, by the database's clock; null for none. */
   lowestDue: (number | null)[];
-  /** The time of the claim in milliseconds, by the database's clock. */
-  databaseMilliseconds: number;
 };
 
-export type ParkedResult = ClaimResult & {
-  /** The destination to continue after; '' after the last one. */
-  after: string;
-  /** Visited destinations that may have more parked deliveries. */
-  waiting: string[];
-};
+export type DueResult = ClaimResult & FoundDue & { databaseMilliseconds: number };
 
-const MAX_DESTINATIONS_A_CLAIM = 256;
-const MAX_PARKED_AT_ONCE = 1_000;
 /** The marks for a claim from the beginning of the queue. */
 export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-const UNBOUNDED: OriginCapacity = { known: new Map(), others: 2 ** 31 - 1, shares: [] };
 
 /**
  * Takes due deliveries from the queue under a lease: no other process gets them until the lease expires. This is one
  * statement, so a killed process leaves either nothing or a lease behind. All times come from the database's clock.
  *
- * @param from.passOver destinations to skip.
- * @param from.marks the due times in milliseconds to start from, for first attempts and for retries.
+ * @param options.passOver destinations to skip.
+ * @param options.marks the due times in milliseconds to start from, for first attempts and for retries.
  */
 export async function claimDue(
   db: Queryable,
   request: ClaimRequest,
-  from: { passOver?: readonly string[]; marks?: readonly number[] } = {},
+  { passOver = [], marks = FROM_THE_BEGINNING }: { passOver?: readonly string[]; marks?: readonly number[] } = {},
 ): Promise<DueResult> {
-  const { passOver = [], marks = FROM_THE_BEGINNING } = from;
-  const { meta, ...result } = await claim(db, 'delivery_claim_due', CLAIM_DUE, [...valuesOf(request), passOver, marks]);
-  return { ...result, leftOut: meta.leftOut, lowestDue: meta.lowestDue, databaseMilliseconds: meta.databaseTime };
-}
-
-/**
- * Takes parked deliveries of destinations that have capacity now, like `claimDue`.
- *
- * @param after the destination to continue after; '' starts at the beginning.
- */
-export async function claimParked(db: Queryable, request: ClaimRequest, after: string): Promise<ParkedResult> {
-  const values = [...valuesOf(request), after, MAX_DESTINATIONS_A_CLAIM];
-  const { meta, ...result } = await claim(db, 'delivery_claim_parked', CLAIM_PARKED, values);
-  return { ...result, after: meta.after, waiting: meta.waiting };
-}
-
-/**
- * Parks one batch of the due deliveries of destinations without capacity.
- *
- * @returns whether there may be more to park.
- */
-export async function park(db: Queryable, destinations: readonly string[], marks: readonly number[]): Promise<boolean> {
-  const values = [destinations, MAX_PARKED_AT_ONCE, marks];
-  const { rowCount } = await db.query({ name: 'delivery_park', text: PARK, values });
-  return (rowCount ?? 0) >= MAX_PARKED_AT_ONCE;
-}
-
-function valuesOf({ limit, leaseSeconds, retryLimit, capacity, defaultCapacity, ...request }: ClaimRequest): unknown[] {
-  const { accountCapacity = UNBOUNDED, originCapacity = UNBOUNDED } = request;
-  const { shares } = originCapacity;
-  return [
-    ...[limit, leaseSeconds, [...capacity.keys()], [...capacity.values()], defaultCapacity, retryLimit],
-    ...columnsOf(accountCapacity),
-    ...columnsOf(originCapacity),
-    ...[shares.map(({ origin }) => origin), shares.map(({ account }) => account), shares.map(({ slots }) => slots)],
-  ];
-}
-
-async function claim(db: Queryable, name: string, text: string, values: unknown[]): Promise<ClaimResult & MetaRow> {
-  const { rows } = await db.query<ClaimRow>({ name, text, values });
-  const receivedAt = performance.now();
-  const { meta } = rows.find(isMeta)!;
-  const databaseTime = () => meta.databaseTime + performance.now() - receivedAt;
-  const webhooks = new Map(meta.webhooks.map((webhook) => [webhook.id, webhook]));
-  const connectors = new Map(meta.connectors.map((connector) => [connector.id, connector]));
-  // Requests that share a rate limit start in this order.
-  const deliveries = rows
-    .filter(isDelivery)
-    .sort(byUrgency)
-    .map((row) => {
-      const webhook = webhooks.get(row.destination) ?? null;
-      return toDelivery(row, databaseTime, webhook, webhook ? null : connectors.get(row.destination)!);
-    });
-  const { hasMore, nextDueInMilliseconds } = meta;
-  return { deliveries, hasMore, nextDueInMilliseconds, meta };
-}
-
-function columnsOf({ known, others }: Capacity): [ids: string[], slots: number[], others: number] {
-  return [[...known.keys()], [...known.values()], others];
-}
-
-type MetaRow = {
-  meta: {
-    databaseTime: number;
-    nextDueInMilliseconds: number | null;
-    hasMore: boolean;
-    leftOut: string[];
-    lowestDue: (number | null)[];
-    after: string;
-    waiting: string[];
-    webhooks: (ClaimedWebhook & DestinationColumns)[];
-    connectors: (ClaimedConnector & DestinationColumns)[];
-  };
-};
-
-type DestinationColumns = {
-  account: string;
-  origin: string | null;
-  projectName: string;
-  maxPerSecond: number | null;
-  circuitOpenSeconds: number;
-};
-
-type DeliveryRow = {
-  id: string;
-  /** The project of the delivery itself, because a deleted destination belongs to a different project. */
-  projectId: string;
-  destination: string;
-  trigger: 'SCHEDULED' | 'MANUAL';
-  isUrgent: boolean;
-  attemptCount: number;
-  retryStep: number;
-  leaseToken: number;
-  errorClass: string | null;
-  orderingKey: string | null;
-  ageSeconds: number;
-  eventId: string;
-  type: string;
-  version: number;
-  test: boolean;
-  timestamp: Date;
-  data: string;
-  traceContext: string | null;
-};
-
-type ClaimRow = MetaRow | (DeliveryRow & { meta: null });
-
-const isMeta = (row: ClaimRow): row is MetaRow => row.meta !== null;
-const isDelivery = (row: ClaimRow): row is DeliveryRow & { meta: null } => row.meta === null;
-
-/** Deliveries that someone is waiting for come first, then the rest in the order of creation. */
-function byUrgency(a: DeliveryRow, b: DeliveryRow): number {
-  if (a.isUrgent !== b.isUrgent) return a.isUrgent ? -1 : 1;
-  return a.id < b.id ? -1 : 1;
-}
-
-function toDelivery(
-  row: DeliveryRow,
-  databaseTime: () => number,
-  webhook: (ClaimedWebhook & DestinationColumns) | null,
-  connector: (ClaimedConnector & DestinationColumns) | null,
-): ClaimedDelivery {
-  const { account, origin, projectName, maxPerSecond, circuitOpenSeconds } = (webhook ?? connector)!;
-  return {
-    id: row.id,
-    projectId: row.projectId,
-    projectName,
-    trigger: row.trigger,
-    attemptCount: row.attemptCount,
-    retryStep: row.retryStep,
-    leaseToken: row.leaseToken,
-    orderingKey: row.orderingKey,
-    ageSeconds: row.ageSeconds,
-    previousErrorClass: row.errorClass,
-    traceContext: row.traceContext,
-    destination: row.destination,
-    account,
-    origin,
-    maxPerSecond,
-    circuitOpenSeconds,
-    event: {
-      id: row.eventId,
-      type: row.type,
-      version: row.version,
-      test: row.test,
-      timestamp: row.timestamp,
-      data: row.data,
-    },
-    webhook,
-    connector,
-    databaseTime,
-  };
+  const statement = { name: 'delivery_claim_due', text: CLAIM_DUE };
+  const { found, ...result } = await runClaim<FoundDue>(db, statement, request, [passOver, marks]);
+  return { ...found, ...result };
 }

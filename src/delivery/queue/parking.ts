@@ -1,8 +1,162 @@
 import type { Queryable } from '../../database/client.ts';
-import { type ClaimRequest, claimParked, type ParkedResult, park } from './claim.ts';
+import { DUE } from '../../database/due.ts';
+import {
+  claimStatement,
+  DESTINATION,
+  DUE_RANK,
+  IS_FREE,
+  IS_QUEUED,
+  IS_URGENT,
+  IS_WITHIN_SHARES,
+  markOf,
+  oldestOf,
+  placesOf,
+  positionsOf,
+  RETRY_CLASS,
+} from './claim.ts';
+import { type ClaimRequest, type ClaimResult, runClaim } from './claim-result.ts';
 
+/**
+ * Parks due deliveries of destinations without capacity. Parameters: $1 the destinations, $2 the maximum number of
+ * deliveries per retry class, and $3 the time in milliseconds to start from in each retry class.
+ */
+export const PARK = `
+  UPDATE "Delivery" SET "isParked" = true WHERE "id" = ANY(ARRAY(
+    SELECT oldest."id" FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
+      SELECT "id" FROM "Delivery"
+      WHERE ${IS_QUEUED} AND ${RETRY_CLASS} = classes.retry_class AND "nextAttemptAt" <= ${DUE}
+        AND "nextAttemptAt" >= ${markOf('classes.retry_class', '$3')} AND ${DESTINATION} = ANY($1::text[])
+      ORDER BY "nextAttemptAt" LIMIT $2
+      FOR UPDATE SKIP LOCKED
+    ) AS oldest
+  ))`;
+
+const nextDestination = (after: string) => `
+  SELECT ${DESTINATION} AS destination FROM "Delivery"
+  WHERE "outcome" IS NULL AND "isParked" AND ${DESTINATION} > ${after}
+  ORDER BY ${DESTINATION} LIMIT 1`;
+
+/**
+ * Goes through the destinations with parked deliveries by index, and claims as many deliveries as each has capacity
+ * for. Those that someone is waiting for go first, parked or not. The other parameters are $16, the destination to
+ * continue after, and $17, the maximum number of destinations to visit. For destinations with negative capacity, claims
+ * only manual deliveries, parked or not.
+ */
+export const CLAIM_PARKED = claimStatement(`
+  around AS (
+    (SELECT destination, 1 AS position FROM (${nextDestination('$16::text')}) AS first)
+    UNION ALL
+    SELECT (${nextDestination('around.destination')}), position + 1
+    FROM around WHERE around.destination IS NOT NULL AND position < $17
+  ),
+  visited AS (
+    SELECT around.*, coalesce(capacity.slots, $5) AS slots FROM around LEFT JOIN capacity USING (destination)
+    WHERE destination IS NOT NULL
+  ),
+  manual AS (
+    SELECT due.*, 0::bigint AS due_rank, 0::bigint AS retries FROM capacity CROSS JOIN LATERAL (
+      ${oldestOf(`${IS_FREE} AND "trigger" = 'MANUAL' AND ${DESTINATION} = capacity.destination`, '-capacity.slots')}
+    ) AS due
+    WHERE capacity.slots < 0
+  ),
+  place AS (${placesOf('SELECT destination FROM visited WHERE slots > 0 UNION SELECT destination FROM manual')}),
+  open AS (
+    SELECT destination, position, greatest(least(slots, account_slots, origin_slots, share_slots), 0) AS slots
+    FROM visited JOIN place USING (destination) WHERE slots > 0
+    ORDER BY position
+  ),
+  urgent AS (
+    SELECT due.*, 0::bigint AS due_rank, 0::bigint AS retries FROM open CROSS JOIN LATERAL (
+      ${oldestOf(`${IS_FREE} AND ${IS_URGENT} AND ${DESTINATION} = open.destination`, 'open.slots')}
+    ) AS due
+    LIMIT $1
+  ),
+  rest AS (
+    SELECT open.destination, open.slots - count(urgent."id") AS slots
+    FROM open LEFT JOIN urgent USING (destination) GROUP BY open.destination, open.position, open.slots
+    ORDER BY open.position
+  ),
+  due AS (
+    SELECT due.* FROM rest CROSS JOIN LATERAL (
+      SELECT oldest.*, ${DUE_RANK} AS due_rank
+      FROM (VALUES (0, rest.slots), (1, least(rest.slots, $6::int))) AS queue(number, most) CROSS JOIN LATERAL (
+        ${oldestOf(
+          `${IS_FREE} AND "isParked" AND NOT (${IS_URGENT}) AND ${DESTINATION} = rest.destination AND ${RETRY_CLASS} = queue.number`,
+          'queue.most',
+        )}
+      ) AS oldest
+      ORDER BY due_rank, retry_class LIMIT rest.slots
+    ) AS due
+    LIMIT $1 - (SELECT count(*) FROM urgent)
+  ),
+  counted AS (
+    SELECT due.*, sum(retry_class) OVER (ORDER BY destination, "id") AS retries FROM due
+    UNION ALL SELECT * FROM manual UNION ALL SELECT * FROM urgent
+  ),
+  ranked AS (
+    ${positionsOf('SELECT * FROM counted WHERE retry_class = 0 OR retries <= $6')}
+  ),
+  picked AS (
+    SELECT "id", "webhookId", "eventId", "orderingKey" FROM ranked WHERE ${IS_WITHIN_SHARES}
+  ),
+  seen AS (
+    SELECT count(*) >= $1 AS "isFull", max(destination) AS last
+    FROM (SELECT destination FROM due UNION ALL SELECT destination FROM urgent) AS taken
+  ),
+  progress AS (
+    SELECT count(destination) >= $17 AS "isCut", max(destination) AS last FROM around
+  ),
+  found AS (
+    SELECT
+      seen."isFull" OR progress."isCut" AS "hasMore",
+      CASE WHEN seen."isFull" THEN seen.last WHEN progress."isCut" THEN progress.last ELSE '' END AS "after",
+      ARRAY(
+        SELECT destination FROM visited
+        WHERE NOT EXISTS (
+          SELECT FROM rest WHERE rest.destination = visited.destination AND $6 >= rest.slots
+            AND rest.slots > (SELECT count(*) FROM due WHERE due.destination = rest.destination)
+        ) OR EXISTS (SELECT FROM ranked WHERE ranked.destination = visited.destination AND NOT (${IS_WITHIN_SHARES}))
+          OR (seen."isFull" AND destination >= seen.last)
+      ) AS "waiting"
+    FROM seen, progress
+  )`);
+
+type FoundParked = {
+  hasMore: boolean;
+  /** The destination to continue after; '' after the last one. */
+  after: string;
+  /** Visited destinations that may have more parked deliveries. */
+  waiting: string[];
+};
+
+export type ParkedResult = ClaimResult & FoundParked;
+
+const MAX_DESTINATIONS_A_CLAIM = 256;
+const MAX_PARKED_A_BATCH = 1_000;
 /** How often to look for parked deliveries that another process has left behind. */
 const VISIT_EVERY_MILLISECONDS = 1_000;
+
+/**
+ * Takes parked deliveries of destinations that have capacity now, like `claimDue`.
+ *
+ * @param after the destination to continue after; '' starts at the beginning.
+ */
+export async function claimParked(db: Queryable, request: ClaimRequest, after: string): Promise<ParkedResult> {
+  const statement = { name: 'delivery_claim_parked', text: CLAIM_PARKED };
+  const { found, ...result } = await runClaim<FoundParked>(db, statement, request, [after, MAX_DESTINATIONS_A_CLAIM]);
+  return { ...found, ...result };
+}
+
+/**
+ * Parks one batch of the due deliveries of destinations without capacity.
+ *
+ * @returns whether there may be more to park.
+ */
+export async function park(db: Queryable, destinations: readonly string[], marks: readonly number[]): Promise<boolean> {
+  const values = [destinations, MAX_PARKED_A_BATCH, marks];
+  const { rowCount } = await db.query({ name: 'delivery_park', text: PARK, values });
+  return (rowCount ?? 0) >= MAX_PARKED_A_BATCH;
+}
 
 /**
  * The destinations that have parked deliveries, as far as this process knows. Parked deliveries are due deliveries

@@ -1,34 +1,11 @@
 import type { Queryable } from '../../database/client.ts';
+import { earliestDue } from './claim.ts';
 
 /**
  * Use this for rows that are looked up by ID. Without the cast, the planner expects only a few running rows and reads
  * them all.
  */
 export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
-
-/** First attempts (0) and retries (1) are queued separately. The indexes use the same expression. */
-export const RETRY_CLASS = `least("attemptCount", 1)`;
-
-/** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
-export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
-
-/** Free and in the queue rather than parked. */
-export const IS_QUEUED = `${IS_FREE} AND NOT "isParked"`;
-
-/** Someone is waiting for the delivery: it is a test event or was resent. A replay's deliveries wait their turn. */
-export const IS_URGENT = `"trigger" = 'MANUAL' AND NOT "isReplay"`;
-
-/**
- * The earliest due time that satisfies the comparison. Looks in each retry class separately, because each is sorted on
- * its own.
- */
-export const earliestDue = (comparison: string) => `(
-  SELECT min(first."nextAttemptAt") FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
-    SELECT "nextAttemptAt" FROM "Delivery"
-    WHERE ${IS_QUEUED} AND "nextAttemptAt" ${comparison} AND ${RETRY_CLASS} = classes.retry_class
-    ORDER BY "nextAttemptAt" LIMIT 1
-  ) AS first
-)`;
 
 /** This process's right to send a delivery until the lease expires. */
 export type Lease = { id: string; leaseToken: number };

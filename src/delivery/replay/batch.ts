@@ -46,8 +46,15 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
   // A worker may claim a waiting delivery at any moment.
   const states = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
   return [
-    ...[projectId, createdAt, states ?? null, eventTypes ?? null, from ?? null, to ?? null],
-    ...[webhookId ?? null, connectorId ?? null, test ?? null],
+    projectId,
+    createdAt,
+    states ?? null,
+    eventTypes ?? null,
+    from ?? null,
+    to ?? null,
+    webhookId ?? null,
+    connectorId ?? null,
+    test ?? null,
     // If false, the index of finished deliveries can be used.
     !states || states.includes('PENDING'),
     deliveryIds ?? null,
@@ -111,7 +118,10 @@ export async function replayBatch(
   // Not a named statement: the best index depends on the filter.
   const { rows } = await db.query<{ requeued: number; status: string }>(BATCH, [
     ...filterValues(job),
-    ...[job.id, job.leaseToken, size, leaseSeconds],
+    job.id,
+    job.leaseToken,
+    size,
+    leaseSeconds,
   ]);
   return rows[0];
 }

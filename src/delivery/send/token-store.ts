@@ -124,7 +124,12 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
          )${isDated ? `, ${DATED}` : ''}
          SELECT FROM stored`,
         [
-          ...[id, generation, until, token.sealed, token.lifetimeSeconds, sealedCredential],
+          id,
+          generation,
+          until,
+          token.sealed,
+          token.lifetimeSeconds,
+          sealedCredential,
           ...(isDated ? [token.credentialLifetimeSeconds] : []),
         ],
       );

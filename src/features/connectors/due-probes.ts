@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { findConnector } from '../../connectors/types/registry.ts';
-import { blockedSecondsOf } from '../../delivery/flow/block-statements.ts';
+import { blockedSecondsOf } from '../../delivery/flow/circuits.ts';
 import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from '../../delivery/outcome/probe-schedule.ts';
 import { releaseHeld } from '../../delivery/queue/held.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';

@@ -39,7 +39,12 @@ export async function takeUtcDay(tx: Transaction, { projectId, day, to }: DueDay
     FOR UPDATE SKIP LOCKED`;
   if (free.length === 0) return undefined;
   return {
-    ...{ projectId, day, from: startOfDate(day, 'UTC'), to, timeZone: 'UTC', skipsIfEmpty: false },
+    projectId,
+    day,
+    from: startOfDate(day, 'UTC'),
+    to,
+    timeZone: 'UTC',
+    skipsIfEmpty: false,
     async finish(eventId) {
       await tx.dailySummary.update({
         where: { projectId_day: { projectId, day: new Date(day) } },
@@ -67,7 +72,12 @@ export async function takeLocalDay(tx: Transaction, { projectId, to }: DueDay): 
   if (!period) return undefined;
   const { day, from, timeZone } = period;
   return {
-    ...{ projectId, day, from, to, timeZone, skipsIfEmpty: true },
+    projectId,
+    day,
+    from,
+    to,
+    timeZone,
+    skipsIfEmpty: true,
     async finish(eventId) {
       if (eventId !== null) {
         await tx.$executeRaw`

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from 'zod';
 import { type ConnectorDefinition, type ConnectorType, defineConnector } from '../../../src/connectors/definition.ts';
 import { textField } from '../../../src/connectors/fields.ts';
-import { createBlocks } from '../../../src/delivery/flow/blocks.ts';
+import { createBlocks } from '../../../src/delivery/flow/circuits.ts';
 import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../../../src/delivery/model/outcome.ts';
 import type { Job } from '../../../src/delivery/send/jobs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createConcurrencyLimiter } from '../../../src/delivery/flow/concurrency-limiter.ts';
+import { createConcurrencyLimiter } from '../../../src/delivery/flow/capacity.ts';
 import type { ClaimedDelivery } from '../../../src/delivery/model/claimed-delivery.ts';
 import type { Job } from '../../../src/delivery/send/jobs.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDestinationCapacity } from '../../../src/delivery/flow/destination-capacity.ts';
+import { createDestinationCapacity } from '../../../src/delivery/flow/capacity.ts';
 
 const of = (destination: string, attemptCount = 0) => ({ destination, attemptCount });
 

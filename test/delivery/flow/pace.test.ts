@@ -50,7 +50,7 @@ describe('a pace', () => {
   });
 
   test.each([0.01, 0.33, 0.5, 1, 1000])("is a webhook's own limit of %s per second", (maxPerSecond) => {
-    const pace = { perSecond: maxPerSecond, burst: 1, deliveriesPerRequest: 1, turnSeconds: null, maxPerSecond };
+    const pace = { perSecond: maxPerSecond, burst: 1, deliveriesPerRequest: 1, exclusiveSeconds: null, maxPerSecond };
     expect(paceOf(maxPerSecond)).toEqual(pace);
   });
 
@@ -72,7 +72,7 @@ describe('a pace', () => {
   test.each([null, 0.1])('says how long a request may take if requests must not overlap: %s', (maxPerSecond) => {
     const type = { vendorLimit: { ...perSecond(4), concurrency: 1 as const }, timeoutSeconds: 30 };
     // Up to five calls, and a margin.
-    expect(paceOf(maxPerSecond, type)).toMatchObject({ turnSeconds: 160 });
+    expect(paceOf(maxPerSecond, type)).toMatchObject({ exclusiveSeconds: 160 });
   });
 
   test('never exceeds a limit in any span of time, no matter when deliveries are due and how fast requests arrive', () => {

@@ -256,9 +256,9 @@ describe('requests that must not overlap', () => {
     await stage.addDeliveries(await addConnector(), 1);
     const worker = stage.startWorker({ drainMilliseconds: 0 }, batchType(5, { count: 50, concurrency: 1 }));
     await receiver.waitFor(1);
-    const turns = () => stage.pool.query(`SELECT FROM "RateLimit" WHERE "key" LIKE 'delivery-turn:%'`);
-    expect((await turns()).rowCount).toBe(1);
+    const reserved = () => stage.pool.query(`SELECT FROM "RateLimit" WHERE "arrivesAt" > now() + interval '10 s'`);
+    expect((await reserved()).rowCount).toBe(1);
     await worker.stop();
-    expect((await turns()).rowCount).toBe(0);
+    expect((await reserved()).rowCount).toBe(0);
   });
 });

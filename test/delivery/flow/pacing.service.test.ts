@@ -17,7 +17,7 @@ const at = (perSecond: number, pace: Partial<Pace> = {}): Pace => ({
   perSecond,
   burst: 1,
   deliveriesPerRequest: 1,
-  turnSeconds: null,
+  exclusiveSeconds: null,
   maxPerSecond: null,
   ...pace,
 });
@@ -104,7 +104,7 @@ describe("a process's cached information about slots", () => {
     const [one, two] = [open(), open()];
     await one.reserve('con_1', at(0.01), 1);
     await two.reserve('con_1', at(0.01), 1);
-    await one.giveBack('con_1', at(0.01));
+    await one.end('con_1', at(0.01), { isUnsent: true });
     expect(capacityOf(two, 'con_1')).toBe(0);
     await two.refresh();
     expect(capacityOf(two, 'con_1')).toBe(1);
@@ -164,15 +164,15 @@ test('a slot admits as many deliveries as one request can carry', async () => {
 test('a slot that was given back can be taken again by any process', async () => {
   const [one, two] = [open(), open()];
   await one.reserve('con_1', at(0.01), 1);
-  await one.giveBack('con_1', at(0.01));
+  await one.end('con_1', at(0.01), { isUnsent: true });
   expect(capacityOf(one, 'con_1')).toBe(1);
   expect(await two.reserve('con_1', at(0.01), 1)).toEqual([0]);
 });
 
-describe('a turn', () => {
-  const pace = at(50, { turnSeconds: 100 });
+describe('a slot of a destination whose requests must not overlap', () => {
+  const pace = at(50, { exclusiveSeconds: 100 });
 
-  test('is held by one request at a time, across processes', async () => {
+  test('is the only one until the request ends, across processes', async () => {
     const [one, two] = [open(), open()];
     expect(await one.reserve('con_1', pace, 5)).toHaveLength(1);
     for (const pacing of [one, two]) {
@@ -180,29 +180,49 @@ describe('a turn', () => {
       expect(capacityOf(pacing, 'con_1')).toBe(0);
       expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(100));
     }
-    await one.endTurn('con_1');
+    await one.end('con_1', pace);
     await two.refresh();
     expect([one, two].map((pacing) => capacityOf(pacing, 'con_1'))).toEqual([1, 1]);
     expect(await two.reserve('con_1', pace, 1)).toHaveLength(1);
   });
 
-  test('is free again if there was no slot', async () => {
-    const slow = at(0.01, { turnSeconds: 1_000 });
+  test('is followed by the next one at the usual pace, once the request has ended', async () => {
+    const slow = at(0.01, { exclusiveSeconds: 1_000 });
     const pacing = open();
     await pacing.reserve('con_1', slow, 1);
-    await pacing.endTurn('con_1');
+    await pacing.end('con_1', slow);
     expect(await pacing.reserve('con_1', slow, 1)).toEqual([]);
     expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(100));
     await pass(100);
     expect(await open().reserve('con_1', slow, 1)).toHaveLength(1);
   });
 
-  test("ends on its own if its process is killed, and that process cannot end another process's turn later", async () => {
+  test("passes if its process is killed, and that process cannot move back another process's slot later", async () => {
     const [killed, two, three] = [open(), open(), open()];
     await killed.reserve('con_1', pace, 1);
     await pass(101);
     expect(await two.reserve('con_1', pace, 1)).toHaveLength(1);
-    await killed.endTurn('con_1');
+    await killed.end('con_1', pace);
     expect(await three.reserve('con_1', pace, 1)).toEqual([]);
+  });
+
+  test('can be taken again if nothing was sent', async () => {
+    const slow = at(0.01, { exclusiveSeconds: 1_000 });
+    const [one, two] = [open(), open()];
+    await one.reserve('con_1', slow, 1);
+    await one.end('con_1', slow, { isUnsent: true });
+    expect(await two.reserve('con_1', slow, 1)).toEqual([expect.closeTo(0)]);
+  });
+
+  test('waits for a request of the last release, which stores until when it can last in a row of its own', async () => {
+    const pacing = open();
+    await stage.pool.query(
+      `INSERT INTO "RateLimit" VALUES ('delivery:con_1', now() - interval '1 s'), ('delivery-turn:con_1', now() + interval '100 s')`,
+    );
+    expect(await pacing.reserve('con_1', pace, 1)).toEqual([]);
+    expect(pacing.reopensInSeconds(['con_1'])).toEqual(about(100));
+    await stage.pool.query(`DELETE FROM "RateLimit" WHERE "key" = 'delivery-turn:con_1'`);
+    await pacing.refresh();
+    expect(await pacing.reserve('con_1', pace, 1)).toHaveLength(1);
   });
 });

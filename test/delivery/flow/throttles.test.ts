@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createThrottles } from '../../../src/delivery/flow/throttles.ts';
+import { createThrottles } from '../../../src/delivery/flow/circuits.ts';
 
 const A = { destination: 'a', account: 'one' };
 

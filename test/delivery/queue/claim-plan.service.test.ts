@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
-import { CLAIM_DUE } from '../../../src/delivery/queue/claim-due-statement.ts';
-import { CLAIM_PARKED, PARK } from '../../../src/delivery/queue/parked-statements.ts';
+import { CLAIM_DUE } from '../../../src/delivery/queue/claim.ts';
+import { CLAIM_PARKED, PARK } from '../../../src/delivery/queue/parking.ts';
 import { openStage, type Stage } from '../support.ts';
 import { type PlanNode, rowsRead } from './rows-read.ts';
 

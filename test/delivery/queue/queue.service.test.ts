@@ -2,20 +2,13 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Queryable } from '../../../src/database/client.ts';
-import type { OriginCapacity } from '../../../src/delivery/flow/shares.ts';
+import type { OriginCapacity } from '../../../src/delivery/flow/capacity.ts';
 import type { ClaimedDelivery, SendResult } from '../../../src/delivery/model/claimed-delivery.ts';
 import { judge } from '../../../src/delivery/outcome/judge.ts';
 import { recordOutcomes } from '../../../src/delivery/outcome/record.ts';
-import {
-  type ClaimRequest,
-  type ClaimResult,
-  claimDue,
-  claimParked,
-  FROM_THE_BEGINNING,
-  type ParkedResult,
-  park,
-} from '../../../src/delivery/queue/claim.ts';
-import { createParking } from '../../../src/delivery/queue/parking.ts';
+import { claimDue, FROM_THE_BEGINNING } from '../../../src/delivery/queue/claim.ts';
+import type { ClaimRequest, ClaimResult } from '../../../src/delivery/queue/claim-result.ts';
+import { claimParked, createParking, type ParkedResult, park } from '../../../src/delivery/queue/parking.ts';
 import { extendLeases, readQueueStats, releaseLeases, requeue } from '../../../src/delivery/queue/queue.ts';
 import { newId } from '../../../src/ids.ts';
 import { openStage, type Stage } from '../support.ts';
@@ -373,7 +366,8 @@ describe('claimDue', () => {
     const rowsReadByClaims = async () => {
       const id = await stage.addDelivery(other!.id);
       const before = await rowsRead();
-      const found = await claimDue(pool, { ...REQUEST, capacity }, { passOver: parking.destinations() });
+      const request = { ...REQUEST, capacity, leaseSeconds: 600 };
+      const found = await claimDue(pool, request, { passOver: parking.destinations() });
       expect(ids(found)).toEqual([id]);
       expect(await claimParked(pool, { ...REQUEST, capacity }, '')).toMatchObject({ deliveries: [], hasMore: false });
       return (await rowsRead()) - before;

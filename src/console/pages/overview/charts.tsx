@@ -60,7 +60,9 @@ export function OverviewCharts(props: {
   const linkTo = (list: 'payments' | 'deliveries', start: string, statuses: readonly string[]) =>
     `${base}/${list}?${bucketFilters({ start, interval, timeZone: zones[list] }, statuses)}`;
   const chartOf = (list: 'payments' | 'deliveries') => ({
-    ...{ interval, now, timeZone: zones[list] },
+    interval,
+    now,
+    timeZone: zones[list],
     onOpen: ((...which) => go(linkTo(list, ...which))) satisfies Open,
   });
   const [payments, sent] = [chartOf('payments'), chartOf('deliveries')];

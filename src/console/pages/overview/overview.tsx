@@ -57,7 +57,9 @@ export function OverviewPage() {
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
       {/* Everything appears at the same time, so nothing shifts while the user is pointing at it. */}
       <Suspense fallback={<Loading />}>
-        {data?.project && <Content {...{ from, utcFrom, interval }} timeZone={zone.timeZone} overview={data.project} />}
+        {data?.project && (
+          <Content from={from} utcFrom={utcFrom} interval={interval} timeZone={zone.timeZone} overview={data.project} />
+        )}
         {!data && !error && <Loading />}
       </Suspense>
     </Page>
