@@ -121,8 +121,8 @@ export const REMOVALS: readonly Removal[] = [
   ...at('features/revenue/service.ts', [
     'read',
     'async read(',
-    'await requireVisible(db.prisma, viewer, projectId)',
-    'projectId',
+    'await requireVisible(db.prisma, viewer, project.id)',
+    'project.id',
   ]),
   ...at('features/delivery-stats/service.ts', [
     ...(['read', 'async read(', 'await requireVisible(db.prisma, viewer, projectId)', 'projectId'] as const),

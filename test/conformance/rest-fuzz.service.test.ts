@@ -78,6 +78,7 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   },
   updateUser: { tier: 'ENTERPRISE', requestsPerMinute: 100, tierSetBy: 'OPERATOR' },
   blockUser: { reason: 'Unpaid invoice.' },
+  requeueDeliveries: { from: '2026-01-02T03:04:05Z', maxPerSecond: 5, dryRun: true },
   createReplay: { filter: { status: ['FAILED'], eventTypes: ['payment.settled'], test: true }, maxPerSecond: 5 },
   recordToolCall: { tool: 'list_payments', arguments: { limit: 5 } },
 };

@@ -48,7 +48,7 @@ describe.skipIf(!executablePath)('exports in the console', () => {
   test.each([
     ['payments', '/payments', 'id'],
     ['customers', '/customers', 'id'],
-    ['revenue', '', 'start'],
+    ['revenue', '', 'start (UTC)'],
     ['deliveries', '/deliveries', 'id'],
     ['events', '/events', 'id'],
     ['audit-log', '/audit-log', 'id'],

@@ -83,6 +83,8 @@ describe.skipIf(!executablePath)('the search in the console', () => {
     const open = async (text: string) => {
       await page.keyboard.press('Control+k');
       await field.waitFor();
+      const list = page.getByRole('listbox', { name: 'Results', includeHidden: true });
+      expect(await field.getAttribute('aria-controls')).toBe(await list.getAttribute('id'));
       await page.keyboard.insertText(text);
     };
     const project = `**/console/projects/${projectId}`;

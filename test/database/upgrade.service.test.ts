@@ -24,6 +24,9 @@ import {
 
 type Row = Record<string, unknown>;
 
+/** Says which database this is. In a copy with another database's row, deliveries would wait until it is adopted. */
+const OF_ITS_DATABASE = 'Installation';
+
 const log = pino({ level: 'silent' });
 const names = (await readdir(MIGRATIONS)).filter((name) => /^\d{14}_/.test(name)).sort();
 /** Every earlier version of the schema. */
@@ -131,11 +134,12 @@ const isFromMigration = (table: string) =>
   table === 'User' || table === 'Project' ? `"id" IN ('${DELETED_USER_ID}', '${DELETED_PROJECT_ID}')` : 'NULL';
 
 /**
- * Copies the current rows into tables of an older version, except for columns that the version lacks. Returns the rows
- * per table.
+ * Copies the current rows into tables of an older version, except for columns and scopes that the version lacks. Returns
+ * the rows per table.
  */
 async function copyRows(into: pg.Client): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
+  const scopes = await scopesOf(into);
   // Turns off foreign keys, so that tables can be copied in any order.
   await into.query('SET session_replication_role = replica');
   for (const table of await tablesOf(into)) {
@@ -147,6 +151,8 @@ async function copyRows(into: pg.Client): Promise<Record<string, number>> {
       `SELECT to_jsonb(t) AS "row" FROM (SELECT ${list} FROM "${table}" WHERE ${isFromMigration(table)} IS NOT TRUE) AS t`,
     );
     counts[table] = rows.length;
+    for (const { row } of rows)
+      if ('scopes' in row) row.scopes = (row.scopes as string[]).filter((scope) => scopes.has(scope));
     await into.query(
       `INSERT INTO "${table}" (${list}) SELECT ${list} FROM jsonb_populate_recordset(NULL::"${table}", $1::jsonb)`,
       [JSON.stringify(rows.map(({ row }) => row))],
@@ -156,11 +162,19 @@ async function copyRows(into: pg.Client): Promise<Record<string, number>> {
   return counts;
 }
 
+/** Returns the scopes that keys can have. */
+async function scopesOf(client: pg.Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT enumlabel AS "name" FROM pg_enum JOIN pg_type ON pg_type.oid = enumtypid WHERE typname = 'ApiKeyScope'`,
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
 async function tablesOf(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT relname AS "name" FROM pg_class
      WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
-       AND relname <> '_prisma_migrations'`,
+       AND relname NOT IN ('_prisma_migrations', '${OF_ITS_DATABASE}')`,
   );
   return rows.map(({ name }) => name);
 }

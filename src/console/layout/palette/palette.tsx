@@ -1,6 +1,6 @@
 import { Badge, Combobox, Group, Loader, Modal, Text, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { type KeyboardEvent, useEffect, useEffectEvent, useState } from 'react';
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Entry, Step } from './entries.ts';
 import { whyNothing } from './nothing-found.ts';
@@ -25,6 +25,8 @@ export function Palette({ onClose, ...props }: PaletteProps & { onClose(): void 
   const [isEnterPending, setEnterPending] = useState(false);
   const [, go] = useLocation();
   const combobox = useCombobox({ opened: true });
+  // Mantine knows the list's own ID only after the first rendering.
+  const listId = useId();
   const found = useFoundItems(step === 'testEvent' ? '' : text, props.projectId);
   const enter = (next: Step | undefined) => {
     setStep(next);
@@ -68,7 +70,7 @@ export function Palette({ onClose, ...props }: PaletteProps & { onClose(): void 
   return (
     <Modal opened onClose={onClose} title="Search" yOffset="12vh" size="lg">
       <Combobox store={combobox} onOptionSubmit={(key) => choose(entries.find((entry) => entry.key === key))}>
-        <Combobox.EventsTarget withExpandedAttribute>
+        <Combobox.EventsTarget withExpandedAttribute aria-expanded aria-controls={listId}>
           <TextInput
             data-autofocus
             aria-label="Search"
@@ -88,7 +90,7 @@ export function Palette({ onClose, ...props }: PaletteProps & { onClose(): void 
         <Text size="sm" c={found.problem ? 'red.8' : 'dimmed'} mt="sm" role="status">
           {statusText({ text, step, found, count: entries.length, isWaiting })}
         </Text>
-        <Combobox.Options mt="xs" aria-label="Results" style={{ overflowY: 'auto', maxHeight: '50vh' }}>
+        <Combobox.Options id={listId} mt="xs" aria-label="Results" style={{ overflowY: 'auto', maxHeight: '50vh' }}>
           {groups
             .filter((group) => group.entries.length > 0)
             .map((group) => (
