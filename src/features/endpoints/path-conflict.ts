@@ -1,6 +1,6 @@
-import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import type { Queryable } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
 import { runStatement } from '../../database/statement.ts';

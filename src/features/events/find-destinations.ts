@@ -1,5 +1,5 @@
-import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import type { Writer } from '../../database/batch-client.ts';

@@ -1,5 +1,5 @@
-import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import type { Queryable } from '../../database/client.ts';
 import { runStatement } from '../../database/statement.ts';
 import { Prisma, type Project } from '../../generated/prisma/client.ts';
