@@ -5,17 +5,14 @@
  *   npm run migration -- NAME --empty   writes an empty file there, for SQL that Prisma schemas can't express
  *   npm run migration -- --check        writes nothing; exits with 1 if a migration is missing
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { dangersIn } from './migration-rules.ts';
-import { diffSchemas } from './schema-diff.ts';
+import { compareWithMigrations, MIGRATED_SCHEMA, MIGRATIONS, missingMigration } from './schema-diff.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const MIGRATIONS = join(ROOT, 'prisma/migrations');
-// The schema after all migrations. Each new migration contains the changes since then and updates this file.
-const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
 const LOCK_FILE = 'provider = "postgresql"\n';
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -25,10 +22,8 @@ process.exitCode = values.check ? await check() : await write(positionals[0] ?? 
 
 async function check(): Promise<number> {
   const { difference } = await compare();
-  if (!difference) return 0;
-  console.error(`The migrations do not match prisma/schema.prisma:\n${difference.summary}`);
-  console.error('Run: npm run migration -- NAME');
-  return 1;
+  if (difference) console.error(missingMigration(difference));
+  return difference ? 1 : 0;
 }
 
 async function write(name: string, isEmpty: boolean): Promise<number> {
@@ -55,12 +50,9 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
 }
 
 async function compare() {
-  const schema = await readFile(join(ROOT, 'prisma/schema.prisma'), 'utf8');
-  const migrated = await readFile(MIGRATED_SCHEMA, 'utf8').catch(() => undefined);
   const server = await startThrowawayPostgres();
   try {
-    const difference = await diffSchemas(server.url, migrated, schema);
-    return { schema, difference, isFirst: migrated === undefined };
+    return await compareWithMigrations(server.url);
   } finally {
     await server.stop();
   }

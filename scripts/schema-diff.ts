@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
@@ -6,6 +8,24 @@ import { type DiffParams, SchemaEngine } from '@prisma/schema-engine-wasm';
 export type SchemaDiff = { sql: string; summary: string } | undefined;
 
 type DiffTarget = DiffParams['from'];
+
+const ROOT = resolve(import.meta.dirname, '..');
+export const MIGRATIONS = join(ROOT, 'prisma/migrations');
+/** The schema after all migrations. Each new migration contains the changes since then and updates this file. */
+export const MIGRATED_SCHEMA = join(MIGRATIONS, 'schema.prisma');
+
+/** The changes to `prisma/schema.prisma` since the last migration. */
+export async function compareWithMigrations(serverUrl: string) {
+  const schema = await readFile(join(ROOT, 'prisma/schema.prisma'), 'utf8');
+  const migrated = await readFile(MIGRATED_SCHEMA, 'utf8').catch(() => undefined);
+  const difference = await diffSchemas(serverUrl, migrated, schema);
+  return { schema, difference, isFirst: migrated === undefined };
+}
+
+/** The message about changes that no migration makes. */
+export function missingMigration({ summary }: { summary: string }): string {
+  return `The migrations do not match prisma/schema.prisma:\n${summary}\nRun: npm run migration -- NAME`;
+}
 
 /**
  * Compares two Prisma schemas with the WebAssembly build of Prisma's schema engine, which comes from npm.

@@ -25,6 +25,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/database/migrations.service.test.ts',
     'test/database/partitions.service.test.ts',
     'test/database/schema.service.test.ts',
+    'test/scripts/statements.service.test.ts',
     'test/bus/bus.service.test.ts',
     'test/database/outage.service.test.ts',
     'test/http/database-lost.service.test.ts',

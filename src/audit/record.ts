@@ -1,6 +1,6 @@
 import type { Viewer } from '../auth/viewer.ts';
 import type { Transaction } from '../database/client.ts';
-import type { Step } from '../database/compose-statement.ts';
+import { executeWithPrisma, preparedStatement } from '../database/statement.ts';
 import type { AuditActor } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
 import { currentRequest } from '../request-context.ts';
@@ -29,8 +29,7 @@ export async function recordAudit(
   viewer: Viewer,
   entry: AuditRecord,
 ): Promise<void> {
-  const { text, values } = auditStep(viewer, entry);
-  await tx.$executeRawUnsafe(text, ...values);
+  await executeWithPrisma(tx, RECORD(...auditValues(viewer, entry)));
 }
 
 /** Records someone's action in the log of an account that no longer owns the project. */
@@ -40,8 +39,7 @@ export async function recordForAccount(
   userId: string,
   entry: AuditRecord & { projectId: null },
 ): Promise<void> {
-  const { text, values } = stepOf(entry, { userId, actorKind: 'USER', actorId });
-  await tx.$executeRawUnsafe(text, ...values);
+  await executeWithPrisma(tx, RECORD(...valuesOf(entry, { userId, actorKind: 'USER', actorId })));
 }
 
 /**
@@ -63,18 +61,17 @@ export async function recordAsOperator(
   userId: string,
   entry: AuditRecord,
 ): Promise<void> {
-  const { text, values } = stepOf(entry, { userId, actorKind: 'OPERATOR', actorId: OPERATOR_ACTOR });
-  await tx.$executeRawUnsafe(text, ...values);
+  await executeWithPrisma(tx, RECORD(...valuesOf(entry, { userId, actorKind: 'OPERATOR', actorId: OPERATOR_ACTOR })));
 }
 
-/** Writes the same entry as `recordAudit`, but within the statement that makes the change. */
-export function auditStep(viewer: Viewer, entry: AuditRecord): Step {
+/** The values of the entry that `recordAudit` writes, for `AUDIT_STEP` in the statement that makes the change. */
+export function auditValues(viewer: Viewer, entry: AuditRecord) {
   const { userId } = viewer;
   const actor =
     viewer.kind === 'user'
       ? ({ userId, actorKind: 'USER', actorId: userId } as const)
       : ({ userId, actorKind: 'API_KEY', actorId: viewer.apiKeyId } as const);
-  return stepOf(entry, actor);
+  return valuesOf(entry, actor);
 }
 
 /** `userId`: the account whose log the entry belongs to. */
@@ -83,25 +80,24 @@ type Actor = { userId: string; actorKind: AuditActor; actorId: string };
 /** The ID and name that identify an operator in other accounts' logs. */
 export const OPERATOR_ACTOR = 'operator';
 
-function stepOf(entry: AuditRecord, { userId, actorKind, actorId }: Actor): Step {
+function valuesOf(entry: AuditRecord, { userId, actorKind, actorId }: Actor) {
   const { client = null, changedProjects } = currentRequest() ?? {};
   const { id = newId('AuditEntry'), action, projectId, targetId, changes = {}, previous } = entry;
   if (projectId !== null) changedProjects?.add(projectId);
   const kept = keptValues(action, { changes, previous });
-  return {
-    text: INSERT,
-    values: [
-      ...[id, userId, projectId, actorKind, actorId, storedAction(action), targetId, JSON.stringify(kept.changes)],
-      ...[kept.previous ? JSON.stringify(kept.previous) : null, client],
-    ],
-  };
+  const storedChanges = JSON.stringify(kept.changes);
+  const storedPrevious = kept.previous ? JSON.stringify(kept.previous) : null;
+  return [
+    ...([id, userId, projectId, actorKind, actorId, storedAction(action), targetId] as const),
+    ...([storedChanges, storedPrevious, client] as const),
+  ] as const;
 }
 
 /**
  * An entry goes to the log of the project's owner, even if someone else made the change. For a deleted project, that is
  * the person who deleted it.
  */
-const INSERT = `
+export const AUDIT_STEP = `
   INSERT INTO "AuditEntry"
     ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes", "previous", "client")
   SELECT $1, CASE
@@ -110,3 +106,5 @@ const INSERT = `
     (SELECT "subject" FROM "User" WHERE "id" = $5 UNION ALL SELECT "name" FROM "ApiKey" WHERE "id" = $5),
     CASE WHEN $4 = 'OPERATOR' THEN $5 ELSE '' END
   ), $6, $7, $8::jsonb, $9::jsonb, $10`;
+
+const RECORD = preparedStatement('audit-record', AUDIT_STEP);

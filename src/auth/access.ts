@@ -35,52 +35,8 @@ function visibleTo(viewer: Viewer): Prisma.ProjectWhereInput {
   return { OR: [{ userId }, { id: { in: shared }, members: { some: { userId } } }] };
 }
 
-/** An SQL condition on a row of "Project", with one parameter. */
-type ProjectCondition = {
-  /** Conditions with the same name have the same text. Use it to name prepared statements. */
-  name: 'own' | 'key' | 'shared';
-  /** @param project the table's name or alias. `parameter` is the value's placeholder, for example, `$1`. */
-  text(project: string, parameter: string): string;
-  value: string | string[];
-};
-
-/**
- * A statement with a placeholder for the condition, such as `{visible project}` for a table or alias named `project`.
- */
-type VisibleSql = `${string}{visible ${string}}${string}`;
-
-/**
- * The same filter for a handwritten SQL statement. A statement without a placeholder for it doesn't compile.
- *
- * @param statement is prepared only if it has a name. The condition's parameter comes after the values.
- */
-export function visibleStatement(
-  viewer: Viewer,
-  { name, text, values }: { name?: string; text: VisibleSql; values: readonly unknown[] },
-): { name?: string; text: string; values: unknown[] } {
-  const condition = conditionFor(viewer);
-  const parameter = `$${values.length + 1}`;
-  return {
-    ...(name !== undefined && { name: `${name}-${condition.name}` }),
-    text: text.replace(/\{visible ([^}]+)\}/, (_, project: string) => condition.text(project, parameter)),
-    values: [...values, condition.value],
-  };
-}
-
-function conditionFor(viewer: Viewer): ProjectCondition {
-  if (viewer.kind === 'apiKey') return { name: 'key', text: equals('id'), value: viewer.projectId };
-  const shared = sharedProjectIds(viewer);
-  if (shared.length === 0) return { name: 'own', text: equals('userId'), value: viewer.userId };
-  // IDs of users and projects have different prefixes.
-  return { name: 'shared', text: isOneOf, value: [viewer.userId, ...shared] };
-}
-
-const equals = (column: string) => (project: string, parameter: string) => `${project}."${column}" = ${parameter}`;
-const isOneOf = (project: string, parameter: string) =>
-  `(${project}."userId" = ANY(${parameter}::text[]) OR ${project}."id" = ANY(${parameter}::text[]))`;
-
 /** Other accounts' projects that a person can see. */
-function sharedProjectIds({ memberships = {} }: Extract<Viewer, { kind: 'user' }>): string[] {
+export function sharedProjectIds({ memberships = {} }: Extract<Viewer, { kind: 'user' }>): string[] {
   return Object.keys(memberships);
 }
 

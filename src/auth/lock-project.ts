@@ -1,3 +1,4 @@
+import { lockForNoKeyUpdate } from '../database/locks.ts';
 import type { TenantTransaction } from '../database/tenant-client.ts';
 import { type Filtered, visibleIdOf } from '../database/tenant-filter.ts';
 import { notFound } from '../errors.ts';
@@ -29,7 +30,7 @@ export async function lockProject(
   where: Prisma.ProjectWhereInput & Filtered,
   projectId: string,
 ): Promise<VisibleProject> {
-  await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'project', projectId);
   const project = await tx.project.findFirst({ where });
   if (!project) throw notFound();
   return { ...project, id: visibleIdOf(project) };

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
+import { preparedStatement, runStatement, statement } from '../database/statement.ts';
 import { AppError } from '../errors.ts';
 import type { TierSetter } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
@@ -132,6 +133,12 @@ function rejectAddress({ allowedAddresses }: Pick<ApiKeyRow, 'allowedAddresses'>
   throw new AppError('FORBIDDEN', { detail: `This API key can’t be used from ${shownAddress(address)}.` });
 }
 
+const SET_TIER = statement(
+  'user-set-tier',
+  `UPDATE "User" SET tier = $2::"Tier", "requestsPerMinute" = $3 WHERE id = $1 AND "tierSetBy" = 'ISSUER'
+   RETURNING tier, "requestsPerMinute"`,
+);
+
 /**
  * Identifies callers by token or API key. Nothing is cached between requests: each request reads the account from the
  * database, so a revoked key, a changed tier, or a blocked account takes effect on every node with the next request.
@@ -178,34 +185,21 @@ export function createAuthenticator(options: {
     const { tier = user.tier, requestsPerMinute = user.requestsPerMinute } = claims;
     const isSame = tier === user.tier && requestsPerMinute === user.requestsPerMinute;
     if (isSame || user.tierSetBy === 'OPERATOR') return user;
-    const { rows } = await db.pool.query<TierRow>(
-      `UPDATE "User" SET tier = $2::"Tier", "requestsPerMinute" = $3 WHERE id = $1 AND "tierSetBy" = 'ISSUER'
-       RETURNING tier, "requestsPerMinute"`,
-      [user.id, tier, requestsPerMinute],
-    );
+    const { rows } = await runStatement<TierRow>(db.pool, SET_TIER(user.id, tier, requestsPerMinute));
     // If no row was changed, an operator has just set the tier and the rate limit.
     return rows[0] ?? (await findUser(claims)) ?? user;
   }
 
   async function findUser({ issuer, subject }: TokenClaims): Promise<UserRow | undefined> {
-    const { rows } = await db.pool.query<UserRow>({
-      name: 'user-of-token',
-      text: `SELECT ${USER_COLUMNS} FROM "User" u CROSS JOIN LATERAL ${SHARED} WHERE u.issuer = $1 AND u.subject = $2`,
-      values: [issuer, subject],
-    });
+    const { rows } = await runStatement<UserRow>(db.pool, FIND_USER(issuer, subject));
     return rows[0];
   }
 
   async function createUser({ issuer, subject, tier, requestsPerMinute }: TokenClaims): Promise<UserRow> {
     // If another request inserts the row first, this returns it. DO NOTHING would return no row.
-    const { rows } = await db.pool.query<UserRow>(
-      `WITH u AS (
-         INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
-         VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
-         ON CONFLICT (issuer, subject) DO UPDATE SET subject = excluded.subject
-         RETURNING *
-       ) SELECT ${USER_COLUMNS} FROM u CROSS JOIN LATERAL ${SHARED}`,
-      [newId('User'), issuer, subject, tier, requestsPerMinute],
+    const { rows } = await runStatement<UserRow>(
+      db.pool,
+      CREATE_USER(newId('User'), issuer, subject, tier, requestsPerMinute),
     );
     return rows[0]!;
   }
@@ -225,19 +219,8 @@ export function createAuthenticator(options: {
   }
 
   async function findApiKey(hashes: string[]): Promise<ApiKeyRow | undefined> {
-    const { rows } = await db.pool.query<ApiKeyRow>({
-      name: 'api-key-by-hash',
-      text: `SELECT k.id, k."projectId", k.hash, k."revokedAt" IS NOT NULL AS "isRevoked",
-                    k."expiresAt", coalesce(k."expiresAt" <= now(), false) AS "isExpired", k.scopes::text[], k."allowedAddresses",
-                    coalesce(k."lastUsedAt" > now() - interval '1 minute', false) AS "isUseNoted",
-                    p."userId", u.tier, u."requestsPerMinute", ${BLOCKED_REASON} AS "blockedReason"
-               FROM "ApiKey" k
-               JOIN "Project" p ON p.id = k."projectId"
-               JOIN "User" u ON u.id = p."userId"
-              WHERE k.hash = ANY ($1::text[])`,
-      values: [hashes],
-    });
-    return rows[0];
+    const { rows } = await runStatement(db.pool, FIND_API_KEY(hashes));
+    return rows[0] as ApiKeyRow | undefined;
   }
 
   /**
@@ -245,12 +228,7 @@ export function createAuthenticator(options: {
    */
   function noteUse({ id, hash, isUseNoted }: ApiKeyRow, currentHash: string): void {
     if ((isUseNoted && hash === currentHash) || notes.has(id)) return;
-    const note = db.pool
-      .query(
-        `UPDATE "ApiKey" SET "lastUsedAt" = now(), hash = $2
-          WHERE id = $1 AND (hash <> $2 OR "lastUsedAt" IS NULL OR "lastUsedAt" <= now() - interval '1 minute')`,
-        [id, currentHash],
-      )
+    const note = runStatement(db.pool, NOTE_USE(id, currentHash))
       .then(() => {})
       .catch((error) => log.warn({ err: error, apiKeyId: id }, 'could not record when an API key was last used'))
       .finally(() => notes.delete(id));
@@ -264,3 +242,36 @@ export function createAuthenticator(options: {
     },
   };
 }
+
+const NOTE_USE = statement(
+  'api-key-note-use',
+  `UPDATE "ApiKey" SET "lastUsedAt" = now(), hash = $2
+   WHERE id = $1 AND (hash <> $2 OR "lastUsedAt" IS NULL OR "lastUsedAt" <= now() - interval '1 minute')`,
+);
+
+const FIND_USER = preparedStatement(
+  'user-of-token',
+  `SELECT ${USER_COLUMNS} FROM "User" u CROSS JOIN LATERAL ${SHARED} WHERE u.issuer = $1 AND u.subject = $2`,
+);
+
+const CREATE_USER = statement(
+  'user-create',
+  `WITH u AS (
+     INSERT INTO "User" (id, issuer, subject, tier, "requestsPerMinute")
+     VALUES ($1, $2, $3, coalesce($4::"Tier", 'STARTER'), $5)
+     ON CONFLICT (issuer, subject) DO UPDATE SET subject = excluded.subject
+     RETURNING *
+   ) SELECT ${USER_COLUMNS} FROM u CROSS JOIN LATERAL ${SHARED}`,
+);
+
+const FIND_API_KEY = preparedStatement(
+  'api-key-by-hash',
+  `SELECT k.id, k."projectId", k.hash, k."revokedAt" IS NOT NULL AS "isRevoked",
+         k."expiresAt", coalesce(k."expiresAt" <= now(), false) AS "isExpired", k.scopes::text[], k."allowedAddresses",
+         coalesce(k."lastUsedAt" > now() - interval '1 minute', false) AS "isUseNoted",
+         p."userId", u.tier, u."requestsPerMinute", ${BLOCKED_REASON} AS "blockedReason"
+    FROM "ApiKey" k
+    JOIN "Project" p ON p.id = k."projectId"
+    JOIN "User" u ON u.id = p."userId"
+   WHERE k.hash = ANY ($1::text[])`,
+);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { runStatement, statement } from '../database/statement.ts';
 import { requireMember } from '../library-member.ts';
 import { outsideOperation } from '../operation.ts';
 
@@ -37,6 +38,8 @@ const HEARTBEAT_MILLISECONDS = 5_000;
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
 /** Marks the line in a notification that contains the turn. */
 const TURN_MARK = '#';
+
+const NOTIFY = statement('bus-notify', 'SELECT pg_notify($1, $2)');
 
 /**
  * Opens the bus on PostgreSQL LISTEN/NOTIFY. It publishes through the shared pool. It listens on a separate connection
@@ -149,7 +152,7 @@ export async function openBus(options: {
       let payload = `${TURN_MARK}${turn}\n${topics.shift()}`;
       while (topics.length > 0 && payload.length + topics[0]!.length < MAX_PAYLOAD_BYTES)
         payload += `\n${topics.shift()}`;
-      await pool.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]);
+      await runStatement(pool, NOTIFY(CHANNEL, payload));
     }
   }
 

@@ -1,3 +1,8 @@
+declare const ARRAY: unique symbol;
+
+/** Text that PostgreSQL reads as an array. */
+export type ArrayLiteral = string & { readonly [ARRAY]: true };
+
 const SPECIAL = /["\\]/g;
 
 /**
@@ -6,8 +11,8 @@ const SPECIAL = /["\\]/g;
  *
  * https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */
-export function arrayLiteral(values: readonly (string | number | null | undefined)[]): string {
-  return `{${values.map(elementOf).join(',')}}`;
+export function arrayLiteral(values: readonly (string | number | null | undefined)[]): ArrayLiteral {
+  return `{${values.map(elementOf).join(',')}}` as ArrayLiteral;
 }
 
 function elementOf(value: string | number | null | undefined): string | number {

@@ -1,10 +1,8 @@
 import type pg from 'pg';
-
-/** A statement. The server plans it once per connection, so a name must always refer to the same text. */
-export type Statement = { name: string; text: string; values: readonly unknown[] };
+import { queryOf, type Runner, type Statement } from './statement.ts';
 
 /** Runs statements in a transaction. */
-export type Writer = { query<Row>(statement: Statement): Promise<Row[]> };
+export type Writer = { query: Runner };
 
 /**
  * The connection of a batch. Statements run in the order they are sent. Each statement sees the changes made by earlier
@@ -33,8 +31,10 @@ export async function runBatch<T>(
     previous = result;
     return result;
   }
-  const query = async <Row>({ name, text, values }: Statement) =>
-    (await send({ name, text, values: [...values] })).rows as Row[];
+  const query = async (bound: Statement): Promise<never[]> => {
+    const { values, ...statement } = queryOf(bound);
+    return (await send({ ...statement, values: [...values] })).rows as never[];
+  };
   const last: Statement[] = [];
   const begun = isStatement ? undefined : send('BEGIN');
   const result = await run({ query, queryLast: (statement) => void last.push(statement) });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from './client.ts';
 import { isStatementTimeout } from './errors.ts';
+import { runStatement, type Statement, type StatementName, statement } from './statement.ts';
 
 /** Small enough for rows of 10 MB each. */
 const FIRST_BATCH_SIZE = 100;
@@ -63,15 +64,21 @@ export async function deleteInBatches(deleteBatch: (rows: number) => Promise<num
 }
 
 /**
- * Deletes the rows that meet a condition, in batches. Skips rows that others are changing; the next sweep finds them.
+ * Defines a statement that deletes a batch of the rows that meet a condition. It skips rows that others are changing; the
+ * next sweep finds them.
  *
  * @param table not a partitioned table, because only `ctid` identifies the rows.
+ */
+export function deletionStatement<Name extends StatementName>(name: Name, table: string, condition: string) {
+  const batch = `SELECT ctid FROM "${table}" WHERE ${condition} LIMIT $1 FOR UPDATE SKIP LOCKED`;
+  return statement(name, `DELETE FROM "${table}" WHERE ctid = ANY (ARRAY(${batch}))`);
+}
+
+/**
+ * Runs a statement made with `deletionStatement` until nothing is left to delete.
+ *
  * @returns how many rows were deleted.
  */
-export function deleteWhere(db: Queryable, table: string, condition: string): Promise<number> {
-  return deleteInBatches(async (rows) => {
-    const batch = `SELECT ctid FROM "${table}" WHERE ${condition} LIMIT $1 FOR UPDATE SKIP LOCKED`;
-    const { rowCount } = await db.query(`DELETE FROM "${table}" WHERE ctid = ANY (ARRAY(${batch}))`, [rows]);
-    return rowCount ?? 0;
-  });
+export function deleteWhere(db: Queryable, deletion: (rows: number) => Statement): Promise<number> {
+  return deleteInBatches(async (rows) => (await runStatement(db, deletion(rows))).rowCount ?? 0);
 }

@@ -5,6 +5,11 @@ import { beginChange, runScheduled } from '../operation.ts';
 
 /** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
 const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
+/** The name of a statement, after its first word. */
+const NAME = /\/\*.*?\*\/\s/;
+
+/** Whether a statement changes something. */
+export const isChange = (text: string): boolean => CHANGES.test(text.replace(NAME, ''));
 
 type Statement = string | { text?: string };
 
@@ -45,7 +50,7 @@ function enforceInStatements(pool: pg.Pool): void {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
   const enforced = (...args: unknown[]) => runScheduled(() => changeInTime(args));
   const changeInTime = async (args: unknown[]): Promise<pg.QueryResult> => {
-    const change = CHANGES.test(textOf(args[0] as Statement)) ? beginChange() : undefined;
+    const change = isChange(textOf(args[0] as Statement)) ? beginChange() : undefined;
     if (!change) return query(...args);
     try {
       const result = await query(...args);

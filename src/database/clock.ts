@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { runStatement, statement } from './statement.ts';
 
 const SAMPLES = 5;
 /**
@@ -10,6 +11,8 @@ const MEASURE_EVERY_MILLISECONDS = 5_000;
 /** Smaller differences are no reason for a warning. */
 const MAX_OFFSET_SECONDS = 5;
 const WARN_EVERY_MILLISECONDS = 60_000;
+
+const READ_CLOCK = statement('clock-read', 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS "now"');
 
 /**
  * The database's time without a query for each call: its last known time plus the time that has passed since then on
@@ -42,9 +45,7 @@ export async function openDatabaseClock(pool: Pick<pg.Pool, 'query'>, log: Logge
     let best = { milliseconds: 0, roundTrip: Number.POSITIVE_INFINITY };
     for (let sample = 0; sample < SAMPLES; sample++) {
       const sentAt = performance.now();
-      const { rows } = await pool.query<{ now: number }>(
-        'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS "now"',
-      );
+      const { rows } = await runStatement<{ now: number }>(pool, READ_CLOCK());
       const receivedAt = performance.now();
       const roundTrip = receivedAt - sentAt;
       if (roundTrip < best.roundTrip) best = { milliseconds: rows[0]!.now - (sentAt + receivedAt) / 2, roundTrip };

@@ -1,5 +1,6 @@
 import type { Queryable } from './client.ts';
 import { COUNT_AT_MOST, exactCount } from './count-limit.ts';
+import { runStatement, type Statement, statements, type Variants } from './statement.ts';
 import { marked, type TenantFilter, type VisibleProjectId } from './tenant-filter.ts';
 
 /**
@@ -10,6 +11,48 @@ export type PageQuery = { where?: { id?: { lt?: string; gt?: string } }; take: n
 /** The contents of a page. */
 type PageFilter = TenantFilter & { AND?: object[]; id?: { in: string[] } };
 
+type PageOfIds = (
+  projectIds: readonly string[],
+  size: number,
+  before: string | null,
+  after: string | null,
+) => Statement<{ id: string }>;
+type PageStatements = {
+  first: PageOfIds;
+  last: PageOfIds;
+  count: (projectIds: readonly string[], atMost: number) => Statement<{ id: string; count: number }>;
+};
+
+/**
+ * Defines the statements for pages of a table that has the columns `projectId` and `id`.
+ *
+ * @param condition an SQL condition for its rows.
+ */
+export function pageStatements<Name extends string>(
+  name: Name,
+  table: string,
+  condition = 'true',
+): Variants<Name, 'first' | 'last' | 'count'> {
+  // The server plans these with the values, so a bound that isn't set costs nothing.
+  const page = (order: 'ASC' | 'DESC') => `
+    SELECT item."id" FROM unnest($1::text[]) AS project("id") CROSS JOIN LATERAL (
+      SELECT "id" FROM "${table}" WHERE "projectId" = project."id" AND ${condition}
+        AND ($3::text IS NULL OR "id" < $3) AND ($4::text IS NULL OR "id" > $4)
+      ORDER BY "id" ${order} LIMIT $2
+    ) AS item`;
+  const texts = {
+    first: page('DESC'),
+    last: page('ASC'),
+    count: `
+    SELECT project."id", item."count" FROM unnest($1::text[]) AS project("id") CROSS JOIN LATERAL (
+      SELECT count(*)::int AS "count" FROM (
+        SELECT 1 FROM "${table}" WHERE "projectId" = project."id" AND ${condition} LIMIT $2
+      ) AS counted
+    ) AS item`,
+  };
+  return statements(name, ['first', 'last', 'count'], (which) => texts[which]);
+}
+
 type CountBatch = { projectIds: Set<VisibleProjectId>; counts: Promise<ReadonlyMap<string, number>> };
 type Batch<Row> = { projectIds: Set<VisibleProjectId>; pages: Promise<ReadonlyMap<string, Row[]>> };
 
@@ -18,17 +61,15 @@ type Batch<Row> = { projectIds: Set<VisibleProjectId>; pages: Promise<ReadonlyMa
  * a list under each of several projects) share two statements: one finds the IDs on each page, because Prisma can't
  * limit the items of each project, and one loads the items.
  *
- * @param table the table that has the columns `projectId` and `id`.
- * @param condition an SQL condition for its rows. `find` must apply it too.
+ * @param statements made with `pageStatements`. `find` must apply their condition too.
  * @param find loads the rows that match a Prisma filter, newest first.
  */
 export function createPages<Query extends PageQuery, Row extends { id: string; projectId: string }>(options: {
   db: Queryable;
-  table: string;
-  condition?: string;
+  statements: PageStatements;
   find: (query: Omit<Query, 'where' | 'take'>, which: { where: PageFilter; take?: number }) => Promise<Row[]>;
 }) {
-  const { db, table, condition = 'true', find } = options;
+  const { db, statements: found, find } = options;
   const batches = new WeakMap<object, Map<string, Batch<Row>>>();
 
   /**
@@ -68,17 +109,9 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
     projectIds: readonly VisibleProjectId[],
     { where: { id } = {}, take }: Query,
   ): Promise<string[]> {
-    const values: unknown[] = [projectIds, Math.abs(take)];
-    const bounds = [
-      ...(id?.lt === undefined ? [] : [`AND "id" < $${values.push(id.lt)}`]),
-      ...(id?.gt === undefined ? [] : [`AND "id" > $${values.push(id.gt)}`]),
-    ];
-    const text = `
-      SELECT item."id" FROM unnest($1::text[]) AS project("id") CROSS JOIN LATERAL (
-        SELECT "id" FROM "${table}" WHERE "projectId" = project."id" AND ${condition} ${bounds.join(' ')}
-        ORDER BY "id" ${take < 0 ? 'ASC' : 'DESC'} LIMIT $2
-      ) AS item`;
-    return (await db.query<{ id: string }>(text, values)).rows.map((row) => row.id);
+    const page = take < 0 ? found.last : found.first;
+    const { rows } = await runStatement(db, page(projectIds, Math.abs(take), id?.lt ?? null, id?.gt ?? null));
+    return rows.map((row) => row.id);
   }
 
   const counts = new WeakMap<object, CountBatch>();
@@ -107,13 +140,7 @@ export function createPages<Query extends PageQuery, Row extends { id: string; p
   }
 
   async function countEach(projectIds: readonly VisibleProjectId[]): Promise<ReadonlyMap<string, number>> {
-    const text = `
-      SELECT project."id", item."count" FROM unnest($1::text[]) AS project("id") CROSS JOIN LATERAL (
-        SELECT count(*)::int AS "count" FROM (
-          SELECT 1 FROM "${table}" WHERE "projectId" = project."id" AND ${condition} LIMIT $2
-        ) AS counted
-      ) AS item`;
-    const { rows } = await db.query<{ id: string; count: number }>(text, [projectIds, COUNT_AT_MOST]);
+    const { rows } = await runStatement(db, found.count(projectIds, COUNT_AT_MOST));
     return new Map(rows.map((row) => [row.id, row.count]));
   }
 

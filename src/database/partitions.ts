@@ -7,6 +7,8 @@ import { createLoop, type Loop } from '../loop.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { noteDroppedHours, notingHours } from './changed-hours.ts';
 import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
+import { runStatement, statement, statementFor, statements } from './statement.ts';
+import { databaseTime } from './time.ts';
 
 export type PartitionKeeperOptions = {
   pool: pg.Pool;
@@ -31,6 +33,19 @@ const TABLES = [
   { name: 'Event', key: 'id', type: 'Event', fillPercent: 100 },
 ] as const;
 type Table = (typeof TABLES)[number];
+
+/** Rows in the default partition that are too old. */
+const DELETE_FROM_DEFAULT = statements('partitions-delete-from-default', ['Attempt', 'Delivery', 'Event'], (name) => {
+  const { key } = TABLES.find((table) => table.name === name)!;
+  const deletion = `DELETE FROM "${name}_default" WHERE "${key}" < $1`;
+  return name === 'Delivery' ? notingHours(deletion) : deletion;
+});
+
+const COUNT_UNFINISHED = statementFor(
+  'partitions-count-unfinished',
+  'Delivery_default',
+  (partition) => `SELECT count(*)::int AS "unfinished" FROM "${partition}" WHERE "outcome" IS NULL`,
+);
 
 const DAY_MILLISECONDS = 24 * 60 * 60_000;
 const WIDTH_MILLISECONDS = 7 * DAY_MILLISECONDS;
@@ -65,8 +80,7 @@ export function createPartitionKeeper(options: PartitionKeeperOptions): Loop {
  */
 export async function keepPartitions(options: PartitionKeeperOptions, signal?: AbortSignal): Promise<PartitionRound> {
   const { pool, log, retentionDays } = options;
-  const { rows } = await pool.query<{ now: number }>(`SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS "now"`);
-  const now = rows[0]!.now;
+  const now = (await databaseTime(pool)).getTime();
   const firstKept = firstKeptAt(now, retentionDays);
   const round: PartitionRound = { created: [], dropped: [] };
   const inShortStep = <T>(step: (client: pg.PoolClient) => Promise<T>) => inShortTransaction(pool, step, signal);
@@ -97,8 +111,7 @@ export async function keepPartitions(options: PartitionKeeperOptions, signal?: A
       log.info({ partition: name, unfinished }, 'partition dropped');
     }
     const oldest = firstIdAt(table.type, firstKept);
-    const deletion = `DELETE FROM "${table.name}_default" WHERE "${table.key}" < '${oldest}'`;
-    await inShortStep((client) => client.query(table.name === 'Delivery' ? notingHours(deletion) : deletion));
+    await inShortStep((client) => runStatement(client, DELETE_FROM_DEFAULT[table.name](oldest)));
   }
 }
 
@@ -119,13 +132,15 @@ type Partition = {
 /** Matches `FOR VALUES FROM ('evt_…') TO ('evt_…')` and `FOR VALUES FROM (MINVALUE) TO ('evt_…')`, not `DEFAULT`. */
 const BOUNDS = /^FOR VALUES FROM \((?:'(\w+)'|MINVALUE)\) TO \('(\w+)'\)$/;
 
+const READ = statement(
+  'partitions-read',
+  `SELECT c.relname AS "name", pg_get_expr(c.relpartbound, c.oid) AS "bounds"
+   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass`,
+);
+
 /** All partitions except the default one, with their end times. */
 async function readPartitions(db: Pick<pg.Pool, 'query'>, { name }: Table): Promise<Partition[]> {
-  const { rows } = await db.query<{ name: string; bounds: string }>(
-    `SELECT c.relname AS "name", pg_get_expr(c.relpartbound, c.oid) AS "bounds"
-     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::regclass`,
-    [`"${name}"`],
-  );
+  const { rows } = await runStatement(db, READ(`"${name}"`));
   return rows.flatMap(({ name: partition, bounds }) => {
     const [, from = null, to] = BOUNDS.exec(bounds) ?? [];
     return to === undefined ? [] : [{ name: partition, from, ends: millisecondsOfId(to) }];
@@ -173,30 +188,42 @@ async function createNext(
   return { name, ends };
 }
 
+const READ_COLUMNS = statement(
+  'partitions-read-columns',
+  `SELECT string_agg(quote_ident(attname), ', ') AS "columns" FROM pg_attribute
+   WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+);
+
 /** A table's writable columns, for a statement. */
 async function readColumns(client: pg.PoolClient, { name }: Table): Promise<string> {
-  const { rows } = await client.query<{ columns: string }>(
-    `SELECT string_agg(quote_ident(attname), ', ') AS "columns" FROM pg_attribute
-     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
-    [`"${name}"`],
-  );
+  const { rows } = await runStatement<{ columns: string }>(client, READ_COLUMNS(`"${name}"`));
   return rows[0]!.columns;
 }
+
+const DELETE_FILTERED_OUT = statement(
+  'filtered-out-delete-old',
+  'DELETE FROM "FilteredOutRollup" WHERE "hour" < to_timestamp($1)',
+);
 
 /** Returns how many unfinished deliveries the partition had. */
 async function dropPartition(client: pg.PoolClient, table: Table, { name, ends }: Partition): Promise<number> {
   let unfinished = 0;
   if (table.name === 'Delivery') {
-    const { rows } = await client.query(`SELECT count(*)::int AS "unfinished" FROM "${name}" WHERE "outcome" IS NULL`);
-    unfinished = rows[0].unfinished;
+    const { rows } = await runStatement(client, COUNT_UNFINISHED(name)());
+    unfinished = rows[0]!.unfinished;
     await noteDroppedHours(client, name);
   }
   if (table.name === 'Event') {
-    await client.query('DELETE FROM "FilteredOutRollup" WHERE "hour" < to_timestamp($1)', [ends / 1000]);
+    await runStatement(client, DELETE_FILTERED_OUT(ends / 1000));
   }
   await client.query(`DROP TABLE "${name}"`);
   return unfinished;
 }
+
+const DELETE_ORPHANS = statement(
+  'deliveries-delete-orphans',
+  'DELETE FROM "Delivery" WHERE "id" >= $1 AND "id" < $2 AND "eventId" < $3',
+);
 
 /**
  * Deletes deliveries that would outlive their event because they were created after the end of its partition. Both are
@@ -209,12 +236,19 @@ async function deleteOrphans(
 ): Promise<void> {
   const event = firstIdAt('Event', ends);
   for (let step = 0; step < STRAY_STEPS; step++) {
-    const ids = [step, step + 1].map((count) => firstIdAt('Delivery', ends + count * STRAY_STEP_MILLISECONDS));
-    await inShortStep((client) =>
-      client.query('DELETE FROM "Delivery" WHERE "id" >= $1 AND "id" < $2 AND "eventId" < $3', [...ids, event]),
+    const [first, next] = [step, step + 1].map((count) =>
+      firstIdAt('Delivery', ends + count * STRAY_STEP_MILLISECONDS),
     );
+    await inShortStep((client) => runStatement(client, DELETE_ORPHANS(first, next, event)));
   }
 }
+
+const BEGIN = `
+  BEGIN;
+  SET LOCAL lock_timeout = '${GIVE_WAY_LOCK_TIMEOUT}';
+  SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS}`;
+
+const TRY_LOCK = statement('partitions-try-lock', 'SELECT pg_try_advisory_xact_lock($1) AS "isOurs"');
 
 /** @returns undefined if another process is already doing this. */
 async function inShortTransaction<T>(
@@ -225,14 +259,9 @@ async function inShortTransaction<T>(
   for (let tries = 1; ; tries++) {
     const client = await pool.connect();
     try {
-      await client.query(`
-        BEGIN;
-        SET LOCAL lock_timeout = '${GIVE_WAY_LOCK_TIMEOUT}';
-        SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS}`);
-      const { rows } = await client.query('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
-        ADVISORY_LOCKS.partitions,
-      ]);
-      const result = rows[0].isOurs ? await step(client) : undefined;
+      await client.query(BEGIN);
+      const { rows } = await runStatement(client, TRY_LOCK(ADVISORY_LOCKS.partitions));
+      const result = rows[0]!.isOurs ? await step(client) : undefined;
       await client.query('COMMIT');
       return result;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { runStatement, statement } from './statement.ts';
 
 /** Results are reused for this long, so frequent probes cost nothing. */
 const KEEP_MILLISECONDS = 1_000;
@@ -46,7 +47,7 @@ async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<voi
   const timer = setTimeout(() => {
     check.isGivenUp = true;
     check.client?.release(true);
-    pool.query(CANCEL, [`%${check.id}%`]).catch(() => {});
+    runStatement(pool, CANCEL(`%${check.id}%`)).catch(() => {});
     timeout.reject(new Error(`The database hasn't confirmed a write within ${waitMilliseconds / 1000} seconds.`));
   }, waitMilliseconds);
   try {
@@ -59,8 +60,11 @@ async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<voi
 /** The ID in the row is also used to find the server's process, because a pooler doesn't say which one it uses. */
 type Check = { id: string; isGivenUp: boolean; client?: pg.PoolClient };
 
-const CANCEL = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
-  WHERE query LIKE $1 AND state <> 'idle' AND usename = current_user`;
+const CANCEL = statement(
+  'readiness-cancel',
+  `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+  WHERE query LIKE $1 AND state <> 'idle' AND usename = current_user`,
+);
 
 async function writeAndTakeBack(pool: pg.Pool, check: Check): Promise<void> {
   const client = await pool.connect();

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { deleteWhere } from '../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../database/batches.ts';
 import type { Database, Queryable } from '../database/client.ts';
+import { preparedStatement, runStatement } from '../database/statement.ts';
 import { createGcraTable, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
@@ -87,24 +88,22 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
 
   async function takeInDatabase(key: string, limitPerMinute: number, cost: number): Promise<RateLimitResult> {
     const parameters = gcraParameters(limitPerMinute, cost);
-    const taken = await pool.query<{ ahead: number }>({
-      name: 'rate-limit-take',
-      text: TAKE_SQL,
-      values: [key, parameters.costMicroseconds, parameters.burstMicroseconds],
-    });
+    const taken = await runStatement<{ ahead: number }>(
+      pool,
+      TAKE_SQL(key, parameters.costMicroseconds, parameters.burstMicroseconds),
+    );
     if (taken.rows[0]) return gcraResult(parameters, true, taken.rows[0].ahead);
-    const refused = await pool.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
+    const refused = await runStatement<{ ahead: number }>(pool, READ_SQL(key));
     // A sweep may have removed the row in the meantime.
     return gcraResult(parameters, false, refused.rows[0]?.ahead ?? 0);
   }
 
   async function recordInDatabase(key: string, limitPerMinute: number): Promise<RateLimitResult> {
     const parameters = gcraParameters(limitPerMinute, 1);
-    const { rows } = await pool.query<{ ahead: number }>({
-      name: 'rate-limit-record',
-      text: RECORD_SQL,
-      values: [key, parameters.costMicroseconds, parameters.maxAheadMicroseconds],
-    });
+    const { rows } = await runStatement<{ ahead: number }>(
+      pool,
+      RECORD_SQL(key, parameters.costMicroseconds, parameters.maxAheadMicroseconds),
+    );
     const { ahead } = rows[0]!;
     return gcraResult(parameters, ahead <= parameters.burstMicroseconds, ahead);
   }
@@ -112,7 +111,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   async function giveBack(key: string, limitPerMinute: number): Promise<void> {
     const { costMicroseconds } = gcraParameters(limitPerMinute, 1);
     try {
-      await pool.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [key, costMicroseconds] });
+      await runStatement(pool, GIVE_BACK_SQL(key, costMicroseconds));
     } catch (error) {
       // Either the fallback allowed the request and reverts it here, or the limit refills over time.
       log.debug({ err: error }, 'could not refund a request to its rate limit');
@@ -138,8 +137,8 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
 /** Counts one use toward a limit that all processes share. @returns whether it is within the limit. */
 export async function takeOfMinute(db: Queryable, key: string, limitPerMinute: number): Promise<boolean> {
   const { costMicroseconds, burstMicroseconds } = gcraParameters(limitPerMinute, 1);
-  const values = [key, costMicroseconds, burstMicroseconds];
-  return (await db.query({ name: 'rate-limit-take', text: TAKE_SQL, values })).rows.length === 1;
+  const values = [key, costMicroseconds, burstMicroseconds] as const;
+  return (await runStatement(db, TAKE_SQL(...values))).rows.length === 1;
 }
 
 const DAY_MICROSECONDS = 24 * 3_600_000_000;
@@ -157,8 +156,8 @@ const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.f
 export async function takeEachOfDay(db: Queryable, uses: readonly DayUse[]): Promise<ReadonlySet<string>> {
   // All processes lock the rows in the same order.
   const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
-  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS];
-  const { rows } = await db.query<{ key: string }>({ name: 'day-limit-take', text: TAKE_DAY_SQL, values });
+  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS] as const;
+  const { rows } = await runStatement<{ key: string }>(db, TAKE_DAY_SQL(...values));
   return new Set(rows.map(({ key }) => key));
 }
 
@@ -169,17 +168,19 @@ export async function takeOfDay(db: Queryable, use: DayUse): Promise<boolean> {
 
 /** Undoes the count of a use that was within its limit. */
 export async function giveBackOfDay(db: Queryable, use: DayUse): Promise<void> {
-  await db.query({ name: 'rate-limit-give-back', text: GIVE_BACK_SQL, values: [use.key, dayCost(use)] });
+  await runStatement(db, GIVE_BACK_SQL(use.key, dayCost(use)));
 }
 
 /** How much of a limit is left. */
 export async function leftOfDay(db: Queryable, { key, limitPerDay }: Omit<DayUse, 'amount'>): Promise<number> {
-  const { rows } = await db.query<{ ahead: number }>({ name: 'rate-limit-read', text: READ_SQL, values: [key] });
+  const { rows } = await runStatement<{ ahead: number }>(db, READ_SQL(key));
   const ahead = Math.max(0, rows[0]?.ahead ?? 0);
   return Math.max(0, Math.floor((DAY_MICROSECONDS - ahead) / dayCost({ key, limitPerDay, amount: 1 })));
 }
 
-const TAKE_DAY_SQL = `
+const TAKE_DAY_SQL = preparedStatement(
+  'day-limit-take',
+  `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT use.key, now() + use.cost * interval '1 microsecond'
     FROM set_config('synchronous_commit', 'off', true), unnest($1::text[], $2::float8[]) AS use(key, cost)
@@ -187,12 +188,15 @@ const TAKE_DAY_SQL = `
   ON CONFLICT (key) DO UPDATE
      SET "arrivesAt" = greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now())
    WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
-  RETURNING key`;
+  RETURNING key`,
+);
 
 // Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at the
 // same time, because the row is locked before the condition is checked. Counters may be lost in a crash, so commits
 // don't wait for the disk.
-const TAKE_SQL = `
+const TAKE_SQL = preparedStatement(
+  'rate-limit-take',
+  `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT $1::text, now() + $2::float8 * interval '1 microsecond'
     FROM set_config('synchronous_commit', 'off', true)
@@ -200,30 +204,40 @@ const TAKE_SQL = `
      SET "arrivesAt" = greatest(stored."arrivesAt", now()) + $2::float8 * interval '1 microsecond'
    WHERE greatest(stored."arrivesAt", now()) + $2::float8 * interval '1 microsecond'
          <= now() + $3::float8 * interval '1 microsecond'
-  RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`;
+  RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
+);
 
-const RECORD_SQL = `
+const RECORD_SQL = preparedStatement(
+  'rate-limit-record',
+  `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
   SELECT $1::text, now() + $2::float8 * interval '1 microsecond'
     FROM set_config('synchronous_commit', 'off', true)
   ON CONFLICT (key) DO UPDATE
      SET "arrivesAt" = least(greatest(stored."arrivesAt", now()) + $2::float8 * interval '1 microsecond',
                              now() + $3::float8 * interval '1 microsecond')
-  RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`;
+  RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
+);
 
-const GIVE_BACK_SQL = `
+const GIVE_BACK_SQL = preparedStatement(
+  'rate-limit-give-back',
+  `
   UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2::float8 * interval '1 microsecond'
-    FROM set_config('synchronous_commit', 'off', true) WHERE key = $1`;
+    FROM set_config('synchronous_commit', 'off', true) WHERE key = $1`,
+);
 
-const READ_SQL = `
-  SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`;
+const READ_SQL = preparedStatement(
+  'rate-limit-read',
+  `
+  SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`,
+);
 
 /**
  * Deletes expired counters and returns how many there were. Running it occasionally is enough. A delivery's slot counts
  * until the next one, which is up to 100 seconds later.
  */
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
-  return deleteWhere(pool, 'RateLimit', `"arrivesAt" < now() - interval '2 minutes'`);
+  return deleteWhere(pool, DELETE_EXPIRED);
 }
 
 /**
@@ -239,3 +253,9 @@ export function rateLimitHeaders(result: RateLimitResult, policy = 'default'): R
     ...(!allowed && { 'retry-after': String(retryAfterSeconds) }),
   };
 }
+
+const DELETE_EXPIRED = deletionStatement(
+  'rate-limits-delete-expired',
+  'RateLimit',
+  `"arrivesAt" < now() - interval '2 minutes'`,
+);

@@ -1,5 +1,7 @@
 import type pg from 'pg';
 import { sharedNow } from '../clock.ts';
+import type { Stored } from '../database/column-types.ts';
+import { preparedStatement, runStatement, type Statement, statement, statements } from '../database/statement.ts';
 import type { DeliveryColumns } from '../features/deliveries/filter.ts';
 import type { PaymentColumns } from '../features/payments/filter.ts';
 import { firstIdAt, millisecondsOfId } from '../ids.ts';
@@ -69,9 +71,12 @@ const EVENT = `
     SELECT e."id", 0::float8 AS milliseconds, age(e.xmin) AS age FROM "Event" e
      WHERE e."projectId" = $1 AND ($6::text[] IS NULL OR e."type" = ANY ($6))`;
 
-const EVENTS = changesQuery(
-  `${EVENT} AND e."id" >= $2 AND e."id" <= $3 AND ${isLate('e', '$4', '$5')}`,
-  `${EVENT} AND e."id" > $3 ORDER BY e."id"`,
+const EVENTS = preparedStatement(
+  'live-events',
+  changesQuery(
+    `${EVENT} AND e."id" >= $2 AND e."id" <= $3 AND ${isLate('e', '$4', '$5')}`,
+    `${EVENT} AND e."id" > $3 ORDER BY e."id"`,
+  ),
 );
 
 const DELIVERY = `
@@ -89,10 +94,13 @@ const DELIVERY = `
        AND ($15::timestamptz IS NULL OR (d."outcome" IS NOT NULL AND d."updatedAt" < $15))`;
 
 // Claims and lease extensions don't change a delivery's time, because they aren't reported.
-const DELIVERIES = changesQuery(
-  `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
+const DELIVERIES = preparedStatement(
+  'live-Delivery',
+  changesQuery(
+    `${DELIVERY} AND d."updatedAt" >= $2 AND (d."updatedAt", d."id") <= ($3::timestamptz, $4)
        AND ${isLate('d', '$5', '$6')} AND d."status" <> 'RUNNING'`,
-  `${DELIVERY} AND (d."updatedAt", d."id") > ($3::timestamptz, $4) ORDER BY d."updatedAt", d."id"`,
+    `${DELIVERY} AND (d."updatedAt", d."id") > ($3::timestamptz, $4) ORDER BY d."updatedAt", d."id"`,
+  ),
 );
 
 /** When a payment settled or failed. Null until then. */
@@ -116,9 +124,12 @@ const PAYMENT = `
        AND ($18::timestamptz IS NULL OR ${FINISHED} < $18)`;
 
 // Taking or extending a lease rewrites the row without changing its time, so the row may be sent a second time.
-const PAYMENTS = changesQuery(
-  `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5', '$6')}`,
-  `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
+const PAYMENTS = preparedStatement(
+  'live-Payment',
+  changesQuery(
+    `${PAYMENT} AND p."updatedAt" >= $2 AND (p."updatedAt", p."id") <= ($3::timestamptz, $4) AND ${isLate('p', '$5', '$6')}`,
+    `${PAYMENT} AND (p."updatedAt", p."id") > ($3::timestamptz, $4) ORDER BY p."updatedAt", p."id"`,
+  ),
 );
 
 /** A table without a filter. */
@@ -131,26 +142,37 @@ const rowsOf = (table: 'Replay' | 'Notice') => {
     `${rows} AND (r."updatedAt", r."id") > ($3::timestamptz, $4) ORDER BY r."updatedAt", r."id"`,
   );
 };
-const REPLAYS = rowsOf('Replay');
-const NOTICES = rowsOf('Notice');
+const REPLAYS = preparedStatement('live-Replay', rowsOf('Replay'));
+const NOTICES = preparedStatement('live-Notice', rowsOf('Notice'));
+
+const FIND_NEWEST = statements(
+  'live-newest',
+  ['Delivery', 'Payment', 'Replay', 'Notice'],
+  (table) =>
+    `SELECT "id", "updatedAt" FROM "${table}" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1`,
+);
 
 const BEGINNING: Position = { milliseconds: 0, id: '' };
+
+const FIND_NEWEST_EVENT = statement(
+  'live-newest-event',
+  'SELECT "id" FROM "Event" WHERE "projectId" = $1 ORDER BY "id" DESC LIMIT 1',
+);
 
 export function eventChanges(pool: pg.Pool, projectId: string, types: readonly string[] | null): ChangeSource {
   const positionOf = (id: string): Position => ({ milliseconds: millisecondsOfId(id), id });
 
   const read: Read = async ({ sinceMilliseconds, position, horizon, shown }) => {
     const since = firstIdAt('Event', Math.max(0, sinceMilliseconds));
-    const values = [projectId, since, position.id, toXid(horizon), shown, types];
-    const { rows } = await pool.query<ResultRow>({ name: 'live-events', text: EVENTS, values });
+    const { rows } = await runStatement<ResultRow>(
+      pool,
+      EVENTS(projectId, since, position.id, toXid(horizon), shown, types),
+    );
     return toChanges(rows, ({ id }) => positionOf(id!));
   };
 
   async function findNewest(): Promise<Position | undefined> {
-    const { rows } = await pool.query<{ id: string }>(
-      'SELECT "id" FROM "Event" WHERE "projectId" = $1 ORDER BY "id" DESC LIMIT 1',
-      [projectId],
-    );
+    const { rows } = await runStatement<{ id: string }>(pool, FIND_NEWEST_EVENT(projectId));
     return rows[0] && positionOf(rows[0].id);
   }
 
@@ -160,47 +182,48 @@ export function eventChanges(pool: pg.Pool, projectId: string, types: readonly s
 export function deliveryChanges(pool: pg.Pool, projectId: string, filter: DeliveryColumns): ChangeSource {
   const { status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId } = filter;
   const { finishedSince, finishedBefore } = filter;
-  const values = [status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId];
-  return versionChanges(pool, projectId, 'Delivery', DELIVERIES, [...values, finishedSince, finishedBefore]);
+  const values = [status, eventTypes, createdSince, createdBefore, webhookId, connectorId, eventId] as const;
+  return versionChanges(pool, projectId, 'Delivery', (...place) =>
+    DELIVERIES(...place, ...values, finishedSince, finishedBefore),
+  );
 }
 
 export function paymentChanges(pool: pg.Pool, projectId: string, filter: PaymentColumns): ChangeSource {
   const { status, endpointId, customerId, payer, transactionHash, firstId, endId } = filter;
   const { identifier, minAtomic, maxAtomic, finishedSince, finishedBefore } = filter;
-  const values = [status, endpointId, customerId, payer, transactionHash, firstId, endId];
-  const rest = [identifier, minAtomic, maxAtomic, finishedSince, finishedBefore];
-  return versionChanges(pool, projectId, 'Payment', PAYMENTS, [...values, ...rest]);
+  const values = [status, endpointId, customerId, payer, transactionHash, firstId, endId] as const;
+  const rest = [identifier, minAtomic, maxAtomic, finishedSince, finishedBefore] as const;
+  return versionChanges(pool, projectId, 'Payment', (...place) => PAYMENTS(...place, ...values, ...rest));
 }
 
 export function replayChanges(pool: pg.Pool, projectId: string): ChangeSource {
-  return versionChanges(pool, projectId, 'Replay', REPLAYS, []);
+  return versionChanges(pool, projectId, 'Replay', REPLAYS);
 }
 
 export function noticeChanges(pool: pg.Pool, projectId: string): ChangeSource {
-  return versionChanges(pool, projectId, 'Notice', NOTICES, []);
+  return versionChanges(pool, projectId, 'Notice', NOTICES);
 }
+
+/** The first values of the statements about tables with rows that change. */
+type Place = [projectId: string, since: Date, at: Date, id: string, horizon: string | null, shown: readonly bigint[]];
 
 /** Follows a table with rows that change, in the order of their last change. */
 function versionChanges(
   pool: pg.Pool,
   projectId: string,
   table: 'Delivery' | 'Payment' | 'Replay' | 'Notice',
-  text: string,
-  filter: unknown[],
+  changesOf: (...place: Place) => Statement<Stored<ResultRow>>,
 ): ChangeSource {
   const read: Read = async ({ sinceMilliseconds, position, horizon, shown }) => {
     const since = new Date(Math.max(0, sinceMilliseconds));
-    const place = [new Date(position.milliseconds), position.id];
-    const values = [projectId, since, ...place, toXid(horizon), shown, ...filter];
-    const { rows } = await pool.query<ResultRow>({ name: `live-${table}`, text, values });
+    const at = new Date(position.milliseconds);
+    const changes = changesOf(projectId, since, at, position.id, toXid(horizon), shown);
+    const { rows } = await runStatement<ResultRow>(pool, changes);
     return toChanges(rows, ({ id, milliseconds }) => ({ id: id!, milliseconds: milliseconds! }));
   };
 
   async function findNewest(): Promise<Position | undefined> {
-    const { rows } = await pool.query<{ id: string; updatedAt: Date }>(
-      `SELECT "id", "updatedAt" FROM "${table}" WHERE "projectId" = $1 ORDER BY "updatedAt" DESC, "id" DESC LIMIT 1`,
-      [projectId],
-    );
+    const { rows } = await runStatement(pool, FIND_NEWEST[table](projectId));
     return rows[0] && { milliseconds: rows[0].updatedAt.getTime(), id: rows[0].id };
   }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { runStatement, statement } from '../database/statement.ts';
 
 /** What to count, by name. The values must be serializable as JSON. */
 export type Counts = Readonly<Record<string, () => Promise<unknown>>>;
@@ -19,22 +20,31 @@ const WAIT_MILLISECONDS = 2_000;
 const IS_DUE = `s."claimedAt" <= statement_timestamp() - make_interval(
   secs => CASE WHEN s."takenAt" = s."claimedAt" THEN ${FRESH_SECONDS} ELSE ${CLAIM_SECONDS} END)`;
 
-const LOAD = `
+const LOAD = statement(
+  'metric-snapshots-read',
+  `
   SELECT s."name", s."value", ${IS_DUE} AS "isDue",
     coalesce(s."takenAt" > statement_timestamp() - make_interval(secs => ${MAX_AGE_SECONDS}), false) AS "isUsable"
-  FROM "MetricSnapshot" s WHERE s."name" = ANY ($1)`;
+  FROM "MetricSnapshot" s WHERE s."name" = ANY ($1)`,
+);
 
 /**
  * Names are claimed in a fixed order so that two processes can't wait for each other. Returns the names that no other
  * process has claimed.
  */
-const CLAIM = `
+const CLAIM = statement(
+  'metric-snapshots-claim',
+  `
   INSERT INTO "MetricSnapshot" AS s ("name") SELECT unnest($1::text[]) ORDER BY 1
   ON CONFLICT ("name") DO UPDATE SET "claimedAt" = statement_timestamp() WHERE ${IS_DUE}
-  RETURNING s."name", s."claimedAt"`;
+  RETURNING s."name", s."claimedAt"`,
+);
 
-const STORE = `
-  UPDATE "MetricSnapshot" SET "takenAt" = "claimedAt", "value" = $3::json WHERE "name" = $1 AND "claimedAt" = $2`;
+const STORE = statement(
+  'metric-snapshots-write',
+  `
+  UPDATE "MetricSnapshot" SET "takenAt" = "claimedAt", "value" = $3::json WHERE "name" = $1 AND "claimedAt" = $2`,
+);
 
 type Snapshot = { name: string; value: unknown; isDue: boolean; isUsable: boolean };
 type Claim = { name: string; claimedAt: Date };
@@ -47,13 +57,13 @@ export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Log
   const names = Object.keys(counts);
 
   async function load(): Promise<Map<string, Snapshot>> {
-    const { rows } = await pool.query<Snapshot>(LOAD, [names]);
+    const { rows } = await runStatement<Snapshot>(pool, LOAD(names));
     return new Map(rows.map((row) => [row.name, row]));
   }
 
   async function take({ name, claimedAt }: Claim): Promise<void> {
     try {
-      await pool.query(STORE, [name, claimedAt, JSON.stringify(await counts[name]!())]);
+      await runStatement(pool, STORE(name, claimedAt, JSON.stringify(await counts[name]!())));
     } catch (error) {
       log.warn({ err: error, count: name }, 'could not collect a metric; the next process will retry');
     }
@@ -68,7 +78,7 @@ export function createSnapshots({ pool, log, counts }: { pool: pg.Pool; log: Log
     async read(): Promise<Map<string, unknown>> {
       let snapshots = await load();
       const due = names.filter((name) => snapshots.get(name)?.isDue ?? true);
-      const claims = due.length > 0 ? (await pool.query<Claim>(CLAIM, [due])).rows : [];
+      const claims = due.length > 0 ? (await runStatement<Claim>(pool, CLAIM(due))).rows : [];
       if (claims.length > 0) {
         await within(WAIT_MILLISECONDS, Promise.all(claims.map(take)));
         snapshots = await load();

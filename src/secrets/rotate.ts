@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
+import { runStatement, statement, statements } from '../database/statement.ts';
 import type { Keyring } from './keyring.ts';
 import { type SecretBox, sealedPrefix } from './secret-box.ts';
 
@@ -17,8 +18,6 @@ export type RotationReport = {
   apiKeysUnderOlderKeys: number;
 };
 
-/** `project`: the column with the project's ID, if it isn't `projectId`. */
-type SealedColumn = { table: string; column: string; project?: string };
 /** How many secrets are sealed, and how many API keys are hashed, with a key other than the current one. */
 export type OlderSecrets = {
   /** Secrets sealed under a key in the keyring other than the current one. */
@@ -32,7 +31,7 @@ export type OlderSecrets = {
 type SealedRow = { id: string; projectId: string; sealed: string };
 
 /** These columns are empty in the rows of deleted webhooks and connectors. */
-const SEALED_COLUMNS: readonly SealedColumn[] = [
+const SEALED_COLUMNS = [
   { table: 'Webhook', column: 'secret' },
   { table: 'Webhook', column: 'previousSecret' },
   { table: 'Webhook', column: 'secretCredentials' },
@@ -44,8 +43,41 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'NoticeContacts', column: 'webhookSecret' },
   { table: 'NoticeContacts', column: 'slackUrl' },
   { table: 'Endpoint', column: 'secretUpstreamHeaders' },
-  { table: 'Project', column: 'secretUpstreamHeaders', project: 'id' },
-];
+  { table: 'Project', column: 'secretUpstreamHeaders' },
+] as const;
+type SealedColumn = (typeof SEALED_COLUMNS)[number];
+type NameOf<Column> = Column extends { table: infer Table extends string; column: infer Name extends string }
+  ? `${Table}-${Name}`
+  : never;
+type Name = NameOf<SealedColumn>;
+
+const nameOf = ({ table, column }: SealedColumn) => `${table}-${column}` as Name;
+const NAMES = SEALED_COLUMNS.map(nameOf);
+const forEachColumn = <Statements extends string>(name: Statements, textOf: (column: SealedColumn) => string) =>
+  statements(name, NAMES, (column) => textOf(SEALED_COLUMNS.find((sealed) => nameOf(sealed) === column)!));
+
+const READ = forEachColumn('sealed-read', ({ table, column }) => {
+  const project = table === 'Project' ? 'id' : 'projectId';
+  return `SELECT id, "${project}" AS "projectId", "${column}" AS sealed FROM "${table}"
+    WHERE id > $1 AND "${column}" <> '' AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`;
+});
+
+/** Updates the row only if the secret wasn't replaced in the meantime. */
+const REPLACE = forEachColumn(
+  'sealed-replace',
+  ({ table, column }) => `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
+);
+
+const COUNT_NOT_UNDER = forEachColumn(
+  'sealed-count',
+  ({ table, column }) =>
+    `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" <> '' AND "${column}" NOT LIKE ALL ($1)`,
+);
+
+const COUNT_OLDER_API_KEYS = statement(
+  'api-keys-count-older',
+  'SELECT count(*)::int AS count FROM "ApiKey" WHERE "revokedAt" IS NULL AND NOT starts_with(hash, $1)',
+);
 
 /**
  * Seals every stored secret again under the current key while the service runs. You can stop the rotation and run it
@@ -82,19 +114,14 @@ export async function rotateSecrets(options: {
   report.apiKeysUnderOlderKeys = await countOlderApiKeys(db, keyring);
   return report;
 
-  async function readBatch(
-    { table, column, project = 'projectId' }: SealedColumn,
-    cursor: string,
-  ): Promise<SealedRow[]> {
-    const { rows } = await db.pool.query<SealedRow>(
-      `SELECT id, "${project}" AS "projectId", "${column}" AS sealed FROM "${table}"
-        WHERE id > $1 AND "${column}" <> '' AND NOT starts_with("${column}", $2) ORDER BY id LIMIT $3`,
-      [cursor, prefix, batchSize],
-    );
-    return rows;
+  async function readBatch(target: SealedColumn, cursor: string): Promise<SealedRow[]> {
+    const { rows } = await runStatement(db.pool, READ[nameOf(target)](cursor, prefix, batchSize));
+    // Empty cells aren't read, and null isn't either.
+    return rows.map(({ id, projectId, sealed }) => ({ id, projectId: projectId!, sealed: sealed! }));
   }
 
-  async function rotateRow({ table, column }: SealedColumn, { id, projectId, sealed }: SealedRow): Promise<void> {
+  async function rotateRow(target: SealedColumn, { id, projectId, sealed }: SealedRow): Promise<void> {
+    const { table, column } = target;
     const context = { table, column, rowId: id, projectId };
     let resealed: string;
     try {
@@ -104,11 +131,7 @@ export async function rotateSecrets(options: {
       report.unreadable.push({ table, column, rowId: id });
       return;
     }
-    // Updates the row only if the secret wasn't replaced in the meantime.
-    const { rowCount } = await db.pool.query(
-      `UPDATE "${table}" SET "${column}" = $1 WHERE id = $2 AND "${column}" = $3`,
-      [resealed, id, sealed],
-    );
+    const { rowCount } = await runStatement(db.pool, REPLACE[nameOf(target)](resealed, id, sealed));
     report.rotated += rowCount ?? 0;
   }
 }
@@ -128,20 +151,12 @@ export async function countOlderSecrets(db: Pick<Database, 'pool'>, keyring: Key
 }
 
 /** @param prefixes the prefixes, as patterns for LIKE. */
-async function countNotUnder(db: Pick<Database, 'pool'>, { table, column }: SealedColumn, prefixes: string[]) {
-  return count(
-    db,
-    `SELECT count(*)::int AS count FROM "${table}" WHERE "${column}" <> '' AND "${column}" NOT LIKE ALL ($1)`,
-    prefixes,
-  );
+async function countNotUnder(db: Pick<Database, 'pool'>, column: SealedColumn, prefixes: string[]): Promise<number> {
+  const { rows } = await runStatement(db.pool, COUNT_NOT_UNDER[nameOf(column)](prefixes));
+  return rows[0]!.count;
 }
 
 async function countOlderApiKeys(db: Pick<Database, 'pool'>, { current }: Keyring): Promise<number> {
-  const sql = `SELECT count(*)::int AS count FROM "ApiKey" WHERE "revokedAt" IS NULL AND NOT starts_with(hash, $1)`;
-  return count(db, sql, `${current.id}$`);
-}
-
-async function count(db: Pick<Database, 'pool'>, sql: string, parameter: unknown): Promise<number> {
-  const { rows } = await db.pool.query<{ count: number }>(sql, [parameter]);
+  const { rows } = await runStatement(db.pool, COUNT_OLDER_API_KEYS(`${current.id}$`));
   return rows[0]!.count;
 }

@@ -2,6 +2,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.ts';
+import type { Statement } from '../../src/database/statement.ts';
 import { unavailability } from '../../src/database/unavailable.ts';
 import { openWriteBatcher } from '../../src/database/write-batcher.ts';
 import { createTestDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
@@ -67,7 +68,7 @@ test('after a column was added, a batch of writes in a batcher fails at most onc
   const batcher = openWriteBatcher({ url: db.directUrl, pool: alone, log: noting });
   const read = batcher.step<number, unknown>({
     run: async (batch, items) => {
-      const [row] = await batch.query(SELECT);
+      const [row] = await batch.query(SELECT as unknown as Statement);
       return items.map(() => row);
     },
   });

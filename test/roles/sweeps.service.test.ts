@@ -23,9 +23,9 @@ test('every sweep deletes rows in batches', async () => {
   const recorded = new Proxy(pool, {
     get: (target, name) =>
       name === 'query'
-        ? (text: string, values?: unknown[]) => {
-            statements.push(text);
-            return target.query(text, values);
+        ? (statement: pg.QueryConfig) => {
+            statements.push(statement.text);
+            return target.query(statement);
           }
         : Reflect.get(target, name),
   });

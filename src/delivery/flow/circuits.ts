@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, type Statement, statement } from '../../database/statement.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
@@ -151,20 +152,26 @@ export const blockedSecondsOf = (type: string) => `
   (SELECT extract(epoch FROM block."arrivesAt" - now())::float8 FROM "RateLimit" block WHERE block."key" = ${BLOCK_KEY(type)})`;
 
 /** Starts or prolongs a block. Parameters: $1 the connector type, and $2 the seconds from now. */
-const BLOCK = `
+const BLOCK = statement(
+  'vendor-block-start',
+  `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt") VALUES (${BLOCK_KEY('$1::text')}, now() + make_interval(secs => $2))
-  ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = greatest(stored."arrivesAt", EXCLUDED."arrivesAt")`;
+  ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = greatest(stored."arrivesAt", EXCLUDED."arrivesAt")`,
+);
 
 /**
  * Claims the one request that may be tried when a block's time has passed. Others wait until its result is known, or
  * for $2 seconds. $1 is the connector type.
  */
-const TAKE_TRIAL = `
+const TAKE_TRIAL = statement(
+  'vendor-block-take-trial',
+  `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt") VALUES (${BLOCK_KEY('$1::text')}, now() + make_interval(secs => $2))
-  ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = EXCLUDED."arrivesAt" WHERE stored."arrivesAt" <= now()`;
+  ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = EXCLUDED."arrivesAt" WHERE stored."arrivesAt" <= now()`,
+);
 
 /** Ends a block. $1 is the connector type. */
-const UNBLOCK = `DELETE FROM "RateLimit" WHERE "key" = ${BLOCK_KEY('$1::text')}`;
+const UNBLOCK = statement('vendor-block-end', `DELETE FROM "RateLimit" WHERE "key" = ${BLOCK_KEY('$1::text')}`);
 
 export type BlocksOptions = {
   db: Queryable;
@@ -201,9 +208,9 @@ export function createBlocks({ db, log, now = () => performance.now() }: BlocksO
   }
 
   /** @returns whether a row was changed. */
-  async function share(type: string, text: string, values: unknown[]): Promise<boolean> {
+  async function share(type: string, change: Statement): Promise<boolean> {
     try {
-      return ((await db.query(text, values)).rowCount ?? 0) > 0;
+      return ((await runStatement(db, change)).rowCount ?? 0) > 0;
     } catch (error) {
       log.warn({ err: error, connectorType: type }, "couldn't share a vendor's block with the other processes");
       return false;
@@ -236,7 +243,7 @@ export function createBlocks({ db, log, now = () => performance.now() }: BlocksO
       if (block.closedUntil > now()) return wait(type);
       // The process's other jobs wait from now on, even before the statement has run.
       blocks.set(type, { ...block, closedUntil: now() + TRIAL_SECONDS * 1000 });
-      if (!(await share(type, TAKE_TRIAL, [type, TRIAL_SECONDS]))) return wait(type);
+      if (!(await share(type, TAKE_TRIAL(type, TRIAL_SECONDS)))) return wait(type);
       trials.add(job);
       return 'go';
     },
@@ -251,12 +258,12 @@ export function createBlocks({ db, log, now = () => performance.now() }: BlocksO
         log.warn({ connectorType: type, afterSeconds }, "a vendor is blocking this service's IP address");
         const closedUntil = Math.max(blocks.get(type)?.closedUntil ?? 0, now() + afterSeconds * 1000);
         blocks.set(type, { closedUntil, isStored: false });
-        await share(type, BLOCK, [type, afterSeconds]);
+        await share(type, BLOCK(type, afterSeconds));
       } else if (trials.has(job) && outcomes.some(hasResponse)) {
         // Even an error shows that the vendor lets requests through.
         log.info({ connectorType: type }, "a vendor no longer blocks this service's IP address");
         blocks.delete(type);
-        await share(type, UNBLOCK, [type]);
+        await share(type, UNBLOCK(type));
       }
     },
   };

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement, statement } from '../../database/statement.ts';
 import { unplanned } from '../../database/unplanned.ts';
 
 /**
@@ -46,25 +47,48 @@ const LAST_IN_TURN = `
 /** A webhook, and the ordering key shared by some of its deliveries. */
 export type OrderingKey = { webhookId: string; key: string };
 
+const LOCK_KEYS = preparedStatement(
+  'delivery_lock_keys',
+  `SELECT pg_advisory_xact_lock(hash) FROM (
+        SELECT DISTINCT hashtextextended(webhook || ' ' || key, 0) AS hash
+        FROM unnest($1::text[], $2::text[]) AS done(webhook, key) ORDER BY hash
+      ) AS sorted`,
+);
+
 /**
  * Makes deliveries due if they were waiting for earlier deliveries with these keys and no longer have to. Call it in
  * the transaction that changes the earlier deliveries, in a statement after the change.
  */
 export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey[]): Promise<void> {
-  const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)];
+  const values = [keys.map(({ webhookId }) => webhookId), keys.map(({ key }) => key)] as const;
   // If two deliveries finish at the same time after a manual resend, each would see the other as unfinished. The lock
   // makes the second transaction check after the first has committed.
-  await db.query({
-    name: 'delivery_lock_keys',
-    text: `SELECT pg_advisory_xact_lock(hash) FROM (
-        SELECT DISTINCT hashtextextended(webhook || ' ' || key, 0) AS hash
-        FROM unnest($1::text[], $2::text[]) AS done(webhook, key) ORDER BY hash
-      ) AS sorted`,
-    values,
-  });
-  await db.query({
-    name: 'delivery_release_followers',
-    text: `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+  await runStatement(db, LOCK_KEYS(...values));
+  await runStatement(db, RELEASE_FOLLOWERS(...values));
+}
+
+/**
+ * Makes deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held deliveries
+ * stay held. Handles one batch; the rest keep their turn. Publish `topics.deliveriesDue` afterward.
+ *
+ * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
+ */
+export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
+  await runStatement(db, RELEASE_WAITING(webhookId, isOrdered));
+}
+
+/**
+ * Marks deliveries that have waited for a long time as due, in case one was never released. The next claim rechecks
+ * them.
+ */
+export async function recheckWaiting(db: Queryable): Promise<number> {
+  const { rowCount } = await runStatement(db, RECHECK_WAITING());
+  return rowCount ?? 0;
+}
+
+const RELEASE_FOLLOWERS = preparedStatement(
+  'delivery_release_followers',
+  `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
       WHERE "id" = ANY(ARRAY(
         SELECT next."id" FROM (
           SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS done(webhook, key) ORDER BY 1, 2
@@ -75,19 +99,11 @@ export async function releaseFollowers(db: Queryable, keys: readonly OrderingKey
           ORDER BY d."eventId" LIMIT ${unplanned(RELEASE_BATCH_SIZE)} FOR UPDATE
         ) AS next
       ))`,
-    values,
-  });
-}
+);
 
-/**
- * Makes deliveries that are waiting for their turn at a webhook due now, so that claims recheck them. Held deliveries
- * stay held. Handles one batch; the rest keep their turn. Publish `topics.deliveriesDue` afterward.
- *
- * @param isOrdered false if the webhook is no longer ordered, so nothing has to wait anymore.
- */
-export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered: boolean): Promise<void> {
-  await db.query(
-    `UPDATE "Delivery" SET
+const RELEASE_WAITING = statement(
+  'delivery_release_waiting',
+  `UPDATE "Delivery" SET
        "orderingKey" = CASE WHEN $2 THEN "orderingKey" END,
        "reason" = CASE WHEN ${IS_ASIDE} THEN NULL ELSE "reason" END,
        "nextAttemptAt" = CASE WHEN ${IS_ASIDE} THEN now() ELSE "nextAttemptAt" END, "updatedAt" = now()
@@ -97,23 +113,15 @@ export async function releaseWaiting(db: Queryable, webhookId: string, isOrdered
          AND (NOT $2 OR ${IS_ASIDE})
        ORDER BY "orderingKey", "eventId" LIMIT ${unplanned(RELEASE_BATCH_SIZE)}
      ))`,
-    [webhookId, isOrdered],
-  );
-}
+);
 
-/**
- * Marks deliveries that have waited for a long time as due, in case one was never released. The next claim rechecks
- * them.
- */
-export async function recheckWaiting(db: Queryable): Promise<number> {
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+const RECHECK_WAITING = statement(
+  'delivery_recheck_waiting',
+  `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
      WHERE "id" = ANY(ARRAY(
        SELECT "id" FROM "Delivery"
        WHERE "outcome" IS NULL AND ${IS_ASIDE} AND "orderingKey" IS NOT NULL
          AND "updatedAt" < now() - interval '10 minutes'
        ORDER BY "updatedAt" LIMIT 500 FOR UPDATE SKIP LOCKED
      ))`,
-  );
-  return rowCount ?? 0;
-}
+);

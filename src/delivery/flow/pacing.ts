@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import type { Job } from '../send/jobs.ts';
 import { burstSeconds, intervalOf, type Pace, paceOfJob } from './pace.ts';
 
@@ -22,7 +23,9 @@ const OLD_RESERVATION_KEY = (id: string) => `'delivery-turn:' || ${id}`;
  * Reserves slots. Parameters: $1 the destination, $2 the interval between slots in seconds, $3 the number of slots, $4
  * how many seconds ahead the first of them may be, and $5 how many seconds to keep the destination to itself, or 0.
  */
-const RESERVE = `
+const RESERVE = preparedStatement(
+  'delivery_reserve',
+  `
   INSERT INTO "RateLimit" AS stored ("key", "arrivesAt")
   SELECT ${SLOT_KEY('$1::text')}, now() + make_interval(secs => $2::float8 * ($3::int - 1) + $5::float8) FROM ${WITHOUT_WAITING}
   WHERE $5 = 0 OR NOT EXISTS (
@@ -31,18 +34,24 @@ const RESERVE = `
   ON CONFLICT ("key") DO UPDATE
     SET "arrivesAt" = greatest(stored."arrivesAt" + make_interval(secs => $2), now()) + make_interval(secs => $2 * ($3 - 1) + $5)
     WHERE stored."arrivesAt" + make_interval(secs => $2) <= now() + make_interval(secs => $4)
-  RETURNING extract(epoch FROM "arrivesAt" - now())::float8 AS "lastSlot", "arrivesAt"::text AS "storedAs"`;
+  RETURNING extract(epoch FROM "arrivesAt" - now())::float8 AS "lastSlot", "arrivesAt"::text AS "storedAs"`,
+);
 
 /**
  * Moves the last slot back. Parameters: $1 the destination, $2 by how many seconds, and $3 the last slot as this process
  * stored it, in case another process has reserved the destination since then; null to move any slot.
  */
-const MOVE_BACK = `
+const MOVE_BACK = preparedStatement(
+  'delivery_move_slot',
+  `
   UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - make_interval(secs => $2)
-  FROM ${WITHOUT_WAITING} WHERE "key" = ${SLOT_KEY('$1::text')} AND ($3::timestamptz IS NULL OR "arrivesAt" = $3)`;
+  FROM ${WITHOUT_WAITING} WHERE "key" = ${SLOT_KEY('$1::text')} AND ($3::timestamptz IS NULL OR "arrivesAt" = $3)`,
+);
 
 /** Reads the last slots of the destinations in $1. */
-const READ = `
+const READ = preparedStatement(
+  'delivery_read_slots',
+  `
   SELECT asked.id, destination."maxPerSecond", extract(epoch FROM slot."arrivesAt" - now())::float8 AS "lastSlot"
   FROM unnest($1::text[]) AS asked(id)
   LEFT JOIN LATERAL (
@@ -53,7 +62,8 @@ const READ = `
   CROSS JOIN LATERAL (
     SELECT max("arrivesAt") AS "arrivesAt" FROM "RateLimit"
     WHERE "key" IN (${SLOT_KEY('asked.id')}, ${OLD_RESERVATION_KEY('asked.id')})
-  ) AS slot`;
+  ) AS slot`,
+);
 
 /** What this process knows about a destination. `lastSlotAt` is in milliseconds of this process's monotonic clock. */
 type Limit = Readonly<{ pace: Pace; lastSlotAt: number }>;
@@ -179,9 +189,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     // Other processes ask for slots that far ahead.
     const lateSeconds = pace.exclusiveSeconds === null ? 0 : pace.exclusiveSeconds + aheadSeconds;
     const wanted = Math.min(count, Math.max(freeSlots(id, pace), 1));
-    const values = [id, interval, wanted, aheadSeconds, lateSeconds];
-    const statement = { name: 'delivery_reserve', text: RESERVE, values };
-    const [reserved] = (await db.query<{ lastSlot: number; storedAs: string }>(statement)).rows;
+    const [reserved] = (await runStatement(db, RESERVE(id, interval, wanted, aheadSeconds, lateSeconds))).rows;
     const lastSlot = reserved?.lastSlot ?? (await read([id]))[0]?.lastSlot ?? 0;
     learn(id, performance.now() + lastSlot * 1000);
     if (!reserved) return [];
@@ -192,7 +200,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
 
   async function moveBack(id: string, seconds: number, storedAs: string | undefined): Promise<void> {
     try {
-      await db.query({ name: 'delivery_move_slot', text: MOVE_BACK, values: [id, seconds, storedAs ?? null] });
+      await runStatement(db, MOVE_BACK(id, seconds, storedAs ?? null));
       const limit = limits.get(id);
       if (limit) learn(id, limit.lastSlotAt - seconds * 1000);
     } catch (error) {
@@ -202,7 +210,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   }
 
   async function read(ids: readonly string[]): Promise<StoredSlot[]> {
-    return (await db.query<StoredSlot>({ name: 'delivery_read_slots', text: READ, values: [ids] })).rows;
+    return (await runStatement<StoredSlot>(db, READ(ids))).rows;
   }
 }
 

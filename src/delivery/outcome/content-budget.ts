@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { type DayUse, takeEachOfDay } from '../../limits/rate-limit.ts';
 import { TIERS, type Tier } from '../../limits/tiers.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
@@ -86,11 +87,13 @@ export function createContentBudget({ pool, log, now = () => performance.now() }
 
 type Missing = { account: string; bytes: number };
 
+const READ_TIERS = statement('user-tiers', `SELECT "id", "tier" FROM "User" WHERE "id" = ANY ($1)`);
+
 /** @returns the bytes that each account got. Accounts without enough left are missing. */
 async function takeShares(pool: Queryable, missing: readonly Missing[]): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await pool.query<{ id: string; tier: Tier }>(
-    `SELECT "id", "tier"::text FROM "User" WHERE "id" = ANY ($1)`,
-    [missing.map(({ account }) => account)],
+  const { rows } = await runStatement<{ id: string; tier: Tier }>(
+    pool,
+    READ_TIERS(missing.map(({ account }) => account)),
   );
   const tiers = new Map(rows.map(({ id, tier }) => [id, tier]));
   const wanted = missing.flatMap(({ account, bytes }) => {

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 
 /** How many webhooks or connectors have a given problem. */
 export type DestinationCount = {
@@ -18,8 +19,10 @@ const countsOf = (kind: DestinationCount['kind'], table: string) => `
 
 /** Counts the destinations that need attention, except those that the seller paused or disabled. */
 export async function readDestinationCounts(db: Queryable): Promise<DestinationCount[]> {
-  const { rows } = await db.query<DestinationCount>(
-    `${countsOf('webhook', '"Webhook"')} UNION ALL ${countsOf('connector', '"Connector"')}`,
-  );
-  return rows;
+  return (await runStatement(db, COUNT())).rows as DestinationCount[];
 }
+
+const COUNT = statement(
+  'destinations-count-problems',
+  `${countsOf('webhook', '"Webhook"')} UNION ALL ${countsOf('connector', '"Connector"')}`,
+);

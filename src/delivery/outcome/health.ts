@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement, statements } from '../../database/statement.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome, HealthEffect } from '../model/outcome.ts';
 import { mayChangeWaiting } from '../queue/bulk-changes.ts';
@@ -24,6 +25,42 @@ const KINDS = {
     recovered: ', "probeCount" = 0',
   },
 } as const;
+
+const forEachKind = <Name extends string>(name: Name, textOf: (kind: DestinationKind) => string) =>
+  statements(name, ['webhook', 'connector'], textOf);
+
+const CLEAR_FAILING = forEachKind(
+  'destination-clear-failing',
+  (kind) => `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL${KINDS[kind].recovered}
+    WHERE "id" = ANY($1) AND ("failingSince" IS NOT NULL OR "circuitOpenUntil" IS NOT NULL)`,
+);
+
+const MARK_FAILING = forEachKind(
+  'destination-mark-failing',
+  (kind) => `UPDATE ${KINDS[kind].table} SET "failingSince" = now() WHERE "id" = ANY($1) AND "failingSince" IS NULL`,
+);
+
+const OPEN_CIRCUITS = forEachKind(
+  'destination-open-circuits',
+  (kind) => `UPDATE ${KINDS[kind].table} s SET "circuitOpenUntil" = now() + make_interval(secs => open.seconds)
+    FROM unnest($1::text[], $2::float8[]) AS open(id, seconds) WHERE s."id" = open.id`,
+);
+
+const DISABLE = forEachKind(
+  'destination-disable',
+  (kind) => `UPDATE ${KINDS[kind].table}
+    SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
+    WHERE "id" = $1 AND "isActive" AND ${KINDS[kind].address} = $3`,
+);
+
+const pausing = (kind: DestinationKind, probed = '') => `
+  UPDATE ${KINDS[kind].table} SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()${probed}
+  WHERE "id" = $1 AND "pausedAt" IS NULL AND ${KINDS[kind].credentials} = $3`;
+const PAUSE_WEBHOOK = statement('webhook-pause', pausing('webhook'));
+const PAUSE_CONNECTOR = statement(
+  'connector-pause',
+  pausing('connector', `, "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}`),
+);
 
 export type HealthOptions = {
   db: Queryable;
@@ -88,20 +125,13 @@ export function createHealth({
 
   async function clearFailing(kind: DestinationKind, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
-    await db.query(
-      `UPDATE ${KINDS[kind].table} SET "failingSince" = NULL, "circuitOpenUntil" = NULL${KINDS[kind].recovered}
-       WHERE "id" = ANY($1) AND ("failingSince" IS NOT NULL OR "circuitOpenUntil" IS NOT NULL)`,
-      [ids],
-    );
+    await runStatement(db, CLEAR_FAILING[kind](ids));
     for (const id of ids) marked.delete(id);
   }
 
   async function markFailing(kind: DestinationKind, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
-    await db.query(
-      `UPDATE ${KINDS[kind].table} SET "failingSince" = now() WHERE "id" = ANY($1) AND "failingSince" IS NULL`,
-      [ids],
-    );
+    await runStatement(db, MARK_FAILING[kind](ids));
     for (const id of ids) marked.add(id);
   }
 
@@ -109,11 +139,8 @@ export function createHealth({
   async function openCircuits(kind: DestinationKind, ids: string[]): Promise<void> {
     const open = ids.map((id) => ({ id, seconds: circuitOpenSeconds(id) })).filter(({ seconds }) => seconds > 0);
     if (open.length === 0) return;
-    await db.query(
-      `UPDATE ${KINDS[kind].table} s SET "circuitOpenUntil" = now() + make_interval(secs => open.seconds)
-       FROM unnest($1::text[], $2::float8[]) AS open(id, seconds) WHERE s."id" = open.id`,
-      [open.map(({ id }) => id), open.map(({ seconds }) => seconds)],
-    );
+    const ofEach = [open.map(({ id }) => id), open.map(({ seconds }) => seconds)] as const;
+    await runStatement(db, OPEN_CIRCUITS[kind](...ofEach));
   }
 
   async function disableFailing(kind: DestinationKind, id: string, group: readonly DeliveryOutcome[]): Promise<void> {
@@ -121,18 +148,14 @@ export function createHealth({
     if (givenUp.length === 0) return;
     const options = { db, failingLimitSeconds, retries: retriesOf(givenUp[0]!.delivery) };
     const ids = givenUp.map(({ delivery }) => delivery.id);
-    const projectId = await disableLastingFailure(options, KINDS[kind], id, ids);
+    const projectId = await disableLastingFailure(options, kind, id, ids);
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
   async function disable(kind: DestinationKind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
-    const { table, address } = KINDS[kind];
     // If the destination's address has changed, nothing is disabled, because the response came from the old one.
-    const { rowCount } = await db.query(
-      `UPDATE ${table} SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
-       WHERE "id" = $1 AND "isActive" AND ${address} = $3`,
-      [delivery.destination, reason, delivery.webhook?.url ?? delivery.connector?.secretConfig],
-    );
+    const address = delivery.webhook?.url ?? delivery.connector?.secretConfig;
+    const { rowCount } = await runStatement(db, DISABLE[kind](delivery.destination, reason, address));
     if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
   }
 
@@ -162,14 +185,11 @@ export function createHealth({
     { destination, projectId, webhook, connector }: DeliveryOutcome['delivery'],
     reason: string,
   ): Promise<void> {
-    const { table, credentials } = KINDS[kind];
     const probes = connector && canProbe(connector.type) ? PROBE_SCHEDULE_SECONDS : [];
-    const probed = connector ? `, "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}` : '';
-    const { rowCount } = await db.query(
-      `UPDATE ${table} SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()${probed}
-       WHERE "id" = $1 AND "pausedAt" IS NULL AND ${credentials} = $3`,
-      [destination, reason, webhook?.secretCredentials ?? connector?.secretConfig, ...(connector ? [probes] : [])],
-    );
+    const paused = connector
+      ? PAUSE_CONNECTOR(destination, reason, connector.secretConfig, probes)
+      : PAUSE_WEBHOOK(destination, reason, webhook?.secretCredentials);
+    const { rowCount } = await runStatement(db, paused);
     if (rowCount === 1) onPaused(kind, { id: destination, projectId, reason });
   }
 

@@ -1,5 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statements } from '../../database/statement.ts';
 import { firstIdAt } from '../../ids.ts';
+import { DESTINATIONS, type DestinationKind } from '../queue/held.ts';
 
 /** A destination may be disabled after this long without a success. */
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
@@ -16,8 +18,28 @@ export type LastingFailureOptions = {
   retries: number;
 };
 
-/** The destination's table, and the column in `Delivery` that refers to it. */
-type Kind = { table: string; column: string };
+const IS_FAILING = `"isActive" AND "failingSince" < now() - make_interval(secs => $2)`;
+
+const FIND_FAILING = statements(
+  'destination-find-failing',
+  ['webhook', 'connector'],
+  (kind) => `SELECT "failingSince" FROM ${DESTINATIONS[kind].table} WHERE "id" = $1 AND ${IS_FAILING}`,
+);
+
+const DISABLE = statements('destination-disable-failing', ['webhook', 'connector'], (kind) => {
+  const { table, column } = DESTINATIONS[kind];
+  return `UPDATE ${table}
+    SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
+    WHERE "id" = $1 AND ${IS_FAILING} AND $3::bigint <= (
+      SELECT count(*) FROM (
+        SELECT FROM "Delivery" d
+        WHERE d.${column} = $1 AND d."id" >= $4 AND d."id" <> ALL($5) AND d."outcome" = 'FAILED'
+          AND d."retryStep" >= $6 AND d."completedAt" > now() - make_interval(secs => $2)
+        LIMIT $3
+      ) AS earlier
+    )
+    RETURNING "projectId"`;
+});
 
 /**
  * Disables a destination that keeps failing. All three conditions must be met, because each one alone can have a
@@ -29,30 +51,15 @@ type Kind = { table: string; column: string };
  */
 export async function disableLastingFailure(
   { db, failingLimitSeconds, retries }: LastingFailureOptions,
-  { table, column }: Kind,
+  kind: DestinationKind,
   id: string,
   givenUp: readonly string[],
 ): Promise<string | undefined> {
-  const isFailing = `"isActive" AND "failingSince" < now() - make_interval(secs => $2)`;
-  const found = await db.query<{ failingSince: Date }>(
-    `SELECT "failingSince" FROM ${table} WHERE "id" = $1 AND ${isFailing}`,
-    [id, failingLimitSeconds],
-  );
-  if (!found.rows[0]) return undefined;
-  const first = firstIdAt('Delivery', found.rows[0].failingSince.getTime() - MARGIN_MILLISECONDS);
-  const { rows } = await db.query<{ projectId: string }>(
-    `UPDATE ${table}
-     SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
-     WHERE "id" = $1 AND ${isFailing} AND $3 <= (
-       SELECT count(*) FROM (
-         SELECT FROM "Delivery" d
-         WHERE d.${column} = $1 AND d."id" >= $4 AND d."id" <> ALL($5) AND d."outcome" = 'FAILED'
-           AND d."retryStep" >= $6 AND d."completedAt" > now() - make_interval(secs => $2)
-         LIMIT $3
-       ) AS earlier
-     )
-     RETURNING "projectId"`,
-    [id, failingLimitSeconds, Math.max(GIVEN_UP_LIMIT - givenUp.length, 0), first, givenUp, retries],
-  );
+  const found = await runStatement(db, FIND_FAILING[kind](id, failingLimitSeconds));
+  const since = found.rows[0]?.failingSince;
+  if (!since) return undefined;
+  const first = firstIdAt('Delivery', since.getTime() - MARGIN_MILLISECONDS);
+  const missing = Math.max(GIVEN_UP_LIMIT - givenUp.length, 0);
+  const { rows } = await runStatement(db, DISABLE[kind](id, failingLimitSeconds, missing, first, givenUp, retries));
   return rows[0]?.projectId;
 }

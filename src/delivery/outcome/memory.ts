@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
 /** What to change in a connector's memory. An entry is removed only if its stored value hasn't changed. */
@@ -10,13 +11,16 @@ type Patch = {
 };
 
 // A value that another process has changed in the meantime is kept.
-const REMEMBER = `
+const REMEMBER = statement(
+  'connector-remember',
+  `
   UPDATE "Connector" c SET "memory" = (c."memory" || patch.kept) - ARRAY(
     SELECT name FROM json_to_recordset(patch.forgotten) AS forgotten(name text, known text)
     WHERE known IS NULL OR c."memory"->>name = known
   )
   FROM json_to_recordset($1::json) AS patch("id" text, "secretConfig" text, kept jsonb, forgotten json)
-  WHERE c."id" = patch."id" AND c."secretConfig" = patch."secretConfig"`;
+  WHERE c."id" = patch."id" AND c."secretConfig" = patch."secretConfig"`,
+);
 
 /** Stores the entries that connectors remember between deliveries, for a whole batch in one statement. */
 export async function remember(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promise<void> {
@@ -38,7 +42,7 @@ export async function remember(db: Queryable, outcomes: readonly DeliveryOutcome
     kept: Object.fromEntries(kept),
     forgotten: [...forgotten].map(([name, known]) => ({ name, known })),
   }));
-  await db.query(REMEMBER, [JSON.stringify(rows)]);
+  await runStatement(db, REMEMBER(JSON.stringify(rows)));
 }
 
 function keep({ kept, forgotten }: Patch, name: string, value: string): void {

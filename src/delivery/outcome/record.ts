@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { arrayLiteral } from '../../database/array-literal.ts';
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { newId } from '../../ids.ts';
 import { releaseFollowers } from '../flow/ordering.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
@@ -16,7 +17,9 @@ const orNull = (json: string) => `CASE WHEN json_typeof(${json}) = 'object' THEN
  * attempts are skipped, because another process has claimed it. A delivery that should be held for a pause is due
  * immediately if the pause is already over. Only the first attempt of a claim can be manual.
  */
-const RECORD = `
+const RECORD = preparedStatement(
+  'delivery_record',
+  `
   WITH result AS (
     SELECT * FROM unnest(
       $1::text[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::int[], $9::int[], $10::text[],
@@ -77,7 +80,8 @@ const RECORD = `
   ${countRejections(31)}
   SELECT "id", NULL AS "projectId", NULL AS "reason" FROM updated
   UNION ALL
-  SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`;
+  SELECT "id", "projectId", "pausedReason" FROM noted WHERE "pausedReason" IS NOT NULL`,
+);
 
 export type Recorded = {
   /** The IDs of the deliveries that were written. The leases of the rest were lost, so their results are discarded. */
@@ -122,10 +126,9 @@ async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promi
   const ofAttempts = (pick: (attempt: AttemptRecord) => Value) => arrayLiteral(attempts.map(pick));
   const ofPlaces = (pick: (place: (typeof places)[number]) => Value) => arrayLiteral(places.map(pick));
   const lastOf = (outcome: DeliveryOutcome) => outcome.attempts.at(-1);
-  const { rows } = await db.query<{ id: string; projectId: string | null; reason: string | null }>({
-    name: 'delivery_record',
-    text: RECORD,
-    values: [
+  const { rows } = await runStatement<{ id: string; projectId: string | null; reason: string | null }>(
+    db,
+    RECORD(
       ofEach(({ delivery }) => delivery.id),
       ofEach(({ delivery }) => delivery.leaseToken),
       ofEach(({ status }) => status),
@@ -157,8 +160,8 @@ async function write(db: Queryable, outcomes: readonly DeliveryOutcome[]): Promi
       JSON.stringify(attempts.map(({ exchange }) => exchange?.request?.headers ?? null)),
       JSON.stringify(attempts.map(({ exchange }) => exchange?.responseHeaders ?? null)),
       ...rejectionValues(outcomes),
-    ],
-  });
+    ),
+  );
   return {
     written: new Set(rows.flatMap(({ id, projectId }) => (projectId === null ? id : []))),
     paused: rows.flatMap(({ id, projectId, reason }) => (projectId === null ? [] : { id, projectId, reason: reason! })),

@@ -51,7 +51,7 @@ function runsOf(outcomes: readonly DeliveryOutcome[]): Run[] {
 }
 
 /** The values for `countRejections`, in the order of its parameters. */
-export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] {
+export function rejectionValues(outcomes: readonly DeliveryOutcome[]) {
   const runs = runsOf(outcomes);
   const ofRuns = (pick: (run: Run) => string | number) => arrayLiteral(runs.map(pick));
   return [
@@ -61,7 +61,7 @@ export function rejectionValues(outcomes: readonly DeliveryOutcome[]): string[] 
     ofRuns(({ reason }) => reason),
     ofRuns(({ length }) => length),
     ofRuns(({ isWhole }) => String(isWhole)),
-  ];
+  ] as const;
 }
 
 /**

@@ -1,7 +1,10 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { takeOfMinute } from '../../limits/rate-limit.ts';
 
 const PER_MINUTE = 10;
+
+const READ_ACCOUNT = statement('project-account', `SELECT "userId" AS "account" FROM "Project" WHERE "id" = $1`);
 
 /**
  * Whether an account may change many waiting deliveries in one step, up to 10,000, because a destination was paused or
@@ -10,8 +13,6 @@ const PER_MINUTE = 10;
  * rewrite its deliveries over and over.
  */
 export async function mayChangeWaiting(db: Queryable, projectId: string): Promise<boolean> {
-  const { rows } = await db.query<{ account: string }>(`SELECT "userId" AS "account" FROM "Project" WHERE "id" = $1`, [
-    projectId,
-  ]);
+  const { rows } = await runStatement<{ account: string }>(db, READ_ACCOUNT(projectId));
   return rows[0] !== undefined && takeOfMinute(db, `changed-queues ${rows[0].account}`, PER_MINUTE);
 }

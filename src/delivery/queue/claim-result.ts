@@ -1,4 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
+import type { Stored } from '../../database/column-types.ts';
+import { runStatement, type Statement } from '../../database/statement.ts';
 import type { Capacity, OriginCapacity } from '../flow/capacity.ts';
 import type { ClaimedConnector, ClaimedDelivery, ClaimedWebhook } from '../model/claimed-delivery.ts';
 
@@ -32,16 +34,13 @@ const UNBOUNDED: OriginCapacity = { known: new Map(), others: 2 ** 31 - 1, share
  * Runs a statement that `claimStatement` made, and returns the deliveries in the order in which their requests should
  * start.
  *
- * @param values the parameters after those of the request.
  * @returns also the row of `found`, and the time of the claim by the database's clock.
  */
 export async function runClaim<Found extends { hasMore: boolean }>(
   db: Queryable,
-  statement: { name: string; text: string },
-  request: ClaimRequest,
-  values: readonly unknown[],
+  claim: Statement<Stored<ClaimRow<Found>>>,
 ): Promise<ClaimResult & { found: Found; databaseMilliseconds: number }> {
-  const { rows } = await db.query<ClaimRow<Found>>({ ...statement, values: [...valuesOf(request), ...values] });
+  const { rows } = await runStatement<ClaimRow<Found>>(db, claim);
   const receivedAt = performance.now();
   const { found, isDeferring, databaseMilliseconds, nextDueInMilliseconds, ...destinations } = rows.find(isMeta)!.meta;
   const databaseTime = () => databaseMilliseconds + performance.now() - receivedAt;
@@ -58,7 +57,7 @@ export async function runClaim<Found extends { hasMore: boolean }>(
 }
 
 /** The parameters $1 to $15 of `claimStatement`. */
-function valuesOf(request: ClaimRequest): unknown[] {
+export function requestValues(request: ClaimRequest) {
   const { capacity, accountCapacity = UNBOUNDED, originCapacity = UNBOUNDED } = request;
   const { shares } = originCapacity;
   return [
@@ -77,7 +76,7 @@ function valuesOf(request: ClaimRequest): unknown[] {
     shares.map(({ origin }) => origin),
     shares.map(({ account }) => account),
     shares.map(({ slots }) => slots),
-  ];
+  ] as const;
 }
 
 type MetaRow<Found> = {

@@ -1,8 +1,9 @@
 import type { Queryable } from '../../database/client.ts';
 import { DUE } from '../../database/due.ts';
+import { preparedStatement } from '../../database/statement.ts';
 import { blockedSecondsOf } from '../flow/circuits.ts';
 import { firstBefore } from '../flow/ordering.ts';
-import { type ClaimRequest, type ClaimResult, runClaim } from './claim-result.ts';
+import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
 
 // The claim of queued deliveries, and its parts that the claim of parked deliveries shares; see `parking.ts`.
 
@@ -183,7 +184,9 @@ const MUCH_LEFT_OUT = 8;
  * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
  * destinations to pass over, and $17, the time in milliseconds to start from in each retry class.
  */
-export const CLAIM_DUE = claimStatement(`
+const CLAIM_DUE = preparedStatement(
+  'delivery_claim_due',
+  claimStatement(`
   due AS (
     SELECT oldest.*, ${DUE_RANK} AS due_rank FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
     CROSS JOIN LATERAL (${oldestOf(FROM_MARK, 'queue.most')}) AS oldest
@@ -214,7 +217,8 @@ export const CLAIM_DUE = claimStatement(`
         FROM (VALUES (0), (1)) AS classes(retry_class) LEFT JOIN due USING (retry_class) GROUP BY retry_class ORDER BY retry_class
       ) AS "lowestDue"
     FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
-  )`);
+  )`),
+);
 
 type FoundDue = {
   hasMore: boolean;
@@ -241,7 +245,6 @@ export async function claimDue(
   request: ClaimRequest,
   { passOver = [], marks = FROM_THE_BEGINNING }: { passOver?: readonly string[]; marks?: readonly number[] } = {},
 ): Promise<DueResult> {
-  const statement = { name: 'delivery_claim_due', text: CLAIM_DUE };
-  const { found, ...result } = await runClaim<FoundDue>(db, statement, request, [passOver, marks]);
+  const { found, ...result } = await runClaim<FoundDue>(db, CLAIM_DUE(...requestValues(request), passOver, marks));
   return { ...found, ...result };
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement, statements } from '../../database/statement.ts';
 import { unplanned } from '../../database/unplanned.ts';
 
 /**
@@ -45,6 +46,26 @@ const CHANGES = {
   skip: { set: `"status" = 'SKIPPED', "reason" = 'disabled', "completedAt" = now()`, condition: 'NOT s."isActive"' },
 };
 
+// The condition on the project lets the query use the index of unfinished deliveries.
+const changesTo = (change: keyof typeof CHANGES) => (kind: DestinationKind) => {
+  const { table, column } = DESTINATIONS[kind];
+  const { set, condition } = CHANGES[change];
+  return `UPDATE "Delivery" SET ${set}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
+    WHERE "id" = ANY(ARRAY(
+      SELECT waiting."id" FROM ${table} s CROSS JOIN LATERAL (
+        SELECT d."id" FROM "Delivery" d
+        WHERE d."projectId" = s."projectId" AND d.${column} = s."id" AND d."outcome" IS NULL
+          AND d."status" = 'PENDING' AND ${condition}
+        ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
+      ) AS waiting
+      WHERE s."id" = $1
+    ))`;
+};
+const CHANGE = {
+  hold: statements('delivery_hold', ['webhook', 'connector'], changesTo('hold')),
+  skip: statements('delivery_skip', ['webhook', 'connector'], changesTo('skip')),
+};
+
 /**
  * Holds or skips one batch of the deliveries that are waiting for a destination, if it is still paused or disabled.
  * If this fails, nothing is lost, because every delivery is checked again when it is claimed.
@@ -57,22 +78,7 @@ export async function changeWaiting(
   id: string,
   change: keyof typeof CHANGES,
 ): Promise<boolean> {
-  const { table, column } = DESTINATIONS[kind];
-  const { set, condition } = CHANGES[change];
-  // The condition on the project lets the query use the index of unfinished deliveries.
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET ${set}, "nextAttemptAt" = NULL, "isParked" = false, "updatedAt" = now()
-     WHERE "id" = ANY(ARRAY(
-       SELECT waiting."id" FROM ${table} s CROSS JOIN LATERAL (
-         SELECT d."id" FROM "Delivery" d
-         WHERE d."projectId" = s."projectId" AND d.${column} = s."id" AND d."outcome" IS NULL
-           AND d."status" = 'PENDING' AND ${condition}
-         ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
-       ) AS waiting
-       WHERE s."id" = $1
-     ))`,
-    [id, BATCH_SIZE],
-  );
+  const { rowCount } = await runStatement(db, CHANGE[change][kind](id, BATCH_SIZE));
   return rowCount === BATCH_SIZE;
 }
 
@@ -83,14 +89,7 @@ export async function changeWaiting(
  * @returns how many are due now.
  */
 export async function releaseHeld(db: Queryable, destinationId: string): Promise<number> {
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
-     WHERE "id" = ANY(ARRAY(
-       SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = $1 AND ${IS_HELD}
-       ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
-     ))`,
-    [destinationId, BATCH_SIZE],
-  );
+  const { rowCount } = await runStatement(db, RELEASE_HELD(destinationId, BATCH_SIZE));
   return rowCount ?? 0;
 }
 
@@ -122,13 +121,16 @@ const releaseWhere = (isHeld: string, isStranded: string) => {
 
 const isStillPaused = (table: string) =>
   `EXISTS (SELECT FROM ${table} s WHERE s."id" = held.destination AND s."pausedAt" IS NOT NULL AND s."isActive")`;
-const RELEASE_PAUSED = releaseWhere(
-  IS_HELD,
-  `NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}`,
+const RELEASE_PAUSED = statement(
+  'delivery_release_stranded',
+  releaseWhere(IS_HELD, `NOT ${isStillPaused('"Webhook"')} AND NOT ${isStillPaused('"Connector"')}`),
 );
-const RELEASE_DISABLED = releaseWhere(
-  IS_UNTIL_RESENT,
-  `NOT EXISTS (SELECT FROM "Connector" s WHERE s."id" = held.destination AND s."isActive")`,
+const RELEASE_DISABLED = statement(
+  'delivery_release_disabled',
+  releaseWhere(
+    IS_UNTIL_RESENT,
+    `NOT EXISTS (SELECT FROM "Connector" s WHERE s."id" = held.destination AND s."isActive")`,
+  ),
 );
 
 /**
@@ -136,7 +138,16 @@ const RELEASE_DISABLED = releaseWhere(
  * pause ended. Deliveries to a disabled destination are then skipped. Handles one batch of each kind.
  */
 export async function releaseStranded(db: Queryable): Promise<number> {
-  const paused = await db.query(RELEASE_PAUSED, [BATCH_SIZE]);
-  const disabled = await db.query(RELEASE_DISABLED, [BATCH_SIZE]);
+  const paused = await runStatement(db, RELEASE_PAUSED(BATCH_SIZE));
+  const disabled = await runStatement(db, RELEASE_DISABLED(BATCH_SIZE));
   return (paused.rowCount ?? 0) + (disabled.rowCount ?? 0);
 }
+
+const RELEASE_HELD = statement(
+  'delivery_release_held',
+  `UPDATE "Delivery" SET "nextAttemptAt" = now(), "reason" = NULL, "updatedAt" = now()
+     WHERE "id" = ANY(ARRAY(
+       SELECT d."id" FROM "Delivery" d WHERE ${DESTINATION} = $1 AND ${IS_HELD}
+       ORDER BY d."id" LIMIT ${unplanned('$2::int')} FOR UPDATE SKIP LOCKED
+     ))`,
+);

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 import { DUE } from '../../database/due.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import {
   claimStatement,
   DESTINATION,
@@ -14,13 +15,15 @@ import {
   positionsOf,
   RETRY_CLASS,
 } from './claim.ts';
-import { type ClaimRequest, type ClaimResult, runClaim } from './claim-result.ts';
+import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
 
 /**
  * Parks due deliveries of destinations without capacity. Parameters: $1 the destinations, $2 the maximum number of
  * deliveries per retry class, and $3 the time in milliseconds to start from in each retry class.
  */
-export const PARK = `
+const PARK = preparedStatement(
+  'delivery_park',
+  `
   UPDATE "Delivery" SET "isParked" = true WHERE "id" = ANY(ARRAY(
     SELECT oldest."id" FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
       SELECT "id" FROM "Delivery"
@@ -29,7 +32,8 @@ export const PARK = `
       ORDER BY "nextAttemptAt" LIMIT $2
       FOR UPDATE SKIP LOCKED
     ) AS oldest
-  ))`;
+  ))`,
+);
 
 const nextDestination = (after: string) => `
   SELECT ${DESTINATION} AS destination FROM "Delivery"
@@ -42,7 +46,9 @@ const nextDestination = (after: string) => `
  * continue after, and $17, the maximum number of destinations to visit. For destinations with negative capacity, claims
  * only manual deliveries, parked or not.
  */
-export const CLAIM_PARKED = claimStatement(`
+const CLAIM_PARKED = preparedStatement(
+  'delivery_claim_parked',
+  claimStatement(`
   around AS (
     (SELECT destination, 1 AS position FROM (${nextDestination('$16::text')}) AS first)
     UNION ALL
@@ -119,7 +125,8 @@ export const CLAIM_PARKED = claimStatement(`
           OR (seen."isFull" AND destination >= seen.last)
       ) AS "waiting"
     FROM seen, progress
-  )`);
+  )`),
+);
 
 type FoundParked = {
   hasMore: boolean;
@@ -142,8 +149,8 @@ const VISIT_EVERY_MILLISECONDS = 1_000;
  * @param after the destination to continue after; '' starts at the beginning.
  */
 export async function claimParked(db: Queryable, request: ClaimRequest, after: string): Promise<ParkedResult> {
-  const statement = { name: 'delivery_claim_parked', text: CLAIM_PARKED };
-  const { found, ...result } = await runClaim<FoundParked>(db, statement, request, [after, MAX_DESTINATIONS_A_CLAIM]);
+  const claim = CLAIM_PARKED(...requestValues(request), after, MAX_DESTINATIONS_A_CLAIM);
+  const { found, ...result } = await runClaim<FoundParked>(db, claim);
   return { ...found, ...result };
 }
 
@@ -153,8 +160,7 @@ export async function claimParked(db: Queryable, request: ClaimRequest, after: s
  * @returns whether there may be more to park.
  */
 export async function park(db: Queryable, destinations: readonly string[], marks: readonly number[]): Promise<boolean> {
-  const values = [destinations, MAX_PARKED_A_BATCH, marks];
-  const { rowCount } = await db.query({ name: 'delivery_park', text: PARK, values });
+  const { rowCount } = await runStatement(db, PARK(destinations, MAX_PARKED_A_BATCH, marks));
   return (rowCount ?? 0) >= MAX_PARKED_A_BATCH;
 }
 

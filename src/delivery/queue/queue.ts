@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { earliestDue } from './claim.ts';
 
 /**
@@ -10,21 +11,25 @@ export const IS_RUNNING = `d."status"::text = 'RUNNING'`;
 /** This process's right to send a delivery until the lease expires. */
 export type Lease = { id: string; leaseToken: number };
 
+const REQUEUE = statement(
+  'delivery_requeue',
+  `UPDATE "Delivery" SET
+       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
+       "isParked" = false, "isReplay" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+     WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
+);
+
+const FIND = statement('delivery_find', 'SELECT FROM "Delivery" WHERE "id" = $1');
+
 /**
  * Makes a delivery due now, in any status, with the full retry schedule. Publish `topics.deliveriesDue` afterward.
  *
  * @returns `running` if a worker is sending it right now.
  */
 export async function requeue(db: Queryable, deliveryId: string): Promise<'queued' | 'running' | 'not_found'> {
-  const { rowCount } = await db.query(
-    `UPDATE "Delivery" SET
-       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-       "isParked" = false, "isReplay" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
-     WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
-    [deliveryId],
-  );
+  const { rowCount } = await runStatement(db, REQUEUE(deliveryId));
   if (rowCount === 1) return 'queued';
-  const found = await db.query('SELECT FROM "Delivery" WHERE "id" = $1', [deliveryId]);
+  const found = await runStatement(db, FIND(deliveryId));
   return found.rowCount === 0 ? 'not_found' : 'running';
 }
 
@@ -47,11 +52,7 @@ export async function extendLeases(
   leases: readonly Lease[],
   leaseSeconds: number,
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await db.query<{ id: string }>(
-    `UPDATE "Delivery" SET "leasedUntil" = now() + make_interval(secs => $3)
-     WHERE "id" = ANY(${OURS}) RETURNING "id"`,
-    [...columnsOf(leases), leaseSeconds],
-  );
+  const { rows } = await runStatement<{ id: string }>(db, EXTEND(...columnsOf(leases), leaseSeconds));
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -65,13 +66,7 @@ export async function releaseLeases(
   leases: readonly Lease[],
   errorClass: 'interrupted' | null,
 ): Promise<void> {
-  await db.query(
-    `UPDATE "Delivery" SET
-       "status" = 'PENDING', "nextAttemptAt" = now(), "isParked" = false, "leasedUntil" = NULL, "updatedAt" = now(),
-       "errorClass" = coalesce($3, "errorClass")
-     WHERE "id" = ANY(${OURS})`,
-    [...columnsOf(leases), errorClass],
-  );
+  await runStatement(db, RELEASE(...columnsOf(leases), errorClass));
 }
 
 export type QueueStats = {
@@ -90,8 +85,31 @@ export const QUEUE_COUNT_LIMIT = 100_000;
 
 /** Queue statistics, at a limited cost no matter how long the queue is. */
 export async function readQueueStats(db: Queryable): Promise<QueueStats> {
-  const { rows } = await db.query<QueueStats>(
-    `SELECT
+  const { rows } = await runStatement<QueueStats>(db, READ_STATS(QUEUE_COUNT_LIMIT / 2));
+  return rows[0]!;
+}
+
+function columnsOf(leases: readonly Lease[]): [ids: string[], tokens: number[]] {
+  return [leases.map(({ id }) => id), leases.map(({ leaseToken }) => leaseToken)];
+}
+
+const EXTEND = statement(
+  'delivery_extend',
+  `UPDATE "Delivery" SET "leasedUntil" = now() + make_interval(secs => $3)
+     WHERE "id" = ANY(${OURS}) RETURNING "id"`,
+);
+
+const RELEASE = statement(
+  'delivery_release',
+  `UPDATE "Delivery" SET
+       "status" = 'PENDING', "nextAttemptAt" = now(), "isParked" = false, "leasedUntil" = NULL, "updatedAt" = now(),
+       "errorClass" = coalesce($3, "errorClass")
+     WHERE "id" = ANY(${OURS})`,
+);
+
+const READ_STATS = statement(
+  'delivery_queue_stats',
+  `SELECT
        count(*) FILTER (WHERE "status" = 'PENDING')::int AS "pending",
        count(*) FILTER (WHERE "status" = 'RUNNING')::int AS "running",
        coalesce(extract(epoch FROM now() - ${earliestDue('<= now()')})::float8, 0) AS "oldestDueSeconds"
@@ -99,11 +117,4 @@ export async function readQueueStats(db: Queryable): Promise<QueueStats> {
        (SELECT "status" FROM "Delivery" WHERE "outcome" IS NULL AND NOT "isParked" LIMIT $1)
        UNION ALL (SELECT "status" FROM "Delivery" WHERE "outcome" IS NULL AND "isParked" LIMIT $1)
      ) AS unfinished`,
-    [QUEUE_COUNT_LIMIT / 2],
-  );
-  return rows[0]!;
-}
-
-function columnsOf(leases: readonly Lease[]): [ids: string[], tokens: number[]] {
-  return [leases.map(({ id }) => id), leases.map(({ leaseToken }) => leaseToken)];
-}
+);

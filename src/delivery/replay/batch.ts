@@ -1,9 +1,11 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
+import type { DeliveryStatus } from '../../generated/prisma/client.ts';
 
 /** The stored conditions that select a replay's deliveries. Omitted conditions don't apply. */
 export type ReplayFilter = {
-  status?: string[];
+  status?: DeliveryStatus[];
   eventTypes?: string[];
   /** Created at or after this time, in ISO 8601. */
   from?: string;
@@ -44,7 +46,7 @@ const MATCHES = `
 function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'projectId' | 'filter' | 'createdAt'>) {
   const { status, eventTypes, from, to, webhookId, connectorId, test, deliveryIds } = filter;
   // A worker may claim a waiting delivery at any moment.
-  const states = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
+  const states: DeliveryStatus[] | undefined = status?.includes('PENDING') ? [...status, 'RUNNING'] : status;
   return [
     projectId,
     createdAt,
@@ -58,7 +60,7 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
     // If false, the index of finished deliveries can be used.
     !states || states.includes('PENDING'),
     deliveryIds ?? null,
-  ];
+  ] as const;
 }
 
 /** The number of deliveries that a replay would resend if it started at `createdAt`. */
@@ -66,10 +68,7 @@ export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'filter' | 'createdAt'> & { projectId: VisibleProjectId },
 ): Promise<number> {
-  const { rows } = await db.query<{ total: number }>(
-    `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`,
-    filterValues(job),
-  );
+  const { rows } = await runStatement<{ total: number }>(db, COUNT(...filterValues(job)));
   return rows[0]!.total;
 }
 
@@ -77,7 +76,9 @@ export async function countReplay(
  * Takes a replay's next deliveries, makes them due, and moves its cursor past them. This is one statement, so a killed
  * process never leaves it half done.
  */
-const BATCH = `
+const BATCH = statement(
+  'replay-batch',
+  `
   WITH job AS (
     SELECT "id", "cursor" FROM "Replay" WHERE "id" = $12 AND "status" = 'RUNNING' AND "leaseToken" = $13 FOR UPDATE
   ),
@@ -107,7 +108,8 @@ const BATCH = `
     "leasedUntil" = now() + make_interval(secs => $15),
     "updatedAt" = now()
   FROM job, step WHERE r."id" = job."id"
-  RETURNING step.requeued AS "requeued", r."status"::text AS "status"`;
+  RETURNING step.requeued AS "requeued", r."status"::text AS "status"`,
+);
 
 /** @returns undefined if the replay was canceled, has finished, or was taken by another process. */
 export async function replayBatch(
@@ -116,13 +118,10 @@ export async function replayBatch(
   { size, leaseSeconds }: { size: number; leaseSeconds: number },
 ): Promise<{ requeued: number; status: string } | undefined> {
   // Not a named statement: the best index depends on the filter.
-  const { rows } = await db.query<{ requeued: number; status: string }>(BATCH, [
-    ...filterValues(job),
-    job.id,
-    job.leaseToken,
-    size,
-    leaseSeconds,
-  ]);
+  const { rows } = await runStatement<{ requeued: number; status: string }>(
+    db,
+    BATCH(...filterValues(job), job.id, job.leaseToken, size, leaseSeconds),
+  );
   return rows[0];
 }
 
@@ -131,7 +130,9 @@ export async function replayBatch(
  * progress come first, then the account that has waited longest. That way, an account with many replays never holds up
  * other accounts.
  */
-const CLAIM = `
+const CLAIM = statement(
+  'replay-claim',
+  `
   WITH running AS (
     SELECT r."id", p."userId" AS account, r."leasedUntil", coalesce(r."leasedUntil" > now(), false) AS "isLeased"
     FROM "Replay" r JOIN "Project" p ON p."id" = r."projectId" WHERE r."status" = 'RUNNING'
@@ -166,7 +167,8 @@ const CLAIM = `
     WHERE r."status" = 'RUNNING' AND (r."leasedUntil" IS NULL OR r."leasedUntil" <= now())
     ORDER BY position, "lastRunAt" NULLS FIRST, "id" LIMIT $1 FOR UPDATE OF r SKIP LOCKED
   ))
-  RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`;
+  RETURNING "id", "projectId", "filter", "maxPerSecond", "createdAt", "leaseToken"`,
+);
 
 /**
  * Claims replays that no process is running: new ones, those left behind by a stopped process, and those that have had
@@ -176,9 +178,15 @@ export async function claimReplays(
   db: Queryable,
   { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
 ): Promise<ReplayJob[]> {
-  const { rows } = await db.query<ReplayJob>(CLAIM, [limit, leaseSeconds]);
+  const { rows } = await runStatement<ReplayJob>(db, CLAIM(limit, leaseSeconds));
   return rows;
 }
+
+const RENEW = statement(
+  'replay-renew',
+  `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
+     WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'RUNNING'`,
+);
 
 /** Extends a waiting replay's lease. @returns whether the replay is still ours. */
 export async function renewReplay(
@@ -186,27 +194,32 @@ export async function renewReplay(
   { id, leaseToken }: ReplayJob,
   leaseSeconds: number,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `UPDATE "Replay" SET "leasedUntil" = now() + make_interval(secs => $3)
-     WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = 'RUNNING'`,
-    [id, leaseToken, leaseSeconds],
-  );
+  const { rowCount } = await runStatement(db, RENEW(id, leaseToken, leaseSeconds));
   return rowCount === 1;
 }
 
+const GIVE_BACK = statement(
+  'replay-give-back',
+  `UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`,
+);
+
 /** Releases an unfinished replay so that other replays get a turn. */
 export async function giveBackReplay(db: Queryable, { id, leaseToken }: ReplayJob): Promise<void> {
-  await db.query(`UPDATE "Replay" SET "leasedUntil" = now() WHERE "id" = $1 AND "leaseToken" = $2`, [id, leaseToken]);
+  await runStatement(db, GIVE_BACK(id, leaseToken));
 }
 
-/** How many of a project's manual deliveries are due and unclaimed, counted up to `limit`. */
-export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
-  const { rows } = await db.query<{ waiting: number }>(
-    `SELECT count(*)::int AS "waiting" FROM (
+const COUNT_WAITING = statement(
+  'replay-count-waiting',
+  `SELECT count(*)::int AS "waiting" FROM (
        SELECT FROM "Delivery" WHERE "outcome" IS NULL AND "status" = 'PENDING' AND "nextAttemptAt" <= now()
          AND "projectId" = $1 AND "trigger" = 'MANUAL' LIMIT $2
      ) AS counted`,
-    [projectId, limit],
-  );
+);
+
+/** How many of a project's manual deliveries are due and unclaimed, counted up to `limit`. */
+export async function countWaiting(db: Queryable, projectId: string, limit: number): Promise<number> {
+  const { rows } = await runStatement<{ waiting: number }>(db, COUNT_WAITING(projectId, limit));
   return rows[0]!.waiting;
 }
+
+const COUNT = statement('replay-count', `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`);

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { ClaimedDelivery } from '../model/claimed-delivery.ts';
 import { isAmbiguous } from '../model/error-classes.ts';
 
@@ -29,14 +30,16 @@ export function lastResend(
 
 export type ReadLastResend = (delivery: ClaimedDelivery) => Promise<number | null>;
 
+const READ_ATTEMPTS = statement(
+  'delivery-earlier-attempts',
+  `SELECT "number", "trigger", "errorClass" FROM "Attempt" WHERE "deliveryId" = $1 ORDER BY "number"`,
+);
+
 /** Creates the function that finds a claimed delivery's last resend. */
 export function createResendReader(db: Queryable): ReadLastResend {
   return async (delivery) => {
     if (delivery.attemptCount === 0) return lastResend([], delivery);
-    const { rows } = await db.query<EarlierAttempt>(
-      `SELECT "number", "trigger"::text, "errorClass" FROM "Attempt" WHERE "deliveryId" = $1 ORDER BY "number"`,
-      [delivery.id],
-    );
+    const { rows } = await runStatement<EarlierAttempt>(db, READ_ATTEMPTS(delivery.id));
     return lastResend(rows, delivery);
   };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { MIN_LIFETIME_SECONDS } from '../../connectors/shared/token-endpoint.ts';
+import { preparedStatements, runStatement, statement, statements } from '../../database/statement.ts';
 
 /** The token's owner. */
 export type TokenOwner = {
@@ -28,6 +29,7 @@ export const TOKEN_TABLES = {
   connector: { table: 'ConnectorToken', owners: 'Connector', credential: 'secretConfig' },
   webhook: { table: 'WebhookToken', owners: 'Webhook', credential: 'secretCredentials' },
 } as const;
+type TokenKind = keyof typeof TOKEN_TABLES;
 
 /**
  * A token is replaced this long before it expires, but not while it is new. It still works while one process gets the
@@ -46,40 +48,69 @@ const DATED = `
     FROM stored WHERE "Connector"."id" = stored."id" AND $7::float8 IS NOT NULL
   )`;
 
-/** The statements for the tokens of connectors or webhooks. */
-export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES) {
-  const { table, owners, credential } = TOKEN_TABLES[kind];
-  const hasCredential = (parameter: number) =>
-    `($${parameter}::text IS NULL OR owner."${credential}" = $${parameter}::text)`;
-  const isDated = kind === 'connector';
+/** The statements for the tokens of a kind of owner. */
+const forEachKind = <Name extends string>(name: Name, textOf: (kind: TokenKind) => string) =>
+  statements(name, ['connector', 'webhook'], textOf);
 
+const hasCredential = (kind: TokenKind, parameter: string) =>
+  `(${parameter}::text IS NULL OR owner."${TOKEN_TABLES[kind].credential}" = ${parameter}::text)`;
+
+const READ = preparedStatements('token-read', ['connector', 'webhook'], (kind) => {
+  const { table, owners } = TOKEN_TABLES[kind];
+  return `
+    SELECT coalesce(token."sealed", '') AS "sealed", coalesce(token."generation", 0) AS "generation",
+      coalesce(token."expiresAt" > now(), false) AS "isValid", coalesce(${IS_NEW}, false) AS "isNew",
+      coalesce(token."expiresAt" > now() + make_interval(secs => ${EARLY_SECONDS}) OR ${IS_NEW}, false) AS "isFresh"
+    FROM "${owners}" owner LEFT JOIN "${table}" token ON token."id" = owner."id"
+    WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(kind, '$3')}`;
+});
+
+const TAKE_LEASE = forEachKind('token-take-lease', (kind) => {
+  const { table, owners } = TOKEN_TABLES[kind];
+  return `
+    INSERT INTO "${table}" AS token ("id", "projectId", "leaseUntil")
+    SELECT owner."id", owner."projectId", now() + make_interval(secs => ${LEASE_SECONDS})
+    FROM "${owners}" owner WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(kind, '$4')}
+    ON CONFLICT ("id") DO UPDATE SET "leaseUntil" = excluded."leaseUntil"
+    WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())
+    RETURNING "leaseUntil"::text AS "until"`;
+});
+
+const DROP_LEASE = forEachKind(
+  'token-drop-lease',
+  (kind) => `UPDATE "${TOKEN_TABLES[kind].table}" SET "leaseUntil" = NULL
+    WHERE "id" = $1 AND "generation" = $2 AND "leaseUntil" = $3::timestamptz`,
+);
+
+const store = (kind: TokenKind, alsoDone = '') => `
+  WITH owner AS (
+    SELECT owner."id", owner."projectId" FROM "${TOKEN_TABLES[kind].owners}" owner
+    WHERE owner."id" = $1 AND ${hasCredential(kind, '$6')} FOR NO KEY UPDATE
+  ), stored AS (
+    UPDATE "${TOKEN_TABLES[kind].table}" AS token SET
+      "sealed" = $4, "issuedAt" = now(), "expiresAt" = now() + make_interval(secs => $5),
+      "generation" = token."generation" + 1, "leaseUntil" = NULL
+    FROM owner
+    WHERE token."id" = owner."id" AND token."projectId" = owner."projectId"
+      AND token."generation" = $2 AND token."leaseUntil" = $3::timestamptz
+    RETURNING token."id"
+  )${alsoDone}
+  SELECT FROM stored`;
+const STORE_OF_CONNECTOR = statement('token-store-connector', store('connector', `, ${DATED}`));
+const STORE_OF_WEBHOOK = statement('token-store-webhook', store('webhook'));
+
+/** The statements for the tokens of connectors or webhooks. */
+export function createTokenStore(pool: pg.Pool, kind: TokenKind) {
   return {
     /** @returns undefined if the owner's credential was changed, or the owner was deleted. */
     async read({ id, projectId, sealedCredential }: TokenOwner): Promise<TokenRow | undefined> {
-      const { rows } = await pool.query<TokenRow>({
-        name: `${kind}-token`,
-        text: `
-          SELECT coalesce(token."sealed", '') AS "sealed", coalesce(token."generation", 0) AS "generation",
-            coalesce(token."expiresAt" > now(), false) AS "isValid", coalesce(${IS_NEW}, false) AS "isNew",
-            coalesce(token."expiresAt" > now() + make_interval(secs => ${EARLY_SECONDS}) OR ${IS_NEW}, false) AS "isFresh"
-          FROM "${owners}" owner LEFT JOIN "${table}" token ON token."id" = owner."id"
-          WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(3)}`,
-        values: [id, projectId, sealedCredential],
-      });
+      const { rows } = await runStatement(pool, READ[kind](id, projectId, sealedCredential));
       return rows[0];
     },
 
     /** @returns undefined if another process has the lease, or if there is a newer token or credential. */
     async takeLease({ id, projectId, sealedCredential }: TokenOwner, generation: number): Promise<Lease | undefined> {
-      const { rows } = await pool.query<{ until: string }>(
-        `INSERT INTO "${table}" AS token ("id", "projectId", "leaseUntil")
-         SELECT owner."id", owner."projectId", now() + make_interval(secs => ${LEASE_SECONDS})
-         FROM "${owners}" owner WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(4)}
-         ON CONFLICT ("id") DO UPDATE SET "leaseUntil" = excluded."leaseUntil"
-         WHERE token."generation" = $3 AND (token."leaseUntil" IS NULL OR token."leaseUntil" <= now())
-         RETURNING "leaseUntil"::text AS "until"`,
-        [id, projectId, generation, sealedCredential],
-      );
+      const { rows } = await runStatement(pool, TAKE_LEASE[kind](id, projectId, generation, sealedCredential));
       return rows[0] && { generation, until: rows[0].until };
     },
 
@@ -89,11 +120,7 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
      * @returns false if the lease had ended already, or if the owner's credential was changed.
      */
     async dropLease({ id }: TokenOwner, { generation, until }: Lease): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `UPDATE "${table}" SET "leaseUntil" = NULL
-         WHERE "id" = $1 AND "generation" = $2 AND "leaseUntil" = $3::timestamptz`,
-        [id, generation, until],
-      );
+      const { rowCount } = await runStatement(pool, DROP_LEASE[kind](id, generation, until));
       return rowCount === 1;
     },
 
@@ -109,30 +136,11 @@ export function createTokenStore(pool: pg.Pool, kind: keyof typeof TOKEN_TABLES)
       { generation, until }: Lease,
       token: { sealed: string; lifetimeSeconds: number; credentialLifetimeSeconds?: number },
     ): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `WITH owner AS (
-           SELECT owner."id", owner."projectId" FROM "${owners}" owner
-           WHERE owner."id" = $1 AND ${hasCredential(6)} FOR NO KEY UPDATE
-         ), stored AS (
-           UPDATE "${table}" AS token SET
-             "sealed" = $4, "issuedAt" = now(), "expiresAt" = now() + make_interval(secs => $5),
-             "generation" = token."generation" + 1, "leaseUntil" = NULL
-           FROM owner
-           WHERE token."id" = owner."id" AND token."projectId" = owner."projectId"
-             AND token."generation" = $2 AND token."leaseUntil" = $3::timestamptz
-           RETURNING token."id"
-         )${isDated ? `, ${DATED}` : ''}
-         SELECT FROM stored`,
-        [
-          id,
-          generation,
-          until,
-          token.sealed,
-          token.lifetimeSeconds,
-          sealedCredential,
-          ...(isDated ? [token.credentialLifetimeSeconds] : []),
-        ],
-      );
+      const { sealed, lifetimeSeconds, credentialLifetimeSeconds } = token;
+      const values = [id, generation, until, sealed, lifetimeSeconds, sealedCredential] as const;
+      const storing =
+        kind === 'connector' ? STORE_OF_CONNECTOR(...values, credentialLifetimeSeconds) : STORE_OF_WEBHOOK(...values);
+      const { rowCount } = await runStatement(pool, storing);
       return rowCount === 1;
     },
   };

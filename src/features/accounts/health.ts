@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 import { cursorsIn, type Order, parseCursor } from '../../database/keyset.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 
 /** What needs attention in an account. It contains counts and times only: no names, URLs, or contents of projects. */
 export type AccountHealth = {
@@ -45,17 +46,17 @@ export async function readHealth(
   { after, before, take }: { after?: string; before?: string; take: number },
 ): Promise<AccountHealth[]> {
   const isBackwards = take < 0;
-  const { rows } = await db.query<AccountHealth>({
-    name: isBackwards ? 'health-of-accounts-backwards' : 'health-of-accounts',
-    text: isBackwards ? STATEMENT('ASC') : STATEMENT('DESC'),
-    values: [...positionOf(after), ...positionOf(before), Math.abs(take)],
-  });
+  const read = isBackwards ? READ_BACKWARDS : READ;
+  const { rows } = await runStatement<AccountHealth>(
+    db,
+    read(...positionOf(after), ...positionOf(before), Math.abs(take)),
+  );
   return isBackwards ? rows.toReversed() : rows;
 }
 
 function positionOf(cursor: string | undefined) {
   const position = cursor === undefined ? undefined : parseCursor(BY_RANK, 'User', cursor);
-  return [position?.value ?? null, position?.id ?? null];
+  return [(position?.value as number[] | undefined) ?? null, position?.id ?? null] as const;
 }
 
 const DESTINATION = ['projectId', 'isActive', 'disabledReason', 'pausedReason', 'failingSince']
@@ -67,7 +68,7 @@ const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
  * Each project is looked up in indexes, so this takes about as long for a project with millions of deliveries as for any
  * other one. (An index isn't used for a comparison with another collation, such as that of IDs.) The reserved account that owns deleted projects has no issuer.
  */
-const STATEMENT = (direction: 'ASC' | 'DESC') => `
+const health = (direction: 'ASC' | 'DESC') => `
   WITH destination AS (
     SELECT "projectId", ${count('NOT "isActive" AND "disabledReason" IS NOT NULL')} AS disabled,
       ${count('"isActive" AND "pausedReason" IS NOT NULL')} AS paused,
@@ -113,3 +114,6 @@ const STATEMENT = (direction: 'ASC' | 'DESC') => `
   WHERE "rank" <> '{0,0,0,0,0}'
     AND ($1::int[] IS NULL OR ("rank", "id") < ($1, $2::text)) AND ($3::int[] IS NULL OR ("rank", "id") > ($3, $4::text))
   ORDER BY "rank" ${direction}, "id" ${direction} LIMIT $5`;
+
+const READ = preparedStatement('health-of-accounts', health('DESC'));
+const READ_BACKWARDS = preparedStatement('health-of-accounts-backwards', health('ASC'));

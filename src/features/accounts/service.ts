@@ -4,8 +4,10 @@ import { requireId, requireOperator, visibleUsers } from '../../auth/access.ts';
 import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { belongingTo, type VisibleProjectId, visibleIdOf } from '../../database/tenant-filter.ts';
+import { databaseTime } from '../../database/time.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
@@ -58,15 +60,14 @@ export function createAccountService({ db, bus, log }: { db: TenantDatabase; bus
         select: { id: true, createdAt: true },
         orderBy: { id: 'asc' },
       });
-      const { rows } = await db.pool.query<{ createdAt: Date }>(`SELECT now()::timestamptz(3) AS "createdAt"`);
-      const createdAt = rows[0]!.createdAt;
+      const createdAt = await databaseTime(db.pool);
       const due = await countFailed(owned.map(visibleIdOf), filter, createdAt);
       const total = due.reduce((sum, project) => sum + project.total, 0);
       if (dryRun || total === 0) return { total, replayCount: 0 };
 
       const audited = { ...(filter.from && { from: filter.from }), total, maxPerSecond };
       const creation = db.prisma.$transaction(async (tx) => {
-        await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+        await lockForNoKeyUpdate(tx, 'user', id);
         const running = belongingTo(user, {
           project: { userId: id },
           startedBy: OPERATOR_ACTOR,

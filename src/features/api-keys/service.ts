@@ -10,7 +10,7 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
-import { createPages, type PageQuery } from '../../database/pages.ts';
+import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { notFound } from '../../errors.ts';
 import type { Network } from '../../gateway/chain/networks.ts';
@@ -20,6 +20,8 @@ import { newId } from '../../ids.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 import { lineOfText, parseInput } from '../../validation.ts';
 import { requireApiKeyQuota } from './quota.ts';
+
+const PAGES = pageStatements('api-keys', 'ApiKey', '"revokedAt" IS NULL');
 
 const MAX_ADDRESSES = 20;
 
@@ -79,8 +81,7 @@ export function createApiKeyService(options: {
   const { db, bus, keyring } = options;
   const pages = createPages({
     db: db.pool,
-    table: 'ApiKey',
-    condition: '"revokedAt" IS NULL',
+    statements: PAGES,
     find: (query: Omit<Prisma.ApiKeyFindManyArgs, 'where' | 'take'>, { where, ...which }) =>
       db.prisma.apiKey.findMany({
         ...query,

@@ -11,6 +11,7 @@ import type {
 } from '../../connectors/definition.ts';
 import type { ConnectorConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { TOKEN_TIMEOUT_SECONDS } from '../../delivery/send/access-tokens.ts';
 import { MAX_RESPONSE_BYTES } from '../../delivery/send/response-text.ts';
@@ -47,6 +48,12 @@ type Connectable = { definition: ConnectorDefinition; grant: Grant; app: OauthAp
 
 const LIFETIME_MINUTES = 10;
 const OVER = 'This authorization has expired or was already used. Connect the account again.';
+
+const TAKE = statement(
+  'connector-authorization-take',
+  `DELETE FROM "ConnectorAuthorization" WHERE "id" = $1 AND "userId" = $2 AND "expiresAt" > now()
+   RETURNING "id", "projectId", "sealed"`,
+);
 
 /**
  * Connects sellers' vendor accounts through the operator's OAuth apps: authorization code with PKCE (RFC 7636). Only
@@ -123,11 +130,7 @@ export function createConnectorAuthorizations(options: {
         JSON.stringify({ verifier, input: { ...input, config: values.config } } satisfies Started),
         cellOf(row),
       );
-      await db.pool.query(
-        `INSERT INTO "ConnectorAuthorization" ("id", "userId", "projectId", "sealed", "expiresAt")
-         VALUES ($1, $2, $3, $4, now() + make_interval(mins => ${LIFETIME_MINUTES}))`,
-        [row.id, viewer.userId, row.projectId, sealed],
-      );
+      await runStatement(db.pool, START(row.id, viewer.userId, row.projectId, sealed));
       const url = new URL(grant.authorizationUrl(config));
       const parameters = {
         response_type: 'code',
@@ -171,11 +174,7 @@ export function createConnectorAuthorizations(options: {
   };
 
   async function take(userId: string, id: string): Promise<Row | undefined> {
-    const { rows } = await db.pool.query<Row>(
-      `DELETE FROM "ConnectorAuthorization" WHERE "id" = $1 AND "userId" = $2 AND "expiresAt" > now()
-       RETURNING "id", "projectId", "sealed"`,
-      [id, userId],
-    );
+    const { rows } = await runStatement<Row>(db.pool, TAKE(id, userId));
     return rows[0];
   }
 
@@ -226,3 +225,9 @@ function whole({ config }: Values, current: Connector | undefined): ConnectorCon
 
 const secret = () => randomBytes(32).toString('base64url');
 const hash = (text: string, encoding: 'hex' | 'base64url') => createHash('sha256').update(text).digest(encoding);
+
+const START = statement(
+  'connector-authorization-start',
+  `INSERT INTO "ConnectorAuthorization" ("id", "userId", "projectId", "sealed", "expiresAt")
+   VALUES ($1, $2, $3, $4, now() + make_interval(mins => ${LIFETIME_MINUTES}))`,
+);

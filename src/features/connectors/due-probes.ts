@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { findConnector } from '../../connectors/types/registry.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { blockedSecondsOf } from '../../delivery/flow/circuits.ts';
 import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from '../../delivery/outcome/probe-schedule.ts';
 import { releaseHeld } from '../../delivery/queue/held.ts';
@@ -61,18 +62,17 @@ export function createDueProbes({ bus, secretBox, probe, connectors = findConnec
 }
 
 async function claimDue(pool: pg.Pool): Promise<Paused[]> {
-  const { rows } = await pool.query<Paused>(
-    `UPDATE "Connector" SET
-       "probeCount" = "probeCount" + 1, "nextProbeAt" = ${nextProbeAt('$2', '"probeCount" + 1')}
-     WHERE "id" = ANY(ARRAY(
-       SELECT "id" FROM "Connector" WHERE "nextProbeAt" <= now() AND "isActive" AND ${blockedSecondsOf('"type"')} IS NULL
-       ORDER BY "nextProbeAt" LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
-     ))
-     RETURNING "id", "projectId", "type", "secretConfig", "pausedAt"`,
-    [AT_ONCE, PROBE_SCHEDULE_SECONDS],
-  );
+  const { rows } = await runStatement<Paused>(pool, CLAIM_DUE(AT_ONCE, PROBE_SCHEDULE_SECONDS));
   return rows;
 }
+
+const RESUME = statement(
+  'connector-resume',
+  `UPDATE "Connector" SET
+     "pausedReason" = NULL, "pausedAt" = NULL, "nextProbeAt" = NULL,
+     "failingSince" = coalesce("failingSince", now()), "circuitOpenUntil" = NULL, "updatedAt" = now()
+   WHERE "id" = $1 AND "pausedReason" IS NOT NULL AND "pausedAt" = $2 AND "secretConfig" = $3 AND "isActive"`,
+);
 
 /**
  * Ends the pause that triggered the probe, but not a later pause or one started by the owner. Until a delivery
@@ -82,12 +82,17 @@ async function claimDue(pool: pg.Pool): Promise<Paused[]> {
  * @returns whether the connector was resumed.
  */
 async function resume(pool: pg.Pool, { id, pausedAt, secretConfig }: Paused): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    `UPDATE "Connector" SET
-       "pausedReason" = NULL, "pausedAt" = NULL, "nextProbeAt" = NULL,
-       "failingSince" = coalesce("failingSince", now()), "circuitOpenUntil" = NULL, "updatedAt" = now()
-     WHERE "id" = $1 AND "pausedReason" IS NOT NULL AND "pausedAt" = $2 AND "secretConfig" = $3 AND "isActive"`,
-    [id, pausedAt, secretConfig],
-  );
+  const { rowCount } = await runStatement(pool, RESUME(id, pausedAt, secretConfig));
   return rowCount === 1;
 }
+
+const CLAIM_DUE = statement(
+  'connector-probe-claim-due',
+  `UPDATE "Connector" SET
+     "probeCount" = "probeCount" + 1, "nextProbeAt" = ${nextProbeAt('$2', '"probeCount" + 1')}
+   WHERE "id" = ANY(ARRAY(
+     SELECT "id" FROM "Connector" WHERE "nextProbeAt" <= now() AND "isActive" AND ${blockedSecondsOf('"type"')} IS NULL
+     ORDER BY "nextProbeAt" LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+   ))
+   RETURNING "id", "projectId", "type", "secretConfig", "pausedAt"`,
+);

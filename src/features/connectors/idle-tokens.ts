@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { findConnector, listConnectors } from '../../connectors/types/registry.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { WithToken } from '../../delivery/send/access-tokens.ts';
 import type { Connector } from '../../generated/prisma/client.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -15,12 +16,15 @@ const TYPES = listConnectors()
   .map(({ type }) => type);
 
 // The order is random so that connectors whose vendor keeps failing don't hold up the others.
-const FIND_IDLE = `
+const FIND_IDLE = statement(
+  'connector-tokens-find-idle',
+  `
   SELECT connector."id", connector."projectId", connector."type", connector."secretConfig"
   FROM "Connector" connector LEFT JOIN "ConnectorToken" token ON token."id" = connector."id"
   WHERE connector."type" = ANY($1) AND connector."isActive" AND connector."pausedAt" IS NULL
     AND coalesce(token."expiresAt", connector."updatedAt") < now() - interval '${IDLE_DAYS} days'
-  ORDER BY random() LIMIT ${PER_ROUND}`;
+  ORDER BY random() LIMIT ${PER_ROUND}`,
+);
 
 type Idle = Pick<Connector, 'id' | 'projectId' | 'type' | 'secretConfig'>;
 
@@ -45,7 +49,7 @@ export function createIdleTokens(options: { secretBox: Pick<SecretBox, 'open'>; 
   }
 
   return async function renewIdleTokens(pool: pg.Pool): Promise<void> {
-    const { rows } = await pool.query<Idle>(FIND_IDLE, [TYPES]);
+    const { rows } = await runStatement<Idle>(pool, FIND_IDLE(TYPES));
     for (let start = 0; start < rows.length; start += AT_ONCE) {
       await Promise.all(rows.slice(start, start + AT_ONCE).map(renew));
     }

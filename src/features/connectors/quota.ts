@@ -1,6 +1,7 @@
 import { limitsOfOwner } from '../../auth/owner-limits.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Transaction } from '../../database/client.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { AppError } from '../../errors.ts';
 import type { PrismaClient, Project } from '../../generated/prisma/client.ts';
 
@@ -18,7 +19,7 @@ export async function requireConnectorQuota(
   added: number,
 ): Promise<void> {
   if (added === 0) return;
-  await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${userId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'user', userId);
   const { maxConnectors, whose } = await limitsOfOwner(tx, viewer, id);
   if (maxConnectors === null) return;
   const count = await tx.connector.count({ where: { project: { userId } } });

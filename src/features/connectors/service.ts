@@ -9,7 +9,8 @@ import { sharedNow } from '../../clock.ts';
 import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
-import { createPages, type PageQuery } from '../../database/pages.ts';
+import { lockForUpdate } from '../../database/locks.ts';
+import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
@@ -38,6 +39,8 @@ import { connectorChanges, connectorInput } from './input.ts';
 import { requireSecrets } from './missing-secrets.ts';
 import { connectorQuota, requireConnectorQuota } from './quota.ts';
 import { requireSameType, withoutNulls } from './typed-config.ts';
+
+const PAGES = pageStatements('connectors', 'Connector');
 
 /** `typeOfConfig` is the type that a typed config is for. It must be the connector's type. */
 type ConfigInput = { config?: unknown; typeOfConfig?: ConnectorType };
@@ -73,7 +76,7 @@ export function createConnectorService(options: {
 
   const pages = createPages({
     db: db.pool,
-    table: 'Connector',
+    statements: PAGES,
     find: (query: Omit<Prisma.ConnectorFindManyArgs, 'where' | 'take'>, which) =>
       db.prisma.connector.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
   });
@@ -148,7 +151,7 @@ export function createConnectorService(options: {
       const where = visibleItem(viewer, 'Connector', id, projectId);
       const { config: changes, isPaused, ...values } = parseInput(connectorChanges, input);
       const { connector, pause } = await db.prisma.$transaction(async (tx) => {
-        await tx.$queryRaw`SELECT 1 FROM "Connector" WHERE "id" = ${id} FOR UPDATE`;
+        await lockForUpdate(tx, 'connector', id);
         const current = await tx.connector.findFirst({ where });
         if (!current) throw notFound();
         requireSameType(current.type, typeOfConfig);

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { createBatchSize } from '../../database/batches.ts';
+import { runStatement, statement, statements } from '../../database/statement.ts';
 import { createLoop } from '../../loop.ts';
 import { DELETED_PROJECT_ID, DELETED_USER_ID } from './soft-delete.ts';
 
@@ -21,10 +22,51 @@ const KINDS = [
   },
 ] as const;
 type Kind = (typeof KINDS)[number];
-/** What identifies a row for deletion, in tables without an `id`. */
-const ROW_ADDRESS = new Map([['CustomerRevenue', 'ctid']]);
 /** How much a batch deleted, and which project, webhook, or connector it belonged to. */
 type Batch = { id: string; count: number; isTooLarge?: boolean };
+
+const kindOf = (table: Kind['table']) => KINDS.find((kind) => kind.table === table)!;
+
+/** How many deleted projects, webhooks, and connectors still have history. Excludes the reserved project itself. */
+const COUNT = statement(
+  'deleted-count',
+  `SELECT (${KINDS.map(
+    ({ table, owner: [column, id] }) => `(SELECT count(*) FROM "${table}" WHERE "${column}" = '${id}')`,
+  ).join(' + ')} - 1)::int AS count`,
+);
+
+/** Locks the next deleted project, webhook, or connector that no other process is working on. */
+const LOCK_NEXT = statements(
+  'deleted-lock-next',
+  ['Webhook', 'Connector', 'Project'],
+  (table) => `SELECT "id" FROM "${table}" WHERE "${kindOf(table).owner[0]}" = $1 AND "id" <> $2 AND "id" > $3
+    ORDER BY "id" LIMIT 1 FOR UPDATE SKIP LOCKED`,
+);
+
+const DELETE = statements(
+  'deleted-row',
+  ['Webhook', 'Connector', 'Project'],
+  (table) => `DELETE FROM "${table}" WHERE "id" = $1`,
+);
+
+/** Deletes a batch of rows. `condition` is for those that can be deleted now. */
+const batchOf = (child: string, column: string, row = '"id"', condition = 'true') => `
+  DELETE FROM "${child}" WHERE ${row} = ANY (ARRAY(
+    SELECT ${row} FROM "${child}" WHERE "${column}" = $1 AND ${condition} LIMIT $2
+  ))`;
+
+const DELETE_DELIVERIES = statements('deleted-deliveries', ['Webhook', 'Connector', 'Project'], (table) =>
+  batchOf('Delivery', kindOf(table).column),
+);
+const DELETE_HISTORY = {
+  Event: statement('deleted-events', batchOf('Event', 'projectId')),
+  Payment: statement('deleted-payments', batchOf('Payment', 'projectId', '"id"', '"leasedUntil" IS NULL')),
+  Customer: statement('deleted-customers', batchOf('Customer', 'projectId')),
+  CustomerRevenue: statement('deleted-customer-revenue', batchOf('CustomerRevenue', 'projectId', 'ctid')),
+};
+
+/** Payments that were sent to the chain are recorded first, which requires their customer and project. */
+const FIND_OPEN_PAYMENT = statement('deleted-open-payment', 'SELECT FROM "Payment" WHERE "projectId" = $1 LIMIT 1');
 
 /** How often to check without being notified while a resource is in use or another process is working on it. */
 const RETRY_MILLISECONDS = 1_000;
@@ -33,11 +75,7 @@ const POLL_INTERVAL_MILLISECONDS = 60_000;
 
 /** How many deleted projects, webhooks, and connectors still have history. */
 export async function countDeletions(db: Pick<pg.Pool, 'query'>): Promise<number> {
-  const counts = KINDS.map(
-    ({ table, owner: [column, id] }) => `(SELECT count(*) FROM "${table}" WHERE "${column}" = '${id}')`,
-  );
-  // Excludes the reserved project itself.
-  const { rows } = await db.query<{ count: number }>(`SELECT (${counts.join(' + ')} - 1)::int AS count`);
+  const { rows } = await runStatement(db, COUNT());
   return rows[0]!.count;
 }
 
@@ -90,16 +128,12 @@ export function createHistoryClearing({
   /** Returns the number of deleted rows, which is 0 while something else has to finish first. */
   async function deleteBatch(client: pg.PoolClient, { table, column, history }: Kind, id: string): Promise<number> {
     for (const child of history) {
-      const condition = child === 'Payment' ? 'AND "leasedUntil" IS NULL' : '';
-      const row = ROW_ADDRESS.get(child) ?? '"id"';
-      const batch = `SELECT ${row} FROM "${child}" WHERE "${column}" = $1 ${condition} LIMIT ${size.rows}`;
-      const { rowCount } = await client.query(`DELETE FROM "${child}" WHERE ${row} = ANY (ARRAY(${batch}))`, [id]);
+      const deletion = child === 'Delivery' ? DELETE_DELIVERIES[table] : DELETE_HISTORY[child];
+      const { rowCount } = await runStatement(client, deletion(id, size.rows));
       if (rowCount) return rowCount;
-      // Payments that were sent to the chain are recorded first, which requires their customer and project.
-      const open = `SELECT FROM "${child}" WHERE "${column}" = $1 LIMIT 1`;
-      if (condition !== '' && (await client.query(open, [id])).rowCount) return 0;
+      if (child === 'Payment' && (await runStatement(client, FIND_OPEN_PAYMENT(id))).rowCount) return 0;
     }
-    await client.query(`DELETE FROM "${table}" WHERE "id" = $1`, [id]);
+    await runStatement(client, DELETE[table](id));
     log.info({ [column]: id }, 'deleted along with its entire history');
     return 1;
   }
@@ -140,16 +174,11 @@ export function createHistoryClearing({
   };
 }
 
-/** Locks the next deleted project, webhook, or connector that no other process is working on. */
 async function lockNext(
   client: pg.PoolClient,
-  { table, owner: [column, owner] }: Kind,
+  { table, owner: [, owner] }: Kind,
   after: string,
 ): Promise<string | undefined> {
-  const { rows } = await client.query<{ id: string }>(
-    `SELECT "id" FROM "${table}" WHERE "${column}" = $1 AND "id" <> $2 AND "id" > $3 ORDER BY "id" LIMIT 1
-     FOR UPDATE SKIP LOCKED`,
-    [owner, DELETED_PROJECT_ID, after],
-  );
+  const { rows } = await runStatement(client, LOCK_NEXT[table](owner, DELETED_PROJECT_ID, after));
   return rows[0]?.id;
 }

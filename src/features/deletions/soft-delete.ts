@@ -1,3 +1,4 @@
+import { runWithPrisma, statement } from '../../database/statement.ts';
 import type { TenantTransaction } from '../../database/tenant-client.ts';
 import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -51,6 +52,11 @@ export async function softDeleteConnectors(
   return (await tx.connector.updateMany({ where, data })).count;
 }
 
+const DELETE_API_KEYS = statement(
+  'project-delete-api-keys',
+  'DELETE FROM "ApiKey" WHERE "projectId" = $1 RETURNING "id"',
+);
+
 /**
  * Soft-deletes a project: hides the project and its resources, erases its secrets, and revokes its keys. Its events,
  * deliveries, and payments are deleted in the background. Lock the project's row first.
@@ -59,9 +65,7 @@ export async function softDeleteConnectors(
  */
 export async function softDeleteProject(tx: TenantTransaction, projectId: VisibleProjectId): Promise<string[]> {
   const where = ofProject(projectId);
-  const keys = await tx.$queryRaw<
-    { id: string }[]
-  >`DELETE FROM "ApiKey" WHERE "projectId" = ${projectId} RETURNING "id"`;
+  const keys = await runWithPrisma<{ id: string }>(tx, DELETE_API_KEYS(projectId));
   await tx.endpoint.deleteMany({ where });
   await tx.replay.deleteMany({ where });
   // Ends payments that haven't been sent to the chain, so nobody is charged for them. An index makes them fast to find.

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { preparedStatement, runStatement, statement } from '../../database/statement.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
 
 /** The finish time of a project's first delivery that isn't in the rollups yet. The LIMIT makes it an index lookup. */
@@ -28,7 +29,9 @@ export const findProjectsWithDeliveries = (condition: string, pageSize: number):
  * single statement with one snapshot, so a change that isn't visible yet isn't counted, and its "ChangedDeliveryHour"
  * row stays.
  */
-const COUNT_HOUR = `
+const COUNT_HOUR = preparedStatement(
+  'delivery_count_hour',
+  `
   WITH progress AS (
     SELECT coalesce((SELECT "countedUntil" FROM "DeliveryRollupProgress" WHERE "projectId" = $1), '-infinity') AS until
   ),
@@ -65,25 +68,35 @@ const COUNT_HOUR = `
        )}`,
     )}
   )
-  SELECT hour FROM span`;
+  SELECT hour FROM span`,
+);
 
 /** Advances the progress of project $1 past deliveries that haven't finished by the closed time ($2). */
-const SKIP_UNFINISHED = `
+const SKIP_UNFINISHED = statement(
+  'delivery-stats-skip-unfinished',
+  `
   INSERT INTO "DeliveryRollupProgress" AS progress ("projectId", "countedUntil") VALUES ($1, $2)
   ON CONFLICT ("projectId") DO UPDATE SET "countedUntil" = EXCLUDED."countedUntil"
-    WHERE progress."countedUntil" < EXCLUDED."countedUntil"`;
+    WHERE progress."countedUntil" < EXCLUDED."countedUntil"`,
+);
 
-const COUNT_DAY = writeRollup(
-  'DAY',
-  `SELECT date_trunc('day', entry."start", 'UTC') AS "start", ms, responses, succeeded, failed, skipped, retried
+const COUNT_DAY = preparedStatement(
+  'delivery_count_day',
+  writeRollup(
+    'DAY',
+    `SELECT date_trunc('day', entry."start", 'UTC') AS "start", ms, responses, succeeded, failed, skipped, retried
    FROM (${rollupEntries(`r."projectId" = $1 AND r."interval" = 'HOUR'
      AND r."start" >= date_trunc('day', $2::timestamptz, 'UTC')
      AND r."start" < date_trunc('day', $2::timestamptz, 'UTC') + interval '24 hours'`)}) AS entry`,
+  ),
 );
 
-const DELETE_EMPTY = `
+const DELETE_EMPTY = statement(
+  'delivery-stats-delete-empty',
+  `
   DELETE FROM "DeliveryRollup" WHERE "projectId" = $1 AND "start" IN ($2, date_trunc('day', $2::timestamptz, 'UTC'))
-    AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`;
+    AND "succeededCount" = 0 AND "failedCount" = 0 AND "skippedCount" = 0`,
+);
 
 /**
  * Counts the next hour of a project's deliveries in a transaction that has locked the project.
@@ -95,15 +108,13 @@ export async function countDeliveryHour(
   client: pg.PoolClient,
   { projectId, closed, isChanged }: { projectId: string; closed: Date; isChanged: boolean },
 ): Promise<boolean> {
-  const values = [projectId, closed];
-  const counted = { name: 'delivery_count_hour', text: COUNT_HOUR, values: [...values, isChanged] };
-  const { rows } = await client.query<{ hour: Date }>(counted);
+  const { rows } = await runStatement(client, COUNT_HOUR(projectId, closed, isChanged));
   const hour = rows[0]?.hour;
   if (!hour) {
-    await client.query(SKIP_UNFINISHED, values);
+    await runStatement(client, SKIP_UNFINISHED(projectId, closed));
     return false;
   }
-  await client.query({ name: 'delivery_count_day', text: COUNT_DAY, values: [projectId, hour] });
-  await client.query(DELETE_EMPTY, [projectId, hour]);
+  await runStatement(client, COUNT_DAY(projectId, hour));
+  await runStatement(client, DELETE_EMPTY(projectId, hour));
   return true;
 }

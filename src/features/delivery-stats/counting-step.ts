@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 
 /** Each step counts at most one hour, but an hour can have a huge number of rows. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 5 * 60_000;
@@ -10,6 +11,8 @@ const BEGIN = `
   SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MILLISECONDS};
   SET LOCAL plan_cache_mode = force_generic_plan;
   SET LOCAL enable_seqscan = off`;
+
+const TRY_LOCK = statement('delivery-stats-try-lock', 'SELECT pg_try_advisory_xact_lock($1) AS "isOurs"');
 
 /**
  * Runs a step that adds to rollups, in a transaction and in only one process at a time.
@@ -23,9 +26,7 @@ export async function inCountingStep(
   const client = await pool.connect();
   try {
     await client.query(BEGIN);
-    const { rows } = await client.query<{ isOurs: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS "isOurs"', [
-      ADVISORY_LOCKS.deliveryRollups,
-    ]);
+    const { rows } = await runStatement<{ isOurs: boolean }>(client, TRY_LOCK(ADVISORY_LOCKS.deliveryRollups));
     const result = rows[0]!.isOurs && (await step(client));
     await client.query('COMMIT');
     client.release();

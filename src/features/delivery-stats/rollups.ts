@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { claimRound } from '../../database/rounds.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { createLoop } from '../../loop.ts';
 import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { countPaymentHour, findProjectsWithPayments } from '../revenue/count-payments.ts';
@@ -35,27 +36,47 @@ const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
  * and for transactions that aren't listed yet. The time is in whole seconds, because stored times are rounded to
  * milliseconds.
  */
-const CLOSED = `
+const CLOSED = statement(
+  'delivery-stats-closed-hour',
+  `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-    AND application_name NOT IN ('pg_dump', 'pg_dumpall')`;
+    AND application_name NOT IN ('pg_dump', 'pg_dumpall')`,
+);
 
 /** What is counted by project and hour. Each statement finds the projects where there may be something to count. */
 const KINDS = [
-  { findProjects: findProjectsWithDeliveries(IS_KEPT, PROJECT_PAGE), countHour: countDeliveryHour },
-  { findProjects: findProjectsWithPayments(IS_KEPT, PROJECT_PAGE), countHour: countPaymentHour },
+  {
+    findProjects: statement('delivery-stats-find-projects', findProjectsWithDeliveries(IS_KEPT, PROJECT_PAGE)),
+    countHour: countDeliveryHour,
+  },
+  {
+    findProjects: statement('revenue-find-projects', findProjectsWithPayments(IS_KEPT, PROJECT_PAGE)),
+    countHour: countPaymentHour,
+  },
 ] as const;
+
+const KEEP_PROJECT = statement(
+  'delivery-stats-keep-project',
+  `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT} FOR KEY SHARE SKIP LOCKED`,
+);
+
 type Kind = (typeof KINDS)[number];
 /** A project to count the next hour for. `isChanged`: whether it may be an hour that has changed. */
 type Due = { projectId: string; isChanged: boolean; countHour: Kind['countHour'] };
 
 /** Changed hours of deleted projects, whose rollups are being deleted too. */
-const FORGET_DELETED = `
+const FORGET_DELETED = statement(
+  'delivery-stats-forget-deleted',
+  `
   DELETE FROM "ChangedDeliveryHour" c
-  WHERE NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p.${IS_KEPT})`;
+  WHERE NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p.${IS_KEPT})`,
+);
 
 /** The projects with changed hours, once for each hour to recount in this pass. Accounts take turns. */
-const FIND_CHANGED = `
+const FIND_CHANGED = statement(
+  'delivery-stats-find-changed',
+  `
   SELECT "projectId" FROM (
     SELECT "projectId", row_number() OVER (PARTITION BY "userId" ORDER BY "nth", random()) AS "round" FROM (
       SELECT p."userId", c."projectId", row_number() OVER (PARTITION BY c."projectId") AS "nth"
@@ -63,7 +84,8 @@ const FIND_CHANGED = `
       JOIN "Project" p ON p."id" = c."projectId" AND p.${IS_KEPT}
     ) AS changed
   ) AS queued
-  WHERE "round" <= ${RECOUNTS_PER_PASS} ORDER BY "round", random()`;
+  WHERE "round" <= ${RECOUNTS_PER_PASS} ORDER BY "round", random()`,
+);
 
 /**
  * Maintains the rollups that statistics and revenue are read from. Counts deliveries that finished, payments that
@@ -87,7 +109,7 @@ export function createRollups({ pool, log }: { pool: pg.Pool; log: Logger }): Ro
    * @returns whether any hours were recounted, so there may be more
    */
   async function runPass(): Promise<boolean> {
-    const { rows } = await pool.query<{ closed: Date }>(CLOSED);
+    const { rows } = await runStatement<{ closed: Date }>(pool, CLOSED());
     const { closed } = rows[0]!;
     const failures: unknown[] = [];
     const countHour = async (due: Due): Promise<boolean> => {
@@ -110,7 +132,7 @@ export function createRollups({ pool, log }: { pool: pg.Pool; log: Logger }): Ro
   async function dueProjects({ findProjects, countHour }: Kind, closed: Date): Promise<Due[]> {
     const due: Due[] = [];
     for (let last = ''; ; ) {
-      const { rows } = await pool.query<{ id: string; isDue: boolean }>(findProjects, [last, closed]);
+      const { rows } = await runStatement(pool, findProjects(last, closed));
       for (const { id, isDue } of rows) if (isDue) due.push({ projectId: id, isChanged: false, countHour });
       if (rows.length < PROJECT_PAGE) return due;
       last = rows.at(-1)!.id;
@@ -118,8 +140,8 @@ export function createRollups({ pool, log }: { pool: pg.Pool; log: Logger }): Ro
   }
 
   async function changedProjects(): Promise<Due[]> {
-    await pool.query(FORGET_DELETED);
-    const { rows } = await pool.query<{ projectId: string }>(FIND_CHANGED);
+    await runStatement(pool, FORGET_DELETED());
+    const { rows } = await runStatement<{ projectId: string }>(pool, FIND_CHANGED());
     return rows.map(({ projectId }) => ({ projectId, isChanged: true, countHour: countDeliveryHour }));
   }
 
@@ -155,6 +177,5 @@ function countNextHour(pool: pg.Pool, step: Due & { closed: Date }): Promise<boo
 }
 
 async function lockProject(client: pg.PoolClient, { projectId }: Due): Promise<boolean> {
-  const project = `SELECT FROM "Project" WHERE "id" = $1 AND ${IS_KEPT} FOR KEY SHARE SKIP LOCKED`;
-  return (await client.query(project, [projectId])).rowCount === 1;
+  return (await runStatement(client, KEEP_PROJECT(projectId))).rowCount === 1;
 }

@@ -1,6 +1,7 @@
 import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
+import { runWithPrisma, statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { bucketStarts, type Period, type RevenueInterval, toPeriod } from '../revenue/period.ts';
@@ -52,7 +53,9 @@ const inPeriod = (interval: string) =>
  * deliveries. Adds the deliveries that aren't in the rollups yet. Recounts the hours when finished deliveries were
  * resent or deleted.
  */
-const READ = `
+const READ = statement(
+  'delivery-stats-read',
+  `
   WITH progress AS (
     SELECT coalesce((SELECT "countedUntil" FROM "DeliveryRollupProgress" WHERE "projectId" = $1), '-infinity') AS until
   ),
@@ -92,9 +95,11 @@ const READ = `
     sum(skipped)::int AS "skippedCount", sum(retried)::int AS "retriedCount",
     ${percentile(0.5)} AS "responseTimeP50Ms", ${percentile(0.95)} AS "responseTimeP95Ms",
     (SELECT count(*) FROM delivery) = $6 AS "isPartial"
-  FROM ranked GROUP BY "start"`;
+  FROM ranked GROUP BY "start"`,
+);
 
-const spanOf = (projectId: VisibleProjectId, { from, to }: Period) => [projectId, from.toISOString(), to.toISOString()];
+const spanOf = (projectId: VisibleProjectId, { from, to }: Period) =>
+  [projectId, from.toISOString(), to.toISOString()] as const;
 
 /** A project's delivery statistics by UTC hour, day, or month. Methods throw AppError `VALIDATION_FAILED`. */
 export function createDeliveryStatsService(options: { db: TenantDatabase; now?: () => Date; maxRead?: number }) {
@@ -116,11 +121,11 @@ export function createDeliveryStatsService(options: { db: TenantDatabase; now?: 
       const rollups = interval === 'HOUR' ? 'HOUR' : 'DAY';
       const span = spanOf(visible, period);
       const [rows, filtered] = await Promise.all([
-        db.prisma.$queryRawUnsafe<(DeliveryFigures & { start: Date | null; isPartial: boolean })[]>(
-          READ,
-          ...[...span, interval.toLowerCase(), rollups, maxRead + 1],
+        runWithPrisma<DeliveryFigures & { start: Date | null; isPartial: boolean }>(
+          db.prisma,
+          READ(...span, interval.toLowerCase(), rollups, maxRead + 1),
         ),
-        db.prisma.$queryRawUnsafe<(FilteredOut & { isPartial: boolean })[]>(READ_FILTERED_OUT, ...span, maxRead + 1),
+        runWithPrisma<FilteredOut & { isPartial: boolean }>(db.prisma, READ_FILTERED_OUT(...span, maxRead + 1)),
       ]);
       const found = new Map(rows.map(({ start, isPartial, ...figures }) => [start?.getTime(), figures]));
       return {

@@ -1,8 +1,9 @@
-import { visibleStatement } from '../../auth/access.ts';
 import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import type { Queryable } from '../../database/client.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
+import { runStatement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 import type { Endpoint } from '../../generated/prisma/client.ts';
 import { methodsOf } from './methods.ts';
@@ -41,17 +42,19 @@ export async function rethrowPathConflict(
   });
 }
 
+const FIND_OVERLAPPING = visibleStatements(
+  'endpoint-overlapping',
+  `SELECT e.id, e.path, e.methods FROM "Endpoint" e
+   JOIN "Project" p ON p.id = e."projectId" AND {visible p $4}
+   WHERE p.id = $1 AND e.id IS DISTINCT FROM $2::text
+     AND regexp_replace(e.path, '/:[^/]+', '/:', 'g') = regexp_replace($3::text, '/:[^/]+', '/:', 'g')
+   ORDER BY e.id`,
+);
+
 /** The conflicting endpoint, and the methods that both serve. Undefined if it has been changed or deleted since. */
 async function findOverlapping(db: Queryable, viewer: Viewer, wanted: Wanted, except: string | undefined) {
-  const statement = visibleStatement(viewer, {
-    text: `SELECT e.id, e.path, e.methods FROM "Endpoint" e
-             JOIN "Project" p ON p.id = e."projectId" AND {visible p}
-            WHERE p.id = $1 AND e.id IS DISTINCT FROM $2::text
-              AND regexp_replace(e.path, '/:[^/]+', '/:', 'g') = regexp_replace($3::text, '/:[^/]+', '/:', 'g')
-            ORDER BY e.id`,
-    values: [wanted.projectId, except ?? null, wanted.path],
-  });
-  const { rows } = await db.query<{ id: string; path: string; methods: string[] | null }>(statement);
+  const { projectId, path } = wanted;
+  const { rows } = await runStatement(db, visibleQuery(viewer, FIND_OVERLAPPING, projectId, except ?? null, path));
   const methods = methodsOf(wanted);
   return rows
     .map(({ id, path, ...other }) => ({ id, path, shared: methodsOf(other).filter((one) => methods.includes(one)) }))

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/client.ts';
+import { executeWithPrisma, statement } from '../../database/statement.ts';
 import type { Endpoint } from '../../generated/prisma/client.ts';
 
 /** How long an old price stays valid after a change. Buyers may already have signed an authorization for it. */
@@ -6,15 +7,26 @@ export const PRICE_GRACE_SECONDS = 120;
 /** How many old prices an endpoint can have at the same time. */
 const MAX_PREVIOUS_PRICES = 10;
 
+const KEEP_PRICE = statement(
+  'previous-price-keep',
+  `INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
+   VALUES ($1, $2::numeric, now() + make_interval(secs => $3))
+   ON CONFLICT ("endpointId", "priceAtomic") DO UPDATE SET "validUntil" = excluded."validUntil"`,
+);
+
+const DELETE_OLD_PRICES = statement(
+  'previous-price-delete-old',
+  `DELETE FROM "PreviousPrice" WHERE "endpointId" = $1 AND ("validUntil" <= now() OR "priceAtomic" NOT IN (
+     SELECT "priceAtomic" FROM "PreviousPrice" WHERE "endpointId" = $1
+     ORDER BY "validUntil" DESC LIMIT $2
+   ))`,
+);
+
 /** Keeps accepting the old price for a while, because payments at that price may already be in flight. */
-export async function keepPrice(tx: Pick<Transaction, '$executeRaw'>, { id, priceAtomic }: Endpoint): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO "PreviousPrice" ("endpointId", "priceAtomic", "validUntil")
-    VALUES (${id}, ${priceAtomic.toFixed(0)}::numeric, now() + make_interval(secs => ${PRICE_GRACE_SECONDS}))
-    ON CONFLICT ("endpointId", "priceAtomic") DO UPDATE SET "validUntil" = excluded."validUntil"`;
-  await tx.$executeRaw`
-    DELETE FROM "PreviousPrice" WHERE "endpointId" = ${id} AND ("validUntil" <= now() OR "priceAtomic" NOT IN (
-      SELECT "priceAtomic" FROM "PreviousPrice" WHERE "endpointId" = ${id}
-      ORDER BY "validUntil" DESC LIMIT ${MAX_PREVIOUS_PRICES}
-    ))`;
+export async function keepPrice(
+  tx: Pick<Transaction, '$executeRawUnsafe'>,
+  { id, priceAtomic }: Endpoint,
+): Promise<void> {
+  await executeWithPrisma(tx, KEEP_PRICE(id, priceAtomic.toFixed(0), PRICE_GRACE_SECONDS));
+  await executeWithPrisma(tx, DELETE_OLD_PRICES(id, MAX_PREVIOUS_PRICES));
 }

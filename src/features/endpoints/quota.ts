@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/client.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { AppError } from '../../errors.ts';
 
 /**
@@ -16,7 +17,7 @@ export const MAX_ENDPOINTS_PER_PROJECT = 1_000;
  */
 export async function requireEndpointQuota(tx: Transaction, projectId: string, added: number): Promise<void> {
   if (added === 0) return;
-  await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'project', projectId);
   const count = await tx.endpoint.count({ where: { projectId } });
   if (count + added <= MAX_ENDPOINTS_PER_PROJECT) return;
   const most = MAX_ENDPOINTS_PER_PROJECT.toLocaleString('en-US');

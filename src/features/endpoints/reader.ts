@@ -2,10 +2,12 @@ import { inProject, inVisibleProject, visibleItem, visibleProjectId } from '../.
 import type { Viewer } from '../../auth/viewer.ts';
 import { beyond, inOrder, type Order } from '../../database/keyset.ts';
 import { createLookups } from '../../database/lookups.ts';
-import { createPages, type PageQuery } from '../../database/pages.ts';
+import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { Endpoint, Prisma } from '../../generated/prisma/client.ts';
 import { type EndpointFilter, matching } from './filter.ts';
+
+const PAGES = pageStatements('endpoints', 'Endpoint');
 
 type Relations = Omit<Prisma.EndpointFindManyArgs, 'where' | 'orderBy' | 'take'>;
 
@@ -13,7 +15,7 @@ type Relations = Omit<Prisma.EndpointFindManyArgs, 'where' | 'orderBy' | 'take'>
 export function createEndpointReader(db: TenantDatabase) {
   const pages = createPages({
     db: db.pool,
-    table: 'Endpoint',
+    statements: PAGES,
     find: (query: Omit<Prisma.EndpointFindManyArgs, 'where' | 'take'>, which) =>
       db.prisma.endpoint.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
   });

@@ -1,5 +1,6 @@
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { AppError } from '../../errors.ts';
 import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/rate-limit.ts';
@@ -18,14 +19,16 @@ export function countedBytes(endpoint: { inputSchema?: unknown; exampleResponse?
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
+const COUNT_BYTES = statement(
+  'endpoint-count-schema-bytes',
+  `SELECT coalesce(sum(octet_length(value::text)), 0)::float8 AS bytes
+    FROM "Endpoint", unnest(ARRAY["inputSchema", "exampleResponse"]) AS value
+   WHERE "projectId" = $1 AND octet_length(value::text) > $2`,
+);
+
 /** The same for all endpoints of a project. */
 export async function countedBytesIn(db: Queryable, projectId: VisibleProjectId): Promise<number> {
-  const { rows } = await db.query<{ bytes: number }>(
-    `SELECT coalesce(sum(octet_length(value::text)), 0)::float8 AS bytes
-       FROM "Endpoint", unnest(ARRAY["inputSchema", "exampleResponse"]) AS value
-      WHERE "projectId" = $1 AND octet_length(value::text) > $2`,
-    [projectId, SMALL_BYTES],
-  );
+  const { rows } = await runStatement<{ bytes: number }>(db, COUNT_BYTES(projectId, SMALL_BYTES));
   return rows[0]!.bytes;
 }
 

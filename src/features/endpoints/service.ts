@@ -1,5 +1,5 @@
 import { changesBetween } from '../../audit/diff.ts';
-import { auditStep, recordAudit } from '../../audit/record.ts';
+import { auditValues, recordAudit } from '../../audit/record.ts';
 import { visibleItem } from '../../auth/access.ts';
 import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { requireCredentials } from '../../auth/require-permission.ts';
@@ -8,6 +8,7 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import { type ProjectAllow, parseProjectAllow } from '../../config/project-allow.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
+import { lockForKeyShare, lockForUpdate } from '../../database/locks.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -18,7 +19,6 @@ import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
-import { prismaWriter } from '../events/writer.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { bufferedStreamWarning } from './buffered-streams.ts';
@@ -90,11 +90,11 @@ export function createEndpointService(options: {
   function insert(viewer: Viewer, endpoint: NewEndpoint, destinations: readonly EventDestination[]): Promise<Endpoint> {
     const { id, projectId } = endpoint;
     const changes = changesBetween(undefined, auditedOf(endpoint));
-    const audit = auditStep(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
-    const steps = { ...events.steps(createdEvent(endpoint), destinations), audit };
+    const audit = auditValues(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
+    const event = events.stepValues(createdEvent(endpoint), destinations);
     return db.prisma.$transaction(async (tx) => {
       await requireEndpointQuota(unfiltered(tx), projectId, 1);
-      return insertEndpoint(prismaWriter(tx), endpoint, steps);
+      return insertEndpoint(tx, endpoint, { event, audit });
     });
   }
 
@@ -137,9 +137,9 @@ export function createEndpointService(options: {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
           if (!visible) throw notFound();
           // Lock the project first, as project deletion does, to avoid a deadlock.
-          await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${visible.projectId} FOR KEY SHARE`;
+          await lockForKeyShare(tx, 'project', visible.projectId);
           // If two price changes are concurrent, each must report the price it actually replaced.
-          await tx.$queryRaw`SELECT 1 FROM "Endpoint" WHERE "id" = ${id} FOR UPDATE`;
+          await lockForUpdate(tx, 'endpoint', id);
           const before = await tx.endpoint.findFirst({ where });
           if (!before) throw notFound();
           const { upstreamUrl } = values;

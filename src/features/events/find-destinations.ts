@@ -1,9 +1,10 @@
-import { visibleStatement } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
+import { visibleQuery, visibleStatements } from '../../auth/visible-statements.ts';
 import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import type { Writer } from '../../database/batch-client.ts';
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
 import { type EventType, expandEventTypes } from '../../events/types.ts';
@@ -42,12 +43,12 @@ export function findDestinations(
   projectIds: readonly string[],
   types: readonly EventType[],
 ): Promise<EventDestination[]> {
-  return writer.query({ name: 'event-destinations', text: SUBSCRIBED, values: [projectIds, [...types, '*']] });
+  return writer.query(SUBSCRIBED(projectIds, [...types, '*']));
 }
 
 /** The single destination of an event that someone requested, locked in the same way. */
 export function findNamed(writer: Writer, projectId: string, id: string): Promise<EventDestination[]> {
-  return writer.query({ name: 'event-destination', text: NAMED, values: [[projectId], id] });
+  return writer.query(NAMED([projectId], id));
 }
 
 /**
@@ -61,12 +62,10 @@ export async function findInVisible(
   projectId: string,
   types: readonly EventType[],
 ): Promise<EventDestination[] | undefined> {
-  const statement = visibleStatement(viewer, {
-    name: 'event-destinations-visible',
-    text: `${OF_PROJECT} AND {visible project}`,
-    values: [projectId, [...types, '*']],
-  });
-  const { rows } = await db.query<EventDestination | { id: null }>(statement);
+  const { rows } = await runStatement<EventDestination | { id: null }>(
+    db,
+    visibleQuery(viewer, OF_PROJECT, projectId, [...types, '*']),
+  );
   return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
 }
 
@@ -89,10 +88,12 @@ function lockedWhere(condition: string): string {
     SELECT "id", "projectId", "isActive", "isPaused", "filter", "eventTypes", NULL, "type" FROM connectors`;
 }
 
-const SUBSCRIBED = lockedWhere('"eventTypes" && $2::text[]');
-const NAMED = lockedWhere('"id" = $2');
+const SUBSCRIBED = preparedStatement('event-destinations', lockedWhere('"eventTypes" && $2::text[]'));
+const NAMED = preparedStatement('event-destination', lockedWhere('"id" = $2'));
 
-const OF_PROJECT = `
+const OF_PROJECT = visibleStatements(
+  'event-destinations-visible',
+  `
   SELECT destination.* FROM "Project" AS project LEFT JOIN LATERAL (
     SELECT ${COLUMNS}, "ordering", NULL AS "type" FROM "Webhook"
     WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
@@ -100,7 +101,8 @@ const OF_PROJECT = `
     SELECT ${COLUMNS}, NULL, "type" FROM "Connector"
     WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
   ) AS destination ON true
-  WHERE project."id" = $1`;
+  WHERE project."id" = $1 AND {visible project $3}`,
+);
 
 /** Determines which of these destinations an event is sent to. Those that filter it out get no delivery. */
 export function routeEvent(event: NewEvent, destinations: readonly EventDestination[]): Routing {

@@ -5,7 +5,6 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { BatchClient, Writer } from '../../database/batch-client.ts';
 import type { Transaction } from '../../database/client.ts';
-import type { Step } from '../../database/compose-statement.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { belongingTo, ofProject } from '../../database/tenant-filter.ts';
 import { invalidField, notFound } from '../../errors.ts';
@@ -23,7 +22,7 @@ import { type EventFilter, matching, subjectOf } from './filter.ts';
 import { findAbout } from './find-about.ts';
 import { type EventDestination, findDestinations, findInVisible, findNamed, routeEvent } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
-import { type EventToWrite, eventSteps, writingEvents } from './write-events.ts';
+import { type EventToWrite, type EventValues, eventValues, writingEvents } from './write-events.ts';
 import { prismaWriter } from './writer.ts';
 
 const recordTestInput = z.strictObject({ eventType: z.enum(EVENT_TYPES) });
@@ -106,9 +105,9 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
       return found;
     },
 
-    /** The writes that `record` makes, as steps of the statement that makes the change. */
-    steps(event: NewEvent, destinations: readonly EventDestination[]): { event: Step; delivery: Step } {
-      return eventSteps([plan(event, destinations, currentTraceparent() ?? null)]);
+    /** The values that `record` writes, for `EVENT_STEPS` in the statement that makes the change. */
+    stepValues(event: NewEvent, destinations: readonly EventDestination[]): EventValues {
+      return eventValues([plan(event, destinations, currentTraceparent() ?? null)]);
     },
 
     /** Notifies workers and subscriptions that a project has new events. Call this after the commit. */
@@ -192,7 +191,7 @@ export function createEventService(options: { db: TenantDatabase; bus: Bus; payl
       const conditions = matching(filter);
       const visible = await visibleProjectId(db.prisma, viewer, projectId);
       if (!visible) return [];
-      const about = subject ? [{ id: { in: await findAbout(db.pool, visible, subject) } }] : [];
+      const about = subject ? [{ id: { in: await findAbout(db, visible, subject) } }] : [];
       return db.prisma.event.findMany({
         ...query,
         where: { AND: [ofProject(visible), query.where ?? {}, ...conditions, ...about] },

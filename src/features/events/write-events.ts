@@ -1,5 +1,5 @@
-import type { Statement } from '../../database/batch-client.ts';
-import { composeStatement, type Step } from '../../database/compose-statement.ts';
+import { composeText } from '../../database/compose-statement.ts';
+import { preparedStatement } from '../../database/statement.ts';
 import type { NewDelivery } from './find-destinations.ts';
 import type { NewEvent } from './new-event.ts';
 
@@ -15,18 +15,21 @@ export type EventToWrite = {
 };
 
 /** A single statement that writes events and their deliveries, because payments wait for it. */
-export function writingEvents(events: readonly EventToWrite[]): Statement {
-  return composeStatement('event-write', eventSteps(events), 'SELECT');
+export function writingEvents(events: readonly EventToWrite[]) {
+  return WRITE(...eventValues(events));
 }
 
-/** Like `writingEvents`, but as steps of a statement that also writes the resources that the events are about. */
-export function eventSteps(events: readonly EventToWrite[]): { event: Step; delivery: Step } {
+/** The values of `EVENT_STEPS`. */
+export type EventValues = ReturnType<typeof eventValues>;
+
+/** The values for `EVENT_STEPS` in a statement that also writes the resources that the events are about. */
+export function eventValues(events: readonly EventToWrite[]) {
   const deliveries = events.flatMap(({ id, event, deliveries }) =>
     deliveries.map((delivery) => ({ ...delivery, eventId: id, projectId: event.projectId, event })),
   );
   const ofEvents = <T>(read: (event: EventToWrite) => T) => events.map(read);
   const ofDeliveries = <T>(read: (delivery: (typeof deliveries)[number]) => T) => deliveries.map(read);
-  const eventValues = [
+  return [
     ofEvents(({ id }) => id),
     ofEvents(({ event }) => event.projectId),
     ofEvents(({ event }) => event.type),
@@ -36,8 +39,6 @@ export function eventSteps(events: readonly EventToWrite[]): { event: Step; deli
     ofEvents(({ event }) => JSON.stringify(event.data)),
     // PostgreSQL requires all arrays within an array to have the same length.
     ofEvents(({ filteredOut }) => (filteredOut.length > 0 ? filteredOut.join(' ') : null)),
-  ];
-  const deliveryValues = [
     ofDeliveries(({ id }) => id),
     ofDeliveries(({ projectId }) => projectId),
     ofDeliveries(({ eventId }) => eventId),
@@ -51,11 +52,7 @@ export function eventSteps(events: readonly EventToWrite[]): { event: Step; deli
     ofDeliveries(({ reason }) => reason),
     ofDeliveries(({ isDue }) => isDue),
     ofDeliveries(({ completedAt }) => completedAt),
-  ];
-  return {
-    event: { text: WRITE_EVENTS, values: eventValues },
-    delivery: { text: WRITE_DELIVERIES, values: deliveryValues },
-  };
+  ] as const;
 }
 
 const WRITE_EVENTS = `
@@ -76,3 +73,8 @@ const WRITE_DELIVERIES = `
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::text[], $11::boolean[], $12::timestamptz[]
   ) AS new(id, project, event, type, trigger, webhook, connector, ordering, status, reason, due, completed)`;
+
+/** The writes of events and their deliveries, as steps of a statement. */
+export const EVENT_STEPS = { event: WRITE_EVENTS, delivery: WRITE_DELIVERIES };
+
+const WRITE = preparedStatement('event-write', composeText(EVENT_STEPS, 'SELECT'));

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { deleteWhere } from '../../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../../database/batches.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { takeOfDay } from '../../limits/rate-limit.ts';
 import { STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -40,6 +41,21 @@ const MAX_STORED_BYTES = 256 * KILOBYTE;
 /** Up to this size, a response takes less space than the rows that its change writes, and is always stored. */
 const SMALL_BYTES = 4 * KILOBYTE;
 
+const READ = statement(
+  'idempotency-key-read',
+  'SELECT "fingerprint", "statusCode", "response" FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2',
+);
+
+const FINISH = statement(
+  'idempotency-key-finish',
+  'UPDATE "IdempotencyKey" SET "statusCode" = $3, "response" = $4 WHERE "scope" = $1 AND "key" = $2',
+);
+
+const ABANDON = statement(
+  'idempotency-key-abandon',
+  'DELETE FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2 AND "statusCode" IS NULL',
+);
+
 /** Stores responses in the database, encrypted, because the response to creating an API key contains the key. */
 export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; secretBox: SecretBox }): IdempotencyStore {
   const place = (scope: string, key: string) => ({
@@ -60,22 +76,11 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
 
   return {
     async begin(scope, key, fingerprint) {
-      const claimed = await pool.query(
-        `INSERT INTO "IdempotencyKey" ("scope", "key", "fingerprint", "expiresAt")
-         VALUES ($1, $2, $3, now() + make_interval(hours => ${KEEP_HOURS}))
-         ON CONFLICT ("scope", "key") DO UPDATE
-           SET "fingerprint" = EXCLUDED."fingerprint", "createdAt" = now(), "expiresAt" = EXCLUDED."expiresAt",
-               "statusCode" = NULL, "response" = NULL
-         WHERE "IdempotencyKey"."expiresAt" < now()
-            OR ("IdempotencyKey"."statusCode" IS NULL AND "IdempotencyKey"."fingerprint" = EXCLUDED."fingerprint"
-                AND "IdempotencyKey"."createdAt" < now() - make_interval(secs => ${ABANDONED_SECONDS}))
-         RETURNING 1`,
-        [scope, key, fingerprint],
-      );
+      const claimed = await runStatement(pool, CLAIM(scope, key, fingerprint));
       if (claimed.rowCount) return 'started';
-      const { rows } = await pool.query<{ fingerprint: string; statusCode: number | null; response: string | null }>(
-        'SELECT "fingerprint", "statusCode", "response" FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2',
-        [scope, key],
+      const { rows } = await runStatement<{ fingerprint: string; statusCode: number | null; response: string | null }>(
+        pool,
+        READ(scope, key),
       );
       const known = rows[0];
       if (known && known.fingerprint !== fingerprint) return 'reused';
@@ -87,27 +92,39 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
     async finish({ accountId, scope, key }, response) {
       const text = response === 'too_large' ? undefined : JSON.stringify(response);
       const isKept = text !== undefined && (await hasCapacity(accountId, Buffer.byteLength(text)));
-      await pool.query(
-        'UPDATE "IdempotencyKey" SET "statusCode" = $3, "response" = $4 WHERE "scope" = $1 AND "key" = $2',
-        [
+      await runStatement(
+        pool,
+        FINISH(
           scope,
           key,
           response === 'too_large' ? DONE : response.status,
           isKept ? secretBox.seal(text, place(scope, key)) : null,
-        ],
+        ),
       );
     },
 
     async abandon(scope, key) {
-      await pool.query('DELETE FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2 AND "statusCode" IS NULL', [
-        scope,
-        key,
-      ]);
+      await runStatement(pool, ABANDON(scope, key));
     },
   };
 }
 
 /** Deletes expired responses. Returns the number of deleted responses. */
 export async function sweepIdempotencyKeys(pool: pg.Pool): Promise<number> {
-  return deleteWhere(pool, 'IdempotencyKey', '"expiresAt" < now()');
+  return deleteWhere(pool, DELETE_EXPIRED);
 }
+
+const CLAIM = statement(
+  'idempotency-key-claim',
+  `INSERT INTO "IdempotencyKey" ("scope", "key", "fingerprint", "expiresAt")
+   VALUES ($1, $2, $3, now() + make_interval(hours => ${KEEP_HOURS}))
+   ON CONFLICT ("scope", "key") DO UPDATE
+     SET "fingerprint" = EXCLUDED."fingerprint", "createdAt" = now(), "expiresAt" = EXCLUDED."expiresAt",
+         "statusCode" = NULL, "response" = NULL
+   WHERE "IdempotencyKey"."expiresAt" < now()
+      OR ("IdempotencyKey"."statusCode" IS NULL AND "IdempotencyKey"."fingerprint" = EXCLUDED."fingerprint"
+          AND "IdempotencyKey"."createdAt" < now() - make_interval(secs => ${ABANDONED_SECONDS}))
+   RETURNING 1`,
+);
+
+const DELETE_EXPIRED = deletionStatement('idempotency-keys-delete-expired', 'IdempotencyKey', '"expiresAt" < now()');

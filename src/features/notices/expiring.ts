@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { runStatement, statement } from '../../database/statement.ts';
 
 const PROJECTS_PER_PAGE = 100;
 /** Enough to show how many are affected, and few enough that a page of projects takes little time. */
@@ -40,12 +41,14 @@ export const EXPIRING = `
 /** Runs `check` for all projects, some at a time, so that a project with many deliveries can't delay or fail all others. */
 export async function eachProjectPage(pool: pg.Pool, check: (page: ProjectPage) => Promise<void>): Promise<void> {
   for (let after: string | null = ''; after !== null; ) {
-    const { rows }: pg.QueryResult<{ id: string }> = await pool.query(
-      `SELECT "id" FROM "Project" WHERE "id" > $1 ORDER BY "id" OFFSET ${PROJECTS_PER_PAGE - 1} LIMIT 1`,
-      [after],
-    );
-    const upTo: string | null = rows[0]?.id ?? null;
+    const found: { rows: { id: string }[] } = await runStatement(pool, FIND_PAGE_END(after));
+    const upTo: string | null = found.rows[0]?.id ?? null;
     await check({ after, upTo });
     after = upTo;
   }
 }
+
+const FIND_PAGE_END = statement(
+  'notices-project-page',
+  `SELECT "id" FROM "Project" WHERE "id" > $1 ORDER BY "id" OFFSET ${PROJECTS_PER_PAGE - 1} LIMIT 1`,
+);

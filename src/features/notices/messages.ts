@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { Digest } from './digest-figures.ts';
 import type { NoticeText } from './types.ts';
 
@@ -46,6 +47,12 @@ export const CONTACT_FLAGS = `
 /** Whether row `c` of "NoticeContacts" has any contacts. */
 export const HAS_CONTACT = `(cardinality(c."emails") > 0 OR c."webhookUrl" <> '' OR c."slackUrl" <> '')`;
 
+const WRITE_MESSAGES = statement(
+  'notice-messages-write',
+  `INSERT INTO "NoticeMessage" ("id", "projectId", "channel", "recipient", "content")
+   SELECT new_id('msg'), $1, channel, recipient, $4::json FROM unnest($2::text[], $3::text[]) AS to_send(channel, recipient)`,
+);
+
 /** Writes a separate message for every contact, so that if one fails, the others still get theirs. */
 export async function writeMessages(
   db: Queryable,
@@ -57,9 +64,13 @@ export async function writeMessages(
     ...(hasWebhook ? ([['webhook', '']] as [Channel, string][]) : []),
     ...(hasSlack ? ([['slack', '']] as [Channel, string][]) : []),
   ];
-  await db.query(
-    `INSERT INTO "NoticeMessage" ("id", "projectId", "channel", "recipient", "content")
-     SELECT new_id('msg'), $1, channel, recipient, $4::json FROM unnest($2::text[], $3::text[]) AS to_send(channel, recipient)`,
-    [projectId, recipients.map(([channel]) => channel), recipients.map(([, to]) => to), JSON.stringify(content)],
+  await runStatement(
+    db,
+    WRITE_MESSAGES(
+      projectId,
+      recipients.map(([channel]) => channel),
+      recipients.map(([, to]) => to),
+      JSON.stringify(content),
+    ),
   );
 }

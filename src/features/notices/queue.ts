@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { DUE } from '../../database/due.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { type ClaimedMessage, type SendOptions, sendMessage } from './send.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
 
@@ -23,11 +24,16 @@ const AT_ONCE_PER_ACCOUNT = 2;
 /** Longer than an attempt takes. If the process dies, another one sends the message again after this time. */
 const LEASE_SECONDS = 60;
 
+/** The column is text. */
+type StoredMessage = Omit<ClaimedMessage, 'channel'> & { channel: string };
+
 /**
  * Claims the message that has been due the longest, of the accounts in $2 or, if $3 is false, of all others. A row that
  * another process is claiming is skipped.
  */
-const CLAIM = `
+const CLAIM = statement(
+  'notice-messages-claim',
+  `
   WITH due AS MATERIALIZED (
     SELECT m."id", coalesce(p."userId", '') AS "account"
     FROM "NoticeMessage" m LEFT JOIN "Project" p ON p."id" = m."projectId"
@@ -37,7 +43,8 @@ const CLAIM = `
   UPDATE "NoticeMessage" m SET "attemptCount" = m."attemptCount" + 1,
     "nextAttemptAt" = now() + interval '${LEASE_SECONDS} seconds'
   FROM due WHERE m."id" = due."id"
-  RETURNING m."id", m."projectId", due."account", m."channel", m."recipient", m."content", m."attemptCount", m."createdAt"`;
+  RETURNING m."id", m."projectId", due."account", m."channel", m."recipient", m."content", m."attemptCount", m."createdAt"`,
+);
 
 /**
  * Sends the messages that are due. Each is sent by one process at a time, and independently of the others. If the
@@ -99,9 +106,10 @@ function openChannel(
   /** Starts sending a message of these accounts or, if `isOneOf` is false, of others. Returns false if none is due. */
   async function claim(accounts: string[], isOneOf: boolean): Promise<boolean> {
     if (signal.aborted || isOnHold() || (isOneOf && accounts.length === 0)) return false;
-    const { rows } = await pool.query<ClaimedMessage>(CLAIM, [isEmail, accounts, isOneOf]);
-    if (rows[0]) send(rows[0]);
-    return rows[0] !== undefined;
+    const { rows } = await runStatement<StoredMessage>(pool, CLAIM(isEmail, accounts, isOneOf));
+    const message = rows[0] as ClaimedMessage | undefined;
+    if (message) send(message);
+    return message !== undefined;
   }
 
   function send(message: ClaimedMessage): void {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { sharedNow } from '../../clock.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import { signedWebhookHeaders } from '../../delivery/send/webhook-request.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
@@ -49,10 +50,13 @@ const RETRY_SECONDS = [30, 120, 600, 3_600, 6 * 3_600];
 const PAYLOAD_VERSION = 1;
 
 /** Has no effect if another process has claimed the message in the meantime. */
-const FINISH = `
+const FINISH = statement(
+  'notice-message-finish',
+  `
   UPDATE "NoticeMessage" SET "sentAt" = CASE WHEN $3::text IS NULL THEN now() END, "error" = $3,
     "nextAttemptAt" = now() + make_interval(secs => $4)
-  WHERE "id" = $1 AND "attemptCount" = $2`;
+  WHERE "id" = $1 AND "attemptCount" = $2`,
+);
 
 /**
  * Sends a claimed message to its recipient, and records the result. If sending fails, the message is retried later.
@@ -63,13 +67,13 @@ export async function sendMessage(pool: pg.Pool, message: ClaimedMessage, option
   const { id, attemptCount, channel, projectId } = message;
   try {
     await deliver(pool, message, options);
-    await pool.query(FINISH, [id, attemptCount, null, null]);
+    await runStatement(pool, FINISH(id, attemptCount, null, null));
   } catch (error) {
     const isFinal = error instanceof FinalFailure || isNotAllowed(error);
     const wait = isFinal ? undefined : RETRY_SECONDS[attemptCount - 1];
     const reason = (error as Error).message.slice(0, MAX_ERROR_LENGTH);
     options.log.warn({ projectId, messageId: id, channel, reason, retryInSeconds: wait }, "couldn't send a notice");
-    await pool.query(FINISH, [id, attemptCount, reason, wait ?? null]);
+    await runStatement(pool, FINISH(id, attemptCount, reason, wait ?? null));
   }
 }
 
@@ -83,8 +87,10 @@ async function deliver(pool: pg.Pool, message: ClaimedMessage, options: SendOpti
 
 const isNotAllowed = (error: unknown) => error instanceof EgressError && error.errorClass === 'target_not_allowed';
 
+const READ_CONTACTS = statement('notice-contacts-read', 'SELECT * FROM "NoticeContacts" WHERE "id" = $1');
+
 async function readContacts(pool: pg.Pool, projectId: string, secretBox: SendOptions['secretBox']) {
-  const { rows } = await pool.query<NoticeContacts>('SELECT * FROM "NoticeContacts" WHERE "id" = $1', [projectId]);
+  const { rows } = await runStatement<NoticeContacts>(pool, READ_CONTACTS(projectId));
   return openContacts(secretBox, rows[0] ?? null);
 }
 
@@ -95,16 +101,18 @@ async function requireEmailBudget(pool: pg.Pool, account: string): Promise<void>
   throw new FinalFailure(`The account's projects have sent ${MAX_EMAILS_PER_DAY} emails to contacts in 24 hours.`);
 }
 
+const FIND_OPEN_INVITATION = statement(
+  'invitation-find-open',
+  `SELECT FROM "Invitation" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()
+   UNION ALL SELECT FROM "ProjectTransfer" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()`,
+);
+
 async function sendInvitation(
   pool: pg.Pool,
   { id, recipient, content }: ClaimedMessage<InvitationContent>,
   { mailer }: SendOptions,
 ): Promise<void> {
-  const { rowCount } = await pool.query(
-    `SELECT FROM "Invitation" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()
-     UNION ALL SELECT FROM "ProjectTransfer" WHERE "id" = $1 AND "status" = 'PENDING' AND "expiresAt" > now()`,
-    [content.invitationId],
-  );
+  const { rowCount } = await runStatement(pool, FIND_OPEN_INVITATION(content.invitationId));
   if (rowCount === 0) throw new FinalFailure('The invitation is no longer open.');
   if (!mailer) throw new FinalFailure(NO_MAILER);
   await mailer({ id, to: recipient, ...mailOf(content) });

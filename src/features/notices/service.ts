@@ -6,6 +6,7 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { type Period, timeIn } from '../../database/created-between.ts';
+import { lockForUpdate } from '../../database/locks.ts';
 import type { TenantDatabase, TenantTransaction } from '../../database/tenant-client.ts';
 import { ofProject, sameRow } from '../../database/tenant-filter.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
@@ -159,9 +160,11 @@ export function createNoticeService(options: {
 
       async function change(tx: TenantTransaction) {
         const project = await requireProject(tx, viewer, projectId);
-        await tx.$executeRaw`
-          INSERT INTO "NoticeContacts" ("id", "projectId") VALUES (${projectId}, ${projectId}) ON CONFLICT DO NOTHING`;
-        await tx.$queryRaw`SELECT 1 FROM "NoticeContacts" WHERE "id" = ${projectId} FOR UPDATE`;
+        await tx.noticeContacts.createMany({
+          data: { id: project.id, projectId: project.id },
+          skipDuplicates: true,
+        });
+        await lockForUpdate(tx, 'notice-contacts', projectId);
         const before = await tx.noticeContacts.findUniqueOrThrow({ where: sameRow(project) });
         const opened = openContacts(secretBox, before);
         const kept = (field: 'webhookUrl' | 'slackUrl') =>

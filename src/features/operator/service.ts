@@ -8,6 +8,8 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween } from '../../database/created-between.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { type TenantDatabase, type TenantTransaction, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
@@ -122,11 +124,7 @@ export function createOperatorService(options: {
 
     async usage(viewer: Viewer, userId: string): Promise<UserUsage> {
       requireOperator(viewer);
-      const { rows } = await db.pool.query<UserUsage>({
-        name: 'usage-of-user',
-        text: USAGE,
-        values: [userId, MAX_COUNTED_DELIVERIES],
-      });
+      const { rows } = await runStatement<UserUsage>(db.pool, USAGE(userId, MAX_COUNTED_DELIVERIES));
       return rows[0]!;
     },
 
@@ -182,7 +180,7 @@ const OPERATORS_STAY = 'This user is an operator. Remove them from OPERATORS fir
 
 async function lockUser(tx: TenantTransaction, viewer: Viewer, id: string): Promise<User> {
   // If two changes are concurrent, each must record the values it actually replaced.
-  await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'user', id);
   const user = await tx.user.findFirst({ where: { id, ...visibleUsers(viewer) } });
   if (!user) throw notFound();
   return user;
@@ -195,11 +193,14 @@ const auditedOf = ({ tier, requestsPerMinute, tierSetBy, blockedReason }: User) 
   reason: blockedReason,
 });
 
-const USAGE = `
+const USAGE = preparedStatement(
+  'usage-of-user',
+  `
   SELECT (SELECT count(*)::int FROM "Project" WHERE "userId" = $1) AS "projectCount",
     (SELECT count(*)::int FROM "Connector" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1)
       AS "connectorCount",
     (SELECT count(*)::int FROM (
       SELECT 1 FROM "Project" p JOIN "Delivery" d ON d."projectId" = p."id"
        WHERE p."userId" = $1 AND d."outcome" IS NULL LIMIT $2
-    ) waiting) AS "waitingDeliveryCount"`;
+    ) waiting) AS "waitingDeliveryCount"`,
+);

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { type PaymentRow, toPayment } from './steps/rows.ts';
 
@@ -38,38 +39,47 @@ export class PaymentGone extends LeaseLost {}
  * Takes over up to $1 payments. Accounts take turns, and the ones with fewer payments in progress ($3: the project of
  * each) come first. No account gets more than it leaves free, because its payments may all be stuck.
  */
-const TAKE_ABANDONED = `
-  WITH busy AS (
-    SELECT p."userId", count(*) AS "count"
-    FROM unnest($3::text[]) AS running("projectId") JOIN "Project" p ON p."id" = running."projectId" GROUP BY 1
-  ),
-  ranked AS (
-    SELECT y."id", y."leasedUntil", coalesce(busy."count", 0)
-      + row_number() OVER (PARTITION BY p."userId" ORDER BY y."leasedUntil") AS "position"
-    FROM "Payment" y JOIN "Project" p ON p."id" = y."projectId" LEFT JOIN busy ON busy."userId" = p."userId"
-    WHERE y."leasedUntil" <= now()
-  ),
-  queued AS MATERIALIZED (
-    SELECT "id", "position", row_number() OVER (ORDER BY "position", "leasedUntil") AS "place" FROM ranked
-  )
-  UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
-  WHERE "id" = ANY(ARRAY(
-    SELECT y."id" FROM "Payment" y JOIN queued USING ("id")
-    WHERE y."leasedUntil" <= now() AND "position" <= $1::int - "place" + 1
-    ORDER BY "place" FOR UPDATE OF y SKIP LOCKED
-  )) RETURNING *`;
+const TAKE_ABANDONED = preparedStatement(
+  'payment-take-abandoned',
+  `WITH busy AS (
+     SELECT p."userId", count(*) AS "count"
+     FROM unnest($3::text[]) AS running("projectId") JOIN "Project" p ON p."id" = running."projectId" GROUP BY 1
+   ),
+   ranked AS (
+     SELECT y."id", y."leasedUntil", coalesce(busy."count", 0)
+       + row_number() OVER (PARTITION BY p."userId" ORDER BY y."leasedUntil") AS "position"
+     FROM "Payment" y JOIN "Project" p ON p."id" = y."projectId" LEFT JOIN busy ON busy."userId" = p."userId"
+     WHERE y."leasedUntil" <= now()
+   ),
+   queued AS MATERIALIZED (
+     SELECT "id", "position", row_number() OVER (ORDER BY "position", "leasedUntil") AS "place" FROM ranked
+   )
+   UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
+   WHERE "id" = ANY(ARRAY(
+     SELECT y."id" FROM "Payment" y JOIN queued USING ("id")
+     WHERE y."leasedUntil" <= now() AND "position" <= $1::int - "place" + 1
+     ORDER BY "place" FOR UPDATE OF y SKIP LOCKED
+   )) RETURNING *`,
+);
+
+const EXTEND = preparedStatement(
+  'payment-lease-extend',
+  `UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => $3)
+   WHERE "id" = $1 AND "leaseToken" = $2 AND "leasedUntil" IS NOT NULL`,
+);
+
+const TAKE = preparedStatement(
+  'payment-take',
+  `UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
+   WHERE "id" = $1 AND "leasedUntil" <= now() RETURNING *`,
+);
 
 /** Extends leases, and takes over payments whose leases have expired. */
 export function createLeases({ pool }: Pick<Database, 'pool'>, recoveryLeaseSeconds: number) {
   return {
     /** Extends a lease so that it expires `seconds` from now. @throws LeaseLost if another process has the payment. */
     async extend({ paymentId, leaseToken }: PaymentLease, seconds: number): Promise<void> {
-      const { rowCount } = await pool.query({
-        name: 'payment-lease-extend',
-        text: `UPDATE "Payment" SET "leasedUntil" = now() + make_interval(secs => $3)
-          WHERE "id" = $1 AND "leaseToken" = $2 AND "leasedUntil" IS NOT NULL`,
-        values: [paymentId, leaseToken, seconds],
-      });
+      const { rowCount } = await runStatement(pool, EXTEND(paymentId, leaseToken, seconds));
       if (rowCount === 0) throw new LeaseLost(paymentId);
     },
 
@@ -79,9 +89,10 @@ export function createLeases({ pool }: Pick<Database, 'pool'>, recoveryLeaseSeco
      * @param runningProjectIds the projects of the payments that this process is already recovering.
      */
     async takeAbandoned(limit: number, runningProjectIds: string[] = []): Promise<Payment[]> {
-      const values = [limit, recoveryLeaseSeconds, runningProjectIds];
-      const taken = { name: 'payment-take-abandoned', text: TAKE_ABANDONED, values };
-      const { rows } = await pool.query<PaymentRow>(taken);
+      const { rows } = await runStatement<PaymentRow>(
+        pool,
+        TAKE_ABANDONED(limit, recoveryLeaseSeconds, runningProjectIds),
+      );
       return rows.map(toPayment);
     },
 
@@ -90,12 +101,7 @@ export function createLeases({ pool }: Pick<Database, 'pool'>, recoveryLeaseSeco
      * check.
      */
     async take(paymentId: string, leaseSeconds: number): Promise<Payment | null> {
-      const { rows } = await pool.query<PaymentRow>({
-        name: 'payment-take',
-        text: `UPDATE "Payment" SET "leaseToken" = "leaseToken" + 1, "leasedUntil" = now() + make_interval(secs => $2)
-          WHERE "id" = $1 AND "leasedUntil" <= now() RETURNING *`,
-        values: [paymentId, leaseSeconds],
-      });
+      const { rows } = await runStatement<PaymentRow>(pool, TAKE(paymentId, leaseSeconds));
       return rows[0] ? toPayment(rows[0]) : null;
     },
   };

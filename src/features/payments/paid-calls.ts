@@ -1,5 +1,6 @@
 import { sharedNow } from '../../clock.ts';
 import type { Database } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { notFound } from '../../errors.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { foreignText } from './steps/fail.ts';
@@ -68,6 +69,12 @@ export function noCallReasonOf(
   return upstreamCallCount >= MAX_CALLS ? 'failed' : undefined;
 }
 
+const EXTEND = preparedStatement(
+  'payment-call-extend',
+  `UPDATE "Payment" SET "callLeasedUntil" = now() + make_interval(secs => $3)
+   WHERE "id" = $1 AND "upstreamCallCount" = $2 AND "callLeasedUntil" IS NOT NULL`,
+);
+
 /**
  * Calls to the upstream after the settlement (`BEFORE_REQUEST`). The payment is final by then, so these calls have
  * their own lease. Each step is a compare-and-set, so at most one call runs at a time, across all processes.
@@ -86,11 +93,7 @@ export function createPaidCalls(options: {
      * @throws AppError `NOT_FOUND` if the payment no longer exists, because its project was deleted.
      */
     async beginCall(paymentId: string, leaseSeconds: number): Promise<CallStart> {
-      const { rows } = await pool.query<BeginRow>({
-        name: 'payment-call-begin',
-        text: BEGIN,
-        values: [paymentId, MAX_CALLS, leaseSeconds],
-      });
+      const { rows } = await runStatement<BeginRow>(pool, BEGIN(paymentId, MAX_CALLS, leaseSeconds));
       const [row] = rows;
       if (!row) throw notFound();
       const { projectId, isCharged, isServed, isCalling, number } = row;
@@ -104,22 +107,16 @@ export function createPaidCalls(options: {
 
     /** Extends a call's lease. Returns false if the call no longer holds it. */
     async extendCall({ paymentId, number }: PaidCall, leaseSeconds: number): Promise<boolean> {
-      const { rowCount } = await pool.query({
-        name: 'payment-call-extend',
-        text: `UPDATE "Payment" SET "callLeasedUntil" = now() + make_interval(secs => $3)
-          WHERE "id" = $1 AND "upstreamCallCount" = $2 AND "callLeasedUntil" IS NOT NULL`,
-        values: [paymentId, number, leaseSeconds],
-      });
+      const { rowCount } = await runStatement(pool, EXTEND(paymentId, number, leaseSeconds));
       return rowCount === 1;
     },
 
     /** Records how a call ended, unless another call has started since. */
     async endCall({ paymentId, number }: PaidCall, end: CallEnd): Promise<void> {
       const { unservedReason, message, statusCode, durationMs, requestFingerprint } = end;
-      const { rows } = await pool.query<{ projectId: string }>({
-        name: 'payment-call-end',
-        text: END,
-        values: [
+      const { rows } = await runStatement<{ projectId: string }>(
+        pool,
+        END(
           paymentId,
           number,
           unservedReason,
@@ -127,14 +124,16 @@ export function createPaidCalls(options: {
           Math.round(durationMs),
           requestFingerprint ?? null,
           message === undefined ? null : foreignText(message, 1000),
-        ],
-      });
+        ),
+      );
       if (rows[0]) options.announce(rows[0].projectId);
     },
   };
 }
 
-const BEGIN = `
+const BEGIN = preparedStatement(
+  'payment-call-begin',
+  `
   WITH held AS MATERIALIZED (
     SELECT "id", "projectId", "upstreamCallCount" AS "count",
       "status" = 'SETTLED' AND "settlement" = 'BEFORE_REQUEST' AS "isCharged", "servedAt" IS NOT NULL AS "isServed",
@@ -146,12 +145,16 @@ const BEGIN = `
     FROM held h WHERE p."id" = h."id" AND h."isCharged" AND NOT h."isServed" AND NOT h."isCalling" AND h."count" < $2::int
     RETURNING p."id", p."upstreamCallCount" AS "number"
   )
-  SELECT h."isCharged", h."isServed", h."isCalling", "projectId", b."number" FROM held h LEFT JOIN begun b USING ("id")`;
+  SELECT h."isCharged", h."isServed", h."isCalling", "projectId", b."number" FROM held h LEFT JOIN begun b USING ("id")`,
+);
 
-const END = `
+const END = preparedStatement(
+  'payment-call-end',
+  `
   UPDATE "Payment" p SET "callLeasedUntil" = NULL, "unservedReason" = $3::text,
     "servedAt" = CASE WHEN $3::text IS NULL THEN clock_timestamp() END, "upstreamStatusCode" = $4::int,
     "upstreamDurationMs" = $5::int, "requestFingerprint" = coalesce($6::text, "requestFingerprint"),
     "failureMessage" = $7::text, ${touched('p')}
   WHERE "id" = $1 AND "upstreamCallCount" = $2 AND "callLeasedUntil" IS NOT NULL
-  RETURNING "projectId"`;
+  RETURNING "projectId"`,
+);

@@ -1,4 +1,4 @@
-import { deleteWhere } from '../../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
 
 /**
@@ -6,5 +6,11 @@ import type { Database } from '../../database/client.ts';
  * accumulate in a seller's project.
  */
 export async function sweepRefusedPayments(pool: Database['pool']): Promise<void> {
-  await deleteWhere(pool, 'Payment', `"failureStage" = 'VERIFY' AND "createdAt" < now() - interval '1 hour'`);
+  await deleteWhere(pool, DELETE_REFUSED);
 }
+
+const DELETE_REFUSED = deletionStatement(
+  'payments-delete-refused',
+  'Payment',
+  `"failureStage" = 'VERIFY' AND "createdAt" < now() - interval '1 hour'`,
+);

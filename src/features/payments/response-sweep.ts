@@ -1,5 +1,6 @@
-import { deleteInBatches, deleteWhere } from '../../database/batches.ts';
+import { deleteInBatches, deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 
 const MAX_PROJECT_BYTES = 1024 ** 3;
 /** For all projects of an account. Otherwise, an account could fill the disk with many projects. */
@@ -11,6 +12,11 @@ const LARGE_BYTES = 256 * 1024;
 /** Limits memory. The next sweep deletes the rest. */
 const MAX_EXCESS = 100_000;
 
+const DELETE_RESPONSES = statement(
+  'payment-responses-delete',
+  'DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY ($1)',
+);
+
 /**
  * Deletes expired responses, and responses that exceed the limit of a project or an account: large responses first, then
  * the oldest. Bodies up to 16 KB don't count, to match the index `PaymentAnswer_size`. Responses for unsettled payments
@@ -20,19 +26,21 @@ export async function sweepKeptResponses(
   pool: Database['pool'],
   { maxProjectBytes = MAX_PROJECT_BYTES, maxAccountBytes = MAX_ACCOUNT_BYTES } = {},
 ): Promise<void> {
-  await deleteWhere(pool, 'PaymentAnswer', '"expiresAt" <= now()');
-  const { rows } = await pool.query<{ id: string }>(EXCESS_SQL, [maxProjectBytes, maxAccountBytes, LARGE_BYTES]);
+  await deleteWhere(pool, DELETE_EXPIRED);
+  const { rows } = await runStatement<{ id: string }>(pool, EXCESS_SQL(maxProjectBytes, maxAccountBytes, LARGE_BYTES));
   const excess = rows.map(({ id }) => id);
   await deleteInBatches(async (limit) => {
     const batch = excess.slice(0, limit);
     if (batch.length === 0) return 0;
-    await pool.query('DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY ($1)', [batch]);
+    await runStatement(pool, DELETE_RESPONSES(batch));
     excess.splice(0, limit);
     return batch.length;
   });
 }
 
-const EXCESS_SQL = `
+const EXCESS_SQL = statement(
+  'payment-responses-find-excess',
+  `
   SELECT "id" FROM (
     SELECT *, sum("bytes") FILTER (WHERE NOT "isOverProject") OVER (
       PARTITION BY "userId" ORDER BY "bytes" > $3, "id" DESC
@@ -48,4 +56,7 @@ const EXCESS_SQL = `
     ) AS sized
   ) AS summed
   WHERE "isOverProject" OR "isOverAccount"
-  LIMIT ${MAX_EXCESS}`;
+  LIMIT ${MAX_EXCESS}`,
+);
+
+const DELETE_EXPIRED = deletionStatement('payment-responses-delete-expired', 'PaymentAnswer', '"expiresAt" <= now()');

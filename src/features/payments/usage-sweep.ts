@@ -1,4 +1,4 @@
-import { deleteWhere } from '../../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
 
 /**
@@ -6,5 +6,11 @@ import type { Database } from '../../database/client.ts';
  * payments in them are final.
  */
 export async function sweepBuyerUsage(pool: Database['pool']): Promise<void> {
-  await deleteWhere(pool, 'BuyerUsage', `"endsAt" < now() - interval '1 hour'`);
+  await deleteWhere(pool, DELETE_ENDED);
 }
+
+const DELETE_ENDED = deletionStatement(
+  'buyer-usage-delete-ended',
+  'BuyerUsage',
+  `"endsAt" < now() - interval '1 hour'`,
+);

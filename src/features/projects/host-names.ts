@@ -1,7 +1,9 @@
 import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
-import { deleteWhere } from '../../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Transaction } from '../../database/client.ts';
+import { lockAdvisory } from '../../database/locks.ts';
+import { executeWithPrisma, runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 
 /** How long a released host name is unavailable to other accounts, because buyers may still be using it. */
@@ -20,15 +22,29 @@ type ReservedField = 'gatewayHost' | 'slug';
  * Take this lock before locks on host names and on projects that others can see.
  */
 export async function queueForHosts(tx: Transaction): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.hosts}, 0)::text AS "locked"`;
+  await lockAdvisory(tx, ADVISORY_LOCKS.hosts, 0);
 }
+
+const LOCK_HOST = statement('host-lock', `SELECT "gatewayHost" FROM "Project" WHERE "id" = $1 FOR UPDATE`);
 
 /** A project's host name. Locks it until the transaction ends. */
 export async function lockHost(tx: Transaction, projectId: string): Promise<string | null> {
-  const [row] = await tx.$queryRaw<{ gatewayHost: string | null }[]>`
-    SELECT "gatewayHost" FROM "Project" WHERE "id" = ${projectId} FOR UPDATE`;
+  const [row] = await runWithPrisma<{ gatewayHost: string | null }>(tx, LOCK_HOST(projectId));
   return row?.gatewayHost ?? null;
 }
+
+const TAKE_RELEASED = statement(
+  'released-host-take',
+  `DELETE FROM "ReleasedHost"
+   WHERE "host" = $1 AND ("userId" = $2 OR "reservedUntil" <= statement_timestamp())`,
+);
+
+const COUNT_RESERVED = statement(
+  'released-host-count',
+  `SELECT count(*)::int AS "count" FROM "ReleasedHost"
+   WHERE "userId" = $1 AND "reservedUntil" > statement_timestamp()
+     AND starts_with("host", $2) = $3`,
+);
 
 /**
  * Rejects a host name that is reserved for another account. Call this after writing the host name to the project: the
@@ -42,17 +58,18 @@ export async function takeHost(
   userId: string,
   field: ReservedField = 'gatewayHost',
 ): Promise<void> {
-  const taken = await tx.$executeRaw`
-    DELETE FROM "ReleasedHost"
-    WHERE "host" = ${host} AND ("userId" = ${userId} OR "reservedUntil" <= statement_timestamp())`;
+  const taken = await executeWithPrisma(tx, TAKE_RELEASED(host, userId));
   if (taken > 0) return;
   await refuseReserved(tx, host, userId, field);
-  const [{ count }] = await tx.$queryRaw<[{ count: number }]>`
-    SELECT count(*)::int AS "count" FROM "ReleasedHost"
-    WHERE "userId" = ${userId} AND "reservedUntil" > statement_timestamp()
-      AND starts_with("host", ${SLUG_PREFIX}) = ${field === 'slug'}`;
-  if (count >= MAX_RESERVED_PER_ACCOUNT) throw tooManyReserved(field);
+  const [row] = await runWithPrisma<{ count: number }>(tx, COUNT_RESERVED(userId, SLUG_PREFIX, field === 'slug'));
+  if (row!.count >= MAX_RESERVED_PER_ACCOUNT) throw tooManyReserved(field);
 }
+
+const FIND_RESERVED = statement(
+  'released-host-find-reserved',
+  `SELECT "reservedUntil" FROM "ReleasedHost"
+   WHERE "host" = $1 AND "userId" <> $2 AND "reservedUntil" > statement_timestamp()`,
+);
 
 /**
  * @throws AppError `HOST_RESERVED` if the name is reserved for another account.
@@ -63,23 +80,25 @@ export async function refuseReserved(
   userId: string,
   field: ReservedField = 'gatewayHost',
 ): Promise<void> {
-  const [reserved] = await tx.$queryRaw<{ reservedUntil: Date }[]>`
-    SELECT "reservedUntil" FROM "ReleasedHost"
-    WHERE "host" = ${host} AND "userId" <> ${userId} AND "reservedUntil" > statement_timestamp()`;
+  const [reserved] = await runWithPrisma<{ reservedUntil: Date }>(tx, FIND_RESERVED(host, userId));
   if (reserved) throw hostReserved(reserved.reservedUntil, field);
 }
 
+const RESERVE = statement(
+  'released-host-reserve',
+  `INSERT INTO "ReleasedHost" ("host", "userId", "reservedUntil")
+   VALUES ($1, $2, statement_timestamp() + make_interval(days => $3::int))
+   ON CONFLICT ("host") DO UPDATE SET "userId" = EXCLUDED."userId", "reservedUntil" = EXCLUDED."reservedUntil"`,
+);
+
 /** Reserves a released host name for its previous account. */
 export async function releaseHost(tx: Transaction, host: string, userId: string): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO "ReleasedHost" ("host", "userId", "reservedUntil")
-    VALUES (${host}, ${userId}, statement_timestamp() + make_interval(days => ${RESERVED_DAYS}::int))
-    ON CONFLICT ("host") DO UPDATE SET "userId" = EXCLUDED."userId", "reservedUntil" = EXCLUDED."reservedUntil"`;
+  await executeWithPrisma(tx, RESERVE(host, userId, RESERVED_DAYS));
 }
 
 /** Deletes expired reservations. Returns how many there were. */
 export async function sweepReleasedHosts(pool: pg.Pool): Promise<number> {
-  return deleteWhere(pool, 'ReleasedHost', '"reservedUntil" <= now()');
+  return deleteWhere(pool, DELETE_EXPIRED);
 }
 
 function hostReserved(until: Date, field: ReservedField): AppError {
@@ -99,3 +118,5 @@ function tooManyReserved(field: ReservedField): AppError {
     fields: [{ pointer: `/${field}`, message: 'Your account has too many reserved domains.' }],
   });
 }
+
+const DELETE_EXPIRED = deletionStatement('released-hosts-delete-expired', 'ReleasedHost', '"reservedUntil" <= now()');

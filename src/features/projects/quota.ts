@@ -1,5 +1,6 @@
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import type { Transaction } from '../../database/client.ts';
+import { lockAdvisory } from '../../database/locks.ts';
 import { AppError } from '../../errors.ts';
 
 /** The limit is the same on every tier. Projects that others share with an account don't count. */
@@ -24,7 +25,7 @@ export async function requireProjectQuota(tx: Transaction, userId: string): Prom
  * @throws AppError `PROJECT_LIMIT_REACHED` if the account has more projects than the limit.
  */
 export async function confirmProjectQuota(tx: Transaction, userId: string): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.projects}, hashtext(${userId}))::text AS "locked"`;
+  await lockAdvisory(tx, ADVISORY_LOCKS.projects, userId);
   if ((await countProjects(tx, userId)) > MAX_PROJECTS_PER_ACCOUNT) throw limitReached();
 }
 

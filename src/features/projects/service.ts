@@ -13,6 +13,7 @@ import type { ProjectAllow } from '../../config/project-allow.ts';
 import { COUNT_AT_MOST, exactCount } from '../../database/count-limit.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -156,7 +157,7 @@ export function createProjectService(options: {
         .$transaction(async (tx) => {
           if (gatewayHost || data.slug) await queueForHosts(unfiltered(tx));
           // If two changes are concurrent, each must record the values it actually replaced.
-          await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+          await lockForNoKeyUpdate(tx, 'project', id);
           const before = await tx.project.findFirst({ where });
           if (!before) throw notFound();
           const networks = names && networkRules.idsOf(names, before);

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { Database, Transaction } from '../../database/client.ts';
+import { runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { queueForHosts, releaseHost, SLUG_PREFIX, takeHost } from './host-names.ts';
@@ -69,18 +70,22 @@ function* candidatesFor(name: string): Generator<string> {
   }
 }
 
+const IS_FREE = statement(
+  'slug-is-free',
+  `SELECT NOT EXISTS (SELECT FROM "Project" WHERE "slug" = $1) AND NOT EXISTS (
+     SELECT FROM "ReleasedHost"
+     WHERE "host" = $2 AND "userId" <> $3 AND "reservedUntil" > statement_timestamp()
+   ) AS "isFree"`,
+);
+
 /**
  * An available slug for a new project. Call `queueForHosts` first: until the transaction ends, nobody else can take the
  * slug.
  */
 export async function pickSlug(tx: Transaction, name: string, userId: string): Promise<string> {
   for (const slug of candidatesFor(name)) {
-    const [{ isFree }] = await tx.$queryRaw<[{ isFree: boolean }]>`
-      SELECT NOT EXISTS (SELECT FROM "Project" WHERE "slug" = ${slug}) AND NOT EXISTS (
-        SELECT FROM "ReleasedHost"
-        WHERE "host" = ${SLUG_PREFIX + slug} AND "userId" <> ${userId} AND "reservedUntil" > statement_timestamp()
-      ) AS "isFree"`;
-    if (isFree) return slug;
+    const [row] = await runWithPrisma<{ isFree: boolean }>(tx, IS_FREE(slug, SLUG_PREFIX + slug, userId));
+    if (row!.isFree) return slug;
   }
   throw new Error('could not find an available slug');
 }

@@ -1,4 +1,6 @@
 import type { Transaction } from '../../database/client.ts';
+import { executeWithPrisma, runWithPrisma, statement } from '../../database/statement.ts';
+import { databaseTimeIn } from '../../database/time.ts';
 import type { Project } from '../../generated/prisma/client.ts';
 import { addDays, dateAt, startOfDate } from '../../time-zone.ts';
 import { closeBooks } from './books-lock.ts';
@@ -34,9 +36,14 @@ export function bookingDate({ day, to }: Pick<SummaryPeriod, 'day' | 'to'>, sett
 /** Starts the first day of a new project, unless its days are in UTC. */
 export async function startSummaryPeriod(tx: Transaction, { id, timeZone }: Pick<Project, 'id' | 'timeZone'>) {
   if (timeZone === 'UTC') return;
-  const today = dateAt(await databaseTime(tx), timeZone);
+  const today = dateAt(await databaseTimeIn(tx), timeZone);
   await writeSummaryPeriod(tx, id, periodFrom(startOfDate(today, timeZone), addDays(today, -1), timeZone));
 }
+
+const LOCK_PERIOD = statement(
+  'summary-period-lock',
+  `SELECT "lastDay"::text AS "lastDay", "from" FROM "SummaryPeriod" WHERE "projectId" = $1 FOR UPDATE`,
+);
 
 /**
  * Makes the project's current day end at midnight in its new time zone. If that was earlier today, the day has ended.
@@ -50,31 +57,28 @@ export async function moveSummaryPeriod(
   now?: Date,
 ): Promise<void> {
   // Summaries also lock the row before the books.
-  const [current] = await tx.$queryRaw<Pick<SummaryPeriod, 'lastDay' | 'from'>[]>`
-    SELECT "lastDay"::text AS "lastDay", "from" FROM "SummaryPeriod" WHERE "projectId" = ${id} FOR UPDATE`;
+  const [current] = await runWithPrisma<Pick<SummaryPeriod, 'lastDay' | 'from'>>(tx, LOCK_PERIOD(id));
   await closeBooks(tx, id);
-  const { from, lastDay } = current ?? (await leaveQueue(tx, id, now ?? (await databaseTime(tx))));
+  const { from, lastDay } = current ?? (await leaveQueue(tx, id, now ?? (await databaseTimeIn(tx))));
   await writeSummaryPeriod(tx, id, periodFrom(from, lastDay, timeZone));
 }
 
+const WRITE_PERIOD = statement(
+  'summary-period-write',
+  `INSERT INTO "SummaryPeriod" ("projectId", "lastDay", "day", "from", "to")
+   VALUES ($1, $2::date, $3::date, $4::timestamptz, $5::timestamptz)
+   ON CONFLICT ("projectId") DO UPDATE SET "lastDay" = EXCLUDED."lastDay", "day" = EXCLUDED."day",
+     "from" = EXCLUDED."from", "to" = EXCLUDED."to"`,
+);
+
 export async function writeSummaryPeriod(tx: Transaction, projectId: string, period: SummaryPeriod): Promise<void> {
   const { lastDay, day, from, to } = period;
-  await tx.$executeRaw`
-    INSERT INTO "SummaryPeriod" ("projectId", "lastDay", "day", "from", "to")
-    VALUES (${projectId}, ${lastDay}::date, ${day}::date, ${from.toISOString()}::timestamptz, ${to.toISOString()}::timestamptz)
-    ON CONFLICT ("projectId") DO UPDATE SET "lastDay" = EXCLUDED."lastDay", "day" = EXCLUDED."day",
-      "from" = EXCLUDED."from", "to" = EXCLUDED."to"`;
+  await executeWithPrisma(tx, WRITE_PERIOD(projectId, lastDay, day, from.toISOString(), to.toISOString()));
 }
 
 /** Takes the current UTC day out of the queue of days to summarize. Earlier days stay there. */
 async function leaveQueue(tx: Transaction, projectId: string, now: Date) {
   const today = dateAt(now, 'UTC');
-  await tx.$executeRaw`
-    DELETE FROM "DailySummary" WHERE "projectId" = ${projectId} AND "day" >= ${today}::date AND "eventId" IS NULL`;
+  await tx.dailySummary.deleteMany({ where: { projectId, day: { gte: new Date(today) }, eventId: null } });
   return { from: startOfDate(today, 'UTC'), lastDay: addDays(today, -1) };
-}
-
-async function databaseTime(tx: Transaction): Promise<Date> {
-  const [row] = await tx.$queryRaw<[{ now: Date }]>`SELECT clock_timestamp() AS "now"`;
-  return row.now;
 }

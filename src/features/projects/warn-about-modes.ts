@@ -1,8 +1,14 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { Network } from '../../gateway/chain/networks.ts';
 import { modeOn } from '../../gateway/chain/served-networks.ts';
 import { DELETED_PROJECT_ID } from '../deletions/soft-delete.ts';
+
+const COUNT_LIVE_PROJECTS = statement(
+  'projects-count-live',
+  `SELECT count(*)::int AS "projects" FROM "Project" WHERE "mode" = 'LIVE' AND "id" <> $1`,
+);
 
 /**
  * Logs two facts about projects' modes that might surprise an operator: that this process doesn't know the networks, or
@@ -21,10 +27,7 @@ export async function warnAboutModes(options: {
   }
   if (modeOn(networks, 'LIVE') === 'LIVE') return;
   // This doesn't use Prisma, because every process does this at startup, and loading the query compiler takes time.
-  const { rows } = await db.pool.query<{ projects: number }>(
-    `SELECT count(*)::int AS "projects" FROM "Project" WHERE "mode" = 'LIVE' AND "id" <> $1`,
-    [DELETED_PROJECT_ID],
-  );
+  const { rows } = await runStatement<{ projects: number }>(db.pool, COUNT_LIVE_PROJECTS(DELETED_PROJECT_ID));
   const { projects } = rows[0]!;
   if (projects > 0)
     log.warn(

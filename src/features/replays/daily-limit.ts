@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { AppError } from '../../errors.ts';
 import { type DayUse, giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/rate-limit.ts';
@@ -9,12 +10,14 @@ export type ReplayUse = { accountId: string; limitPerDay: number; amount: number
 
 const dayUseOf = ({ accountId, ...use }: ReplayUse): DayUse => ({ key: `replayed-deliveries ${accountId}`, ...use });
 
+const READ_OWNER = statement(
+  'replay-owner',
+  `SELECT u."id" AS "accountId", u."tier" FROM "Project" p JOIN "User" u ON u."id" = p."userId" WHERE p."id" = $1`,
+);
+
 /** How much of the project owner's daily limit a replay of this many deliveries uses. */
 export async function replayUse(db: Queryable, projectId: VisibleProjectId, amount: number): Promise<ReplayUse> {
-  const { rows } = await db.query<{ accountId: string; tier: Tier }>(
-    `SELECT u."id" AS "accountId", u."tier"::text FROM "Project" p JOIN "User" u ON u."id" = p."userId" WHERE p."id" = $1`,
-    [projectId],
-  );
+  const { rows } = await runStatement<{ accountId: string; tier: Tier }>(db, READ_OWNER(projectId));
   const { accountId, tier } = rows[0] ?? { accountId: '', tier: 'STARTER' };
   return { accountId, limitPerDay: TIERS[tier].maxReplayedPerDay, amount };
 }

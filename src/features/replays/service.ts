@@ -5,12 +5,15 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
+import { runWithPrisma, statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { ofProject, type VisibleProjectId } from '../../database/tenant-filter.ts';
+import { databaseTime } from '../../database/time.ts';
 import { countReplay, type ReplayFilter } from '../../delivery/replay/batch.ts';
 import { AppError, invalidField, notFound } from '../../errors.ts';
 import type { EventType } from '../../events/types.ts';
-import { type DeliveryStatus, Prisma, type Replay, type ReplayStatus } from '../../generated/prisma/client.ts';
+import type { DeliveryStatus, Prisma, Replay, ReplayStatus } from '../../generated/prisma/client.ts';
 import { isId, newId } from '../../ids.ts';
 import { parseInput } from '../../validation.ts';
 import { giveBackReplayed, replayUse, takeReplayed } from './daily-limit.ts';
@@ -57,6 +60,12 @@ const IDS_COUNT = `Must have 1 to ${MAX_IDS} IDs.`;
 export const replayFilterInput = z.object({
   deliveryIds: z.array(z.string()).min(1, IDS_COUNT).max(MAX_IDS, IDS_COUNT).nullish(),
 });
+
+const CANCEL = statement(
+  'replay-cancel',
+  `UPDATE "Replay" SET "status" = 'CANCELLED', "finishedAt" = now(), "updatedAt" = now()
+   WHERE "id" = $1 AND "status" = 'RUNNING' RETURNING "total" - "done" - "skipped" AS "left"`,
+);
 
 /** Replays resend all deliveries that match a filter. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
 export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus }) {
@@ -105,8 +114,7 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
       const { maxPerSecond } = parseInput(pace, { maxPerSecond: input.maxPerSecond });
       requireSelection(input);
       const filter = await checkFilter(project.id, input.filter ?? {});
-      const { rows } = await db.pool.query<{ createdAt: Date }>(`SELECT now()::timestamptz(3) AS "createdAt"`);
-      const createdAt = rows[0]!.createdAt;
+      const createdAt = await databaseTime(db.pool);
       const total = await countReplay(db.pool, { projectId: project.id, filter, createdAt });
       if (input.dryRun) return { total, replay: null };
 
@@ -115,7 +123,7 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
       const startedBy = viewer.kind === 'user' ? viewer.userId : viewer.apiKeyId;
       const creation = db.prisma.$transaction(async (tx) => {
         // Without the lock, two concurrent calls could exceed the limit.
-        await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${project.id} FOR NO KEY UPDATE`;
+        await lockForNoKeyUpdate(tx, 'project', project.id);
         const active = await tx.replay.count({ where: { ...ofProject(project.id), status: 'RUNNING' } });
         if (active >= MAX_ACTIVE) {
           throw new AppError('CONFLICT', {
@@ -158,12 +166,9 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
       const where = visibleItem(viewer, 'Replay', id, projectId);
       let left = 0;
       const replay = await db.prisma.$transaction(async (tx) => {
-        const now = Prisma.sql`now()`;
         const found = await tx.replay.findFirst({ where });
         if (!found) throw notFound();
-        const changed = await tx.$queryRaw<{ left: number }[]>`
-          UPDATE "Replay" SET "status" = 'CANCELLED', "finishedAt" = ${now}, "updatedAt" = ${now}
-          WHERE "id" = ${id} AND "status" = 'RUNNING' RETURNING "total" - "done" - "skipped" AS "left"`;
+        const changed = await runWithPrisma<{ left: number }>(tx, CANCEL(id));
         if (changed[0]) {
           left = changed[0].left;
           await recordAudit(tx, viewer, { action: 'replay.canceled', projectId: found.projectId, targetId: id });

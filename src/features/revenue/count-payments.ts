@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 
 /**
  * How long before its transaction a settlement can happen without a note, as in the trigger
@@ -41,7 +42,9 @@ const firstNewHour = (time: (typeof TIMES)[number]) => `date_trunc('hour', (
  * again. A single statement with one snapshot, so a late settlement that isn't visible yet isn't counted, and its
  * "ChangedRevenueHour" row stays.
  */
-const COUNT_HOUR = `
+const COUNT_HOUR = preparedStatement(
+  'revenue_count_hour',
+  `
   WITH progress AS (
     SELECT coalesce((SELECT "countedUntil" FROM "RevenueProgress" WHERE "projectId" = $1), '-infinity') AS until
   ),
@@ -110,7 +113,8 @@ const COUNT_HOUR = `
     ON CONFLICT ("projectId", "interval", "start", "customerId") DO UPDATE SET
       "totalAtomic" = r."totalAtomic" + EXCLUDED."totalAtomic", "paymentCount" = r."paymentCount" + EXCLUDED."paymentCount"
   )
-  SELECT hour FROM span`;
+  SELECT hour FROM span`,
+);
 
 /**
  * Counts the next hour of a project's payments in a transaction that has locked the project.
@@ -122,10 +126,6 @@ export async function countPaymentHour(
   client: pg.PoolClient,
   { projectId, closed }: { projectId: string; closed: Date },
 ): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: 'revenue_count_hour',
-    text: COUNT_HOUR,
-    values: [projectId, closed],
-  });
+  const { rowCount } = await runStatement(client, COUNT_HOUR(projectId, closed));
   return rowCount === 1;
 }

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { sharedNow } from '../../clock.ts';
 import type { Database, Transaction } from '../../database/client.ts';
+import { runWithPrisma, statement } from '../../database/statement.ts';
+import { databaseTime } from '../../database/time.ts';
 import type { EventPayload } from '../../events/types.ts';
 import { formatUsd } from '../../money.ts';
 import type { EventService } from '../events/service.ts';
@@ -48,9 +50,7 @@ export function createDailySummaries(options: {
   let isStopping = false;
 
   async function clock(): Promise<Date> {
-    if (now) return now();
-    const { rows } = await db.pool.query<{ now: Date }>('SELECT clock_timestamp() AS "now"');
-    return rows[0]!.now;
+    return now ? now() : databaseTime(db.pool);
   }
 
   async function run(): Promise<number> {
@@ -119,16 +119,23 @@ export function createDailySummaries(options: {
 
 type Summary = EventPayload<'revenue.daily_summary'>;
 
+const COUNT_CUSTOMERS = statement(
+  'summary-count-customers',
+  `SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment"
+   WHERE "projectId" = $1 AND "settledAt" >= $2::timestamptz
+     AND "settledAt" < $3::timestamptz`,
+);
+
 /** The summary, or undefined if the day needs none because it had no payments. */
 async function summaryOf(tx: Transaction, day: SummaryDay): Promise<Summary | undefined> {
   const { projectId, from, to, timeZone } = day;
   const period = { projectId, from, to, interval: 'DAY', timeZone } as const;
   const [sums] = await readBuckets(tx, period, [from]);
   if (!sums || (day.skipsIfEmpty && sums.paymentCount + sums.failedCount === 0)) return undefined;
-  const [customers] = await tx.$queryRaw<[{ count: number }]>`
-    SELECT count(DISTINCT "customerId")::int AS "count" FROM "Payment"
-    WHERE "projectId" = ${projectId} AND "settledAt" >= ${from.toISOString()}::timestamptz
-      AND "settledAt" < ${to.toISOString()}::timestamptz`;
+  const [customers] = await runWithPrisma<{ count: number }>(
+    tx,
+    COUNT_CUSTOMERS(projectId, from.toISOString(), to.toISOString()),
+  );
   const top = await topEndpoints(tx, period, TOP_ENDPOINTS);
   return {
     date: day.day,
@@ -137,7 +144,7 @@ async function summaryOf(tx: Transaction, day: SummaryDay): Promise<Summary | un
     timeZone,
     totalUsd: formatUsd(sums.totalAtomic),
     paymentCount: sums.paymentCount,
-    customerCount: customers.count,
+    customerCount: customers!.count,
     failedCount: sums.failedCount,
     topEndpoints: top.map(({ endpointId, path, totalAtomic, paymentCount }) => ({
       endpointId,

@@ -5,6 +5,8 @@
  * settlements, and hours ($7) of which only a part is in the period or in an interval.
  */
 
+import { statement } from '../../database/statement.ts';
+
 const PIECES = `
   piece AS MATERIALIZED (
     SELECT "interval", "from"::timestamptz, "to"::timestamptz
@@ -63,13 +65,18 @@ const ENTRIES = `
   )`;
 
 /** The sums of every interval with payments, by its number in the list of their starts ($8), which starts at 1. */
-export const READ_BUCKETS = `${ENTRIES}
+export const READ_BUCKETS = statement(
+  'revenue-buckets',
+  `${ENTRIES}
   SELECT width_bucket("time", $8::timestamptz[]) AS "number", sum("total")::text AS "totalAtomic",
     sum("count")::int AS "paymentCount", sum("failures")::int AS "failedCount"
-  FROM entry GROUP BY 1`;
+  FROM entry GROUP BY 1`,
+);
 
 /** The $8 endpoints with the most revenue, each with its current or last path. */
-export const READ_TOP_ENDPOINTS = `${ENTRIES},
+export const READ_TOP_ENDPOINTS = statement(
+  'revenue-top-endpoints',
+  `${ENTRIES},
   top AS (
     SELECT "endpointId", sum("total") AS "total", sum("count")::int AS "count" FROM entry
     GROUP BY 1 HAVING sum("count") > 0 ORDER BY sum("total") DESC, "endpointId" LIMIT $8::int
@@ -78,7 +85,8 @@ export const READ_TOP_ENDPOINTS = `${ENTRIES},
     (SELECT "path" FROM "Endpoint" WHERE "id" = top."endpointId"),
     (SELECT "endpointPath" FROM "Payment" WHERE "endpointId" = top."endpointId" ORDER BY "id" DESC LIMIT 1), ''
   ) AS "path", "total"::text AS "totalAtomic", "count" AS "paymentCount"
-  FROM top ORDER BY top."total" DESC, "endpointId"`;
+  FROM top ORDER BY top."total" DESC, "endpointId"`,
+);
 
 /** What each customer paid. All pieces come from the rollups, and there are no books of customers. */
 const CUSTOMERS = `
@@ -101,11 +109,17 @@ const CUSTOMERS = `
   )`;
 
 /** The number of customers who paid. */
-export const COUNT_CUSTOMERS = `${CUSTOMERS} SELECT count(*)::int AS "count" FROM paid`;
+export const COUNT_CUSTOMERS = statement(
+  'revenue-count-customers',
+  `${CUSTOMERS} SELECT count(*)::int AS "count" FROM paid`,
+);
 
 /** The $8 customers who paid the most. */
-export const READ_TOP_CUSTOMERS = `${CUSTOMERS}
+export const READ_TOP_CUSTOMERS = statement(
+  'revenue-top-customers',
+  `${CUSTOMERS}
   SELECT c."id" AS "customerId", c."walletAddress", top."total"::text AS "totalAtomic", top."count" AS "paymentCount"
   FROM (SELECT * FROM paid ORDER BY "total" DESC, "customerId" LIMIT $8::int) AS top
   JOIN "Customer" c ON c."id" = top."customerId"
-  ORDER BY top."total" DESC, c."id"`;
+  ORDER BY top."total" DESC, c."id"`,
+);

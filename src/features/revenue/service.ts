@@ -2,6 +2,7 @@ import { requireVisible } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import type { Transaction } from '../../database/client.ts';
+import { runWithPrisma } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { invalidField } from '../../errors.ts';
@@ -53,8 +54,8 @@ export function createRevenueService(options: { db: TenantDatabase; now?: () => 
 
     /** The number of customers with a payment that settled in the period. */
     async customerCount(revenue: Revenue): Promise<number> {
-      const [row] = await db.prisma.$queryRawUnsafe<[{ count: number }]>(COUNT_CUSTOMERS, ...customerValues(revenue));
-      return row.count;
+      const [row] = await runWithPrisma<{ count: number }>(db.prisma, COUNT_CUSTOMERS(...customerValues(revenue)));
+      return row!.count;
     },
 
     /** The endpoints with the most revenue in the period, each with its current or last path. */
@@ -64,8 +65,8 @@ export function createRevenueService(options: { db: TenantDatabase; now?: () => 
 
     /** The customers who paid the most in the period. */
     async topCustomers(revenue: Revenue, first: number): Promise<TopCustomer[]> {
-      const values = [...customerValues(revenue), checkTop(first)];
-      const rows = await db.prisma.$queryRawUnsafe<InText<TopCustomer>[]>(READ_TOP_CUSTOMERS, ...values);
+      const statement = READ_TOP_CUSTOMERS(...customerValues(revenue), checkTop(first));
+      const rows = await runWithPrisma<InText<TopCustomer>>(db.prisma, statement);
       return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
     },
   };
@@ -74,8 +75,8 @@ export function createRevenueService(options: { db: TenantDatabase; now?: () => 
 /** The endpoints with the most revenue. Whole UTC days come from the books, unless the period consists of hours. */
 export async function topEndpoints(source: Source, period: ProjectPeriod, limit: number): Promise<TopEndpoint[]> {
   const pieces = toPieces(period, period.interval === 'HOUR' ? 'HOUR' : 'DAY');
-  const values = [...valuesOf(period, pieces, [period.from, period.to]), limit];
-  const rows = await source.$queryRawUnsafe<InText<TopEndpoint>[]>(READ_TOP_ENDPOINTS, ...values);
+  const values = valuesOf(period, pieces, [period.from, period.to]);
+  const rows = await runWithPrisma<InText<TopEndpoint>>(source, READ_TOP_ENDPOINTS(...values, limit));
   return rows.map((row) => ({ ...row, totalAtomic: BigInt(row.totalAtomic) }));
 }
 
@@ -90,7 +91,7 @@ export async function readBuckets(
   starts: readonly Date[] = bucketStarts(period),
 ): Promise<RevenueBucket[]> {
   const values = valuesOf(period, toBucketPieces(period, starts), [...starts, period.to]);
-  const rows = await source.$queryRawUnsafe<({ number: number } & Sums)[]>(READ_BUCKETS, ...values, toTexts(starts));
+  const rows = await runWithPrisma<{ number: number } & Sums>(source, READ_BUCKETS(...values, toTexts(starts)));
   const found = new Map(rows.map(({ number, ...sums }) => [number, sums]));
   return starts.map((start, index) => {
     const { totalAtomic = '0', paymentCount = 0, failedCount = 0 } = found.get(index + 1) ?? {};
@@ -104,12 +105,13 @@ const customerValues = (revenue: Revenue) => valuesOf(revenue, toPieces(revenue,
 function valuesOf({ projectId, from, to }: ProjectPeriod, pieces: readonly Piece[], ends: readonly Date[]) {
   return [
     projectId,
-    ...toTexts([from, to]),
+    from.toISOString(),
+    to.toISOString(),
     pieces.map(({ interval }) => interval),
     toTexts(pieces.map((piece) => piece.from)),
     toTexts(pieces.map((piece) => piece.to)),
     toTexts(splitHours(ends)),
-  ];
+  ] as const;
 }
 
 const toTexts = (times: readonly Date[]) => times.map((time) => time.toISOString());

@@ -1,8 +1,11 @@
+import { type Statement, statement, statements } from '../../database/statement.ts';
 import type { IdType } from '../../ids.ts';
-import type { SearchedType } from './results.ts';
+import { SEARCHED_TYPES, type SearchedType } from './results.ts';
 
-/** A statement that finds items in the projects `$1` by the value `$2`. */
-export type Lookup = { sql: string };
+/** A statement that finds items in projects by a value. */
+export type Lookup = (projectIds: readonly string[], value: string) => Statement<Found>;
+
+type Found = { type: string; id: string; projectId: string | null; label: string; status: string };
 
 const MAX_PER_TYPE = 10;
 /** Names and paths have no index, so only a limited number of rows are searched. */
@@ -40,29 +43,32 @@ function select(type: SearchedType, condition: string, from = `"${type}"`): stri
     FROM ${from} WHERE ${projectId} = ANY($1) AND ${isShown} AND ${condition} ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE})`;
 }
 
-const lookup = (...selects: string[]): Lookup => ({ sql: selects.join('\nUNION ALL\n') });
+const union = (...selects: string[]) => selects.join('\nUNION ALL\n');
 
 /** Finds an item by its ID. Other types of items don't have a page in the console. */
-export const BY_ID: Readonly<Partial<Record<IdType, Lookup>>> = Object.fromEntries(
-  Object.keys(SHOWN).map((type) => [type, lookup(select(type as SearchedType, '"id" = $2'))]),
+export const BY_ID: Readonly<Partial<Record<IdType, Lookup>>> = statements('search-by-id', SEARCHED_TYPES, (type) =>
+  select(type, '"id" = $2'),
 );
 
 /** Finds payments by their transaction. */
-export const BY_HASH = lookup(select('Payment', '"transactionHash" = $2'));
+export const BY_HASH: Lookup = statement('search-by-hash', select('Payment', '"transactionHash" = $2'));
 
 /**
  * Finds a customer and its newest payments by wallet. In stored wallet addresses, the case of the letters encodes a
  * checksum. The collation of IDs isn't that of the columns that refer to them, and with it, the comparison couldn't use
  * the index of the payments' column.
  */
-export const BY_WALLET = lookup(
-  select('Customer', '"walletAddress" = $2'),
-  select(
-    'Payment',
-    'true',
-    `(SELECT p.* FROM "Customer" c CROSS JOIN LATERAL (
+export const BY_WALLET: Lookup = statement(
+  'search-by-wallet',
+  union(
+    select('Customer', '"walletAddress" = $2'),
+    select(
+      'Payment',
+      'true',
+      `(SELECT p.* FROM "Customer" c CROSS JOIN LATERAL (
         SELECT * FROM "Payment" WHERE "customerId" = c."id" COLLATE "default" ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE}
       ) p WHERE c."projectId" = ANY($1) AND c."walletAddress" = $2) AS found`,
+    ),
   ),
 );
 
@@ -91,7 +97,7 @@ const BY_NAME = [
   ),
 ];
 
-export const BY_TEXT = {
-  inProject: lookup(...BY_NAME),
-  everywhere: lookup(select('Project', contains('"name"')), ...BY_NAME),
+export const BY_TEXT: Readonly<Record<'inProject' | 'everywhere', Lookup>> = {
+  inProject: statement('search-by-text', union(...BY_NAME)),
+  everywhere: statement('search-by-text-everywhere', union(select('Project', contains('"name"')), ...BY_NAME)),
 };

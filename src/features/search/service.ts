@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { searchableProjects } from '../../auth/access.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { connectorTitle } from '../../connectors/types/registry.ts';
+import { runStatement, type Statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
-import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { typeOfId } from '../../ids.ts';
 import { parseInput } from '../../validation.ts';
 import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
@@ -51,27 +51,25 @@ export function createSearchService({ db }: { db: TenantDatabase }) {
       const text = checkText(query);
       const projectIds = await searchableProjects(db.prisma, viewer, projectId);
       if (projectIds.length === 0) return [];
-      const rows = await lookUp(projectIds, lookupOf(text, projectId == null));
+      const [lookup, value] = lookupOf(text, projectId == null);
+      // Every item is in one of these projects.
+      const statement = lookup(projectIds, value) as Statement<SearchResult>;
+      const { rows } = await runStatement(db.pool, statement);
       const rank = ({ type }: SearchResult) => SEARCHED_TYPES.indexOf(type);
       return rows
         .map((found) => (found.type === 'Connector' ? { ...found, label: connectorTitle(found.label) } : found))
         .toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? 1 : -1));
     },
   };
-
-  async function lookUp(projectIds: readonly VisibleProjectId[], { sql, value }: { sql: string; value: string }) {
-    return (await db.pool.query<SearchResult>({ text: sql, values: [projectIds, value] })).rows;
-  }
 }
 
-function lookupOf(text: string, inAllProjects: boolean): { sql: string; value: string } {
-  const lookup = (found: Lookup, value: string) => ({ sql: found.sql, value });
+function lookupOf(text: string, inAllProjects: boolean): [lookup: Lookup, value: string] {
   const type = typeOfId(text.toLowerCase());
   const byId = type && BY_ID[type];
-  if (byId) return lookup(byId, text.toLowerCase());
-  if (isHash(text)) return lookup(BY_HASH, text.toLowerCase());
-  if (isAddress(text, { strict: false })) return lookup(BY_WALLET, getAddress(text.toLowerCase()));
-  return lookup(BY_TEXT[inAllProjects ? 'everywhere' : 'inProject'], text);
+  if (byId) return [byId, text.toLowerCase()];
+  if (isHash(text)) return [BY_HASH, text.toLowerCase()];
+  if (isAddress(text, { strict: false })) return [BY_WALLET, getAddress(text.toLowerCase())];
+  return [BY_TEXT[inAllProjects ? 'everywhere' : 'inProject'], text];
 }
 
 function checkText(query: string): string {

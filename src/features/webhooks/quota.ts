@@ -1,6 +1,7 @@
 import { limitsOfOwner } from '../../auth/owner-limits.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Transaction } from '../../database/client.ts';
+import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { AppError } from '../../errors.ts';
 import type { PrismaClient } from '../../generated/prisma/client.ts';
 
@@ -19,7 +20,7 @@ export async function requireWebhookQuota(
 ): Promise<void> {
   const { maxWebhooksPerProject: most, whose } = await limitsOfOwner(tx, viewer, projectId);
   if (most === null || added === 0) return;
-  await tx.$queryRaw`SELECT 1 FROM "Project" WHERE "id" = ${projectId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'project', projectId);
   const count = await tx.webhook.count({ where: { projectId } });
   if (count + added > most) throw limitReached(whose, most, count);
 }

@@ -7,7 +7,8 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { ProjectAllow } from '../../config/project-allow.ts';
-import { createPages, type PageQuery } from '../../database/pages.ts';
+import { lockForNoKeyUpdate, lockForUpdate } from '../../database/locks.ts';
+import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import { releaseWaiting } from '../../delivery/flow/ordering.ts';
@@ -36,6 +37,8 @@ import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateW
 import { requireWebhookQuota, webhookQuota } from './quota.ts';
 import { auditedCredentials, CREDENTIAL_FIELDS, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
+const PAGES = pageStatements('webhooks', 'Webhook');
+
 export type WebhookService = ReturnType<typeof createWebhookService>;
 
 /**
@@ -57,7 +60,7 @@ export function createWebhookService(options: {
 
   const pages = createPages({
     db: db.pool,
-    table: 'Webhook',
+    statements: PAGES,
     find: (query: Omit<Prisma.WebhookFindManyArgs, 'where' | 'take'>, which) =>
       db.prisma.webhook.findMany({ ...query, ...which, orderBy: { id: 'desc' } }),
   });
@@ -144,7 +147,7 @@ export function createWebhookService(options: {
       const given = { headers, authentication, clientCertificate, certificateAuthority };
       const { webhook, pause, isReordered } = await db.prisma.$transaction(async (tx) => {
         // If two changes are concurrent, each must record the values it actually replaced.
-        await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR NO KEY UPDATE`;
+        await lockForNoKeyUpdate(tx, 'webhook', id);
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
@@ -211,7 +214,7 @@ export function createWebhookService(options: {
       const { overlapHours } = parseInput(rotateInput, input);
       const secret = newWebhookSecret();
       const webhook = await db.prisma.$transaction(async (tx) => {
-        await tx.$queryRaw`SELECT 1 FROM "Webhook" WHERE "id" = ${id} FOR UPDATE`;
+        await lockForUpdate(tx, 'webhook', id);
         const current = await tx.webhook.findFirst({ where });
         if (!current) throw notFound();
         const place = { table: 'Webhook', rowId: id, projectId: current.projectId };

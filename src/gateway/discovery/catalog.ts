@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import type { InputSchema } from '../../features/endpoints/discovery.ts';
 import type { EndpointProtocol } from '../../generated/prisma/client.ts';
 
@@ -43,29 +44,30 @@ const MAX_DETAIL_BYTES = 524_288;
 const USUAL_METHODS = ['GET', 'POST'];
 const BYTES_PER_CHARACTER = 2;
 
+const LOAD_CATALOG = preparedStatement(
+  'gateway-catalog',
+  `SELECT p.name, p.description, p."iconUrl", p.contact,
+         (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive") AS active,
+         (SELECT json_agg(json_build_object(
+                   'path', s.path, 'description', s.description, 'priceAtomic', s."priceAtomic"::text,
+                   'protocol', s.protocol, 'methods', s.methods, 'mimeType', s."mimeType", 'tags', s.tags,
+                   'inputSchema', CASE WHEN s.bytes <= $3 THEN s."inputSchema" END,
+                   'exampleResponse', CASE WHEN s.bytes <= $3 THEN s."exampleResponse" END) ORDER BY s.id)::text
+            FROM (SELECT e.*, sum(coalesce(octet_length(e."inputSchema"::text), 0)
+                                + coalesce(octet_length(e."exampleResponse"::text), 0)) OVER (ORDER BY e.id) AS bytes,
+                         sum(octet_length(e.path) + coalesce(octet_length(e.description), 0)
+                             + octet_length(e.tags::text)) OVER (ORDER BY e.id) AS "textBytes"
+                    FROM "Endpoint" e
+                   WHERE e."projectId" = p.id AND e."isActive"
+                   ORDER BY e.id LIMIT $2) s
+           WHERE s."textBytes" <= $4) AS offers
+    FROM "Project" p JOIN "User" u ON u.id = p."userId"
+   WHERE p.id = $1 AND u."blockedAt" IS NULL`,
+);
+
 /** Reads what a project sells. Undefined if the project doesn't exist, has no active endpoints, or is blocked. */
 export async function loadCatalog(db: Queryable, projectId: string): Promise<StoredCatalog | undefined> {
-  const { rows } = await db.query<Row>({
-    name: 'gateway-catalog',
-    text: `SELECT p.name, p.description, p."iconUrl", p.contact,
-                  (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive") AS active,
-                  (SELECT json_agg(json_build_object(
-                            'path', s.path, 'description', s.description, 'priceAtomic', s."priceAtomic"::text,
-                            'protocol', s.protocol, 'methods', s.methods, 'mimeType', s."mimeType", 'tags', s.tags,
-                            'inputSchema', CASE WHEN s.bytes <= $3 THEN s."inputSchema" END,
-                            'exampleResponse', CASE WHEN s.bytes <= $3 THEN s."exampleResponse" END) ORDER BY s.id)::text
-                     FROM (SELECT e.*, sum(coalesce(octet_length(e."inputSchema"::text), 0)
-                                         + coalesce(octet_length(e."exampleResponse"::text), 0)) OVER (ORDER BY e.id) AS bytes,
-                                  sum(octet_length(e.path) + coalesce(octet_length(e.description), 0)
-                                      + octet_length(e.tags::text)) OVER (ORDER BY e.id) AS "textBytes"
-                             FROM "Endpoint" e
-                            WHERE e."projectId" = p.id AND e."isActive"
-                            ORDER BY e.id LIMIT $2) s
-                    WHERE s."textBytes" <= $4) AS offers
-             FROM "Project" p JOIN "User" u ON u.id = p."userId"
-            WHERE p.id = $1 AND u."blockedAt" IS NULL`,
-    values: [projectId, MAX_OFFERS, MAX_DETAIL_BYTES, MAX_TEXT_BYTES],
-  });
+  const { rows } = await runStatement<Row>(db, LOAD_CATALOG(projectId, MAX_OFFERS, MAX_DETAIL_BYTES, MAX_TEXT_BYTES));
   const [row] = rows;
   if (!row?.offers) return undefined;
   const { active, offers, ...project } = row;

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import type { InputSchema } from '../../features/endpoints/discovery.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 
@@ -16,6 +17,14 @@ const MIN_BYTES = 1_024;
 
 type Entry = { version: string; details: Details | Promise<Details> };
 
+const READ_DETAILS = preparedStatement(
+  'gateway-details',
+  `SELECT "inputSchema", "exampleResponse",
+        coalesce(octet_length("inputSchema"::text), 0)
+        + coalesce(octet_length("exampleResponse"::text), 0) AS bytes
+   FROM "Endpoint" WHERE id = $1`,
+);
+
 /**
  * Keeps schemas and examples in memory, separately from the routes, which are all read again after a change to one of
  * them. They are read when an endpoint is first requested and after it has changed.
@@ -26,14 +35,7 @@ export function createDetails(db: Queryable): (route: PaidRoute) => Details | Pr
   const known = new LRUCache<string, Entry>({ maxSize: MAX_BYTES });
 
   async function read(endpointId: string): Promise<{ details: Details; bytes: number }> {
-    const { rows } = await db.query<Details & { bytes: number }>({
-      name: 'gateway-details',
-      text: `SELECT "inputSchema", "exampleResponse",
-                    coalesce(octet_length("inputSchema"::text), 0)
-                    + coalesce(octet_length("exampleResponse"::text), 0) AS bytes
-               FROM "Endpoint" WHERE id = $1`,
-      values: [endpointId],
-    });
+    const { rows } = await runStatement<Details & { bytes: number }>(db, READ_DETAILS(endpointId));
     const { bytes: size, ...details } = rows[0] ?? { ...NONE, bytes: 0 };
     return { details, bytes: Math.max(MIN_BYTES, size) };
   }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { OwnHosts } from '../../config/own-hosts.ts';
 import type { Database } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { CHALLENGE_PREFIX, challengePathOf } from '../../features/projects/hosts/proof.ts';
 import { createOwnHostsFilter } from './own-hosts-filter.ts';
 import { hostNameOf } from './public-address.ts';
@@ -53,11 +54,7 @@ export async function openHostTable(options: {
   await load();
 
   async function load(): Promise<void> {
-    const { rows } = await db.pool.query<Bucket>({
-      name: 'gateway-hosts',
-      text: CHANGED_BUCKETS,
-      values: [gatewayDomain ?? null, versions],
-    });
+    const { rows } = await runStatement<Bucket>(db.pool, CHANGED_BUCKETS(gatewayDomain ?? null, versions));
     for (const { bucket, version, hosts } of rows) {
       for (const host of hostsOf[bucket]!) {
         projects.delete(host);
@@ -113,7 +110,9 @@ export async function openHostTable(options: {
  * The buckets whose versions aren't those in $2, with their hosts: custom hosts with the tokens that verify them and, if
  * the operator has a domain ($1), all names under it.
  */
-const CHANGED_BUCKETS = `
+const CHANGED_BUCKETS = preparedStatement(
+  'gateway-hosts',
+  `
   WITH named AS (
     SELECT lower(p."gatewayHost") AS "host", p."id" AS "projectId", c."token", true AS "isCustom"
     FROM "Project" p LEFT JOIN "HostClaim" c ON c."projectId" = p."id" AND c."host" = p."gatewayHost"
@@ -133,4 +132,5 @@ const CHANGED_BUCKETS = `
   SELECT changed."bucket"::int AS "bucket", changed."version",
     coalesce(jsonb_agg(to_jsonb(hashed) - 'hash' - 'bucket' ORDER BY "isCustom" DESC) FILTER (WHERE "host" IS NOT NULL), '[]')
       AS "hosts"
-  FROM changed LEFT JOIN hashed ON hashed."bucket" = changed."bucket" GROUP BY changed."bucket", changed."version"`;
+  FROM changed LEFT JOIN hashed ON hashed."bucket" = changed."bucket" GROUP BY changed."bucket", changed."version"`,
+);

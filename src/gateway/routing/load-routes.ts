@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { type BuyerRules, RULES_JSON, type RulesJson, rulesOf } from '../../features/projects/buyers/rules.ts';
 import type { EndpointProtocol, SettlementOrder } from '../../generated/prisma/client.ts';
 import type { Network } from '../chain/networks.ts';
@@ -91,26 +92,7 @@ export async function loadRoutes(
 ): Promise<LoadedRoutes> {
   // Oldest first: of two paths with the same shape, the older one is served. Earlier prices of 0 are left out, because
   // nobody has signed a payment for them.
-  const { rows } = await db.query<Row>({
-    name: 'gateway-routes',
-    text: `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
-                  e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
-                  e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
-                  p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
-                  ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
-                          FROM "PreviousPrice" o
-                         WHERE o."endpointId" = e.id AND o."validUntil" > now()
-                           AND o."priceAtomic" > 0) AS "previousPrices",
-                  CASE WHEN row_number() OVER (ORDER BY e.id) = 1
-                       THEN (SELECT ${RULES_JSON} FROM "BuyerRules" b WHERE b."projectId" = p.id) END AS "buyers",
-                  ${OFFER_COLUMN}, ${VERSION} AS version
-             FROM "Endpoint" e
-             JOIN "Project" p ON p.id = e."projectId"
-             JOIN "User" u ON u.id = p."userId"
-            WHERE e."projectId" = $1 AND e."isActive"
-            ORDER BY e.id`,
-    values: [projectId],
-  });
+  const { rows } = await runStatement<Row>(db, LOAD_ROUTES(projectId));
   const credentialsOf = openCredentials(projectId, rows[0]?.secretProjectHeaders ?? null);
   const buyers = rulesOf(rows[0]?.buyers ?? null);
   const routes = rows.map((row) => ({ ...toRoute(projectId, row, served, credentialsOf(row)), buyers }));
@@ -120,11 +102,7 @@ export async function loadRoutes(
 
 /** The current version of a project's routes, or null if there is no such project. */
 export async function readRoutesVersion(db: Queryable, projectId: string): Promise<string | null> {
-  const { rows } = await db.query<{ version: string | null }>({
-    name: 'gateway-routes-version',
-    text: `SELECT ${VERSION} AS version`,
-    values: [projectId],
-  });
+  const { rows } = await runStatement<{ version: string | null }>(db, READ_ROUTES_VERSION(projectId));
   return rows[0]!.version;
 }
 
@@ -181,3 +159,25 @@ function toRoute(
     isBlocked,
   };
 }
+
+const LOAD_ROUTES = preparedStatement(
+  'gateway-routes',
+  `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
+         e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
+         e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
+         p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
+         ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
+                 FROM "PreviousPrice" o
+                WHERE o."endpointId" = e.id AND o."validUntil" > now()
+                  AND o."priceAtomic" > 0) AS "previousPrices",
+         CASE WHEN row_number() OVER (ORDER BY e.id) = 1
+              THEN (SELECT ${RULES_JSON} FROM "BuyerRules" b WHERE b."projectId" = p.id) END AS "buyers",
+         ${OFFER_COLUMN}, ${VERSION} AS version
+    FROM "Endpoint" e
+    JOIN "Project" p ON p.id = e."projectId"
+    JOIN "User" u ON u.id = p."userId"
+   WHERE e."projectId" = $1 AND e."isActive"
+   ORDER BY e.id`,
+);
+
+const READ_ROUTES_VERSION = preparedStatement('gateway-routes-version', `SELECT ${VERSION} AS version`);

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
-import { CLAIM_DUE } from '../../../src/delivery/queue/claim.ts';
-import { CLAIM_PARKED, PARK } from '../../../src/delivery/queue/parking.ts';
+import { STATEMENTS } from '../../../src/database/statement.ts';
+import '../../../src/delivery/queue/parking.ts';
 import { openStage, type Stage } from '../support.ts';
 import { type PlanNode, rowsRead } from './rows-read.ts';
 
@@ -61,9 +61,9 @@ const EXECUTE = {
 /** Opens a connection and prepares and runs the statements of a claim on it. */
 async function prepare(): Promise<pg.PoolClient> {
   const client = await queue.connect();
-  await client.query(`PREPARE claim_due(${TYPES}, text[], float8[]) AS ${CLAIM_DUE}`);
-  await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${CLAIM_PARKED}`);
-  await client.query(`PREPARE park(text[], int, float8[]) AS ${PARK}`);
+  await client.query(`PREPARE claim_due(${TYPES}, text[], float8[]) AS ${STATEMENTS.get('delivery_claim_due')}`);
+  await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${STATEMENTS.get('delivery_claim_parked')}`);
+  await client.query(`PREPARE park(text[], int, float8[]) AS ${STATEMENTS.get('delivery_park')}`);
   await client.query(`BEGIN; ${EXECUTE.due(0)}; ${EXECUTE.parked(0)}; ${EXECUTE.park(10)}; ROLLBACK`);
   return client;
 }

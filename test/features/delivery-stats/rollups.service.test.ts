@@ -252,6 +252,11 @@ test('an account that changes many hours delays neither new deliveries nor the c
   expect(await notes()).toBe(0);
 });
 
+/** The statement that a pool was asked to run. */
+function textOf([statement]: Parameters<pg.Pool['query']>): string {
+  return (statement as unknown as { text: string }).text;
+}
+
 test('new deliveries are looked for again after every few hours that are recounted', async () => {
   const ids: string[] = [];
   for (let hour = 0; hour < 12; hour++) {
@@ -262,7 +267,7 @@ test('new deliveries are looked for again after every few hours that are recount
   for (const id of ids) await requeue(sql, id);
   const left: number[] = [];
   const query = async (...asked: Parameters<pg.Pool['query']>) => {
-    if (String(asked[0]).includes('pg_stat_activity')) {
+    if (textOf(asked).includes('pg_stat_activity')) {
       left.push((await sql.query('SELECT DISTINCT "hour" FROM "ChangedDeliveryHour"')).rowCount!);
     }
     return counting.query(...asked);
@@ -340,16 +345,16 @@ test('unfinished deliveries are skipped once, and counted when they finish', asy
 
 test('only one of several workers counts in each round', async () => {
   await sql.query(`DELETE FROM "Sweep" WHERE "name" = 'deliveryRollups'`);
-  const texts: unknown[] = [];
+  const texts: string[] = [];
   const query = (...asked: Parameters<pg.Pool['query']>) => {
-    texts.push(asked[0]);
+    texts.push(textOf(asked));
     return counting.query(...asked);
   };
   const watched = { query, connect: () => counting.connect() } as unknown as pg.Pool;
   const workers = [1, 2, 3].map(() => createRollups({ pool: watched, log }));
   for (const worker of workers) worker.start();
   await Promise.all(workers.map((worker) => worker.stop()));
-  expect(texts.filter((text) => String(text).includes('pg_stat_activity'))).toHaveLength(1);
+  expect(texts.filter((text) => text.includes('pg_stat_activity'))).toHaveLength(1);
 });
 
 test('several processes that count at the same time count every delivery once', async () => {

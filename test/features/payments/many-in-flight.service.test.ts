@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runBatch, type Statement } from '../../../src/database/batch-client.ts';
+import { runBatch } from '../../../src/database/batch-client.ts';
+import { type Query, queryOf, type Statement } from '../../../src/database/statement.ts';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
 import { createVerifyStep, MAX_IN_FLIGHT, type VerifyResult } from '../../../src/features/payments/steps/verify.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
@@ -51,14 +52,16 @@ async function explained(payments: readonly Payment[]): Promise<{ rows: number; 
   try {
     await client.query('BEGIN');
     const results = await runBatch(client, { isStatement: true }, (batch) => {
-      const query = async <Row>(statement: Statement): Promise<Row[]> => {
-        if (statement.name !== 'payment-verify') return batch.query<Row>(statement);
+      const query = async (bound: Statement): Promise<never[]> => {
+        const statement = queryOf(bound);
+        const run = <Row>(query: Query) => batch.query(query as unknown as Statement<Row>);
+        if (statement.name !== 'payment-verify') return run<never>(statement);
         const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${statement.text}`;
-        await batch.query({ name: '', text: 'SAVEPOINT before', values: [] });
-        const [plan] = await batch.query<{ 'QUERY PLAN': { Plan: Plan }[] }>({ ...statement, name: '', text });
-        await batch.query({ name: '', text: 'ROLLBACK TO before', values: [] });
+        await run({ text: 'SAVEPOINT before', values: [] });
+        const [plan] = await run<{ 'QUERY PLAN': { Plan: Plan }[] }>({ text, values: statement.values });
+        await run({ text: 'ROLLBACK TO before', values: [] });
         seen.rows = rowsRead(plan!['QUERY PLAN'][0]!.Plan);
-        const rows = await batch.query<Row>(statement);
+        const rows = await run<never>(statement);
         seen.bytes = JSON.stringify(rows).length;
         return rows;
       };

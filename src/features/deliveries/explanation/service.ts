@@ -1,5 +1,6 @@
 import type { ConnectorDefinition, ConnectorMemory } from '../../../connectors/definition.ts';
 import { type ConnectorConfig, secretFields } from '../../../connectors/describe.ts';
+import { runStatement, statement } from '../../../database/statement.ts';
 import type { TenantDatabase } from '../../../database/tenant-client.ts';
 import { belongingTo } from '../../../database/tenant-filter.ts';
 import type { ClaimedEvent } from '../../../delivery/model/claimed-delivery.ts';
@@ -55,6 +56,12 @@ const NO_REQUEST: ShownRequest = { requestBody: null, curl: null };
 
 type EventRow = ClaimedEvent & { projectName: string; now: Date };
 
+const READ_EVENT = statement(
+  'delivery-explanation-event',
+  `SELECT e."id", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
+   FROM "Event" e JOIN "Project" p ON p."id" = e."projectId" WHERE e."id" = $1`,
+);
+
 /** Creates the function that explains a delivery. It throws AppError `NOT_FOUND` if the delivery no longer exists. */
 export function createExplainer(options: ExplanationOptions) {
   const { db, secretBox, connectors, userAgent, payloadVersions, retryScheduleSeconds } = options;
@@ -103,11 +110,7 @@ export function createExplainer(options: ExplanationOptions) {
 
   /** The data is read as text: parsing it would lose its exact bytes. */
   async function readEvent({ eventId }: Delivery): Promise<EventRow | undefined> {
-    const { rows } = await db.pool.query<EventRow>(
-      `SELECT e."id", e."type", e."version", e."test", e."timestamp", e."data"::text AS "data", p."name" AS "projectName", now() AS "now"
-       FROM "Event" e JOIN "Project" p ON p."id" = e."projectId" WHERE e."id" = $1`,
-      [eventId],
-    );
+    const { rows } = await runStatement<EventRow>(db.pool, READ_EVENT(eventId));
     return rows[0];
   }
 

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../database/client.ts';
+import { executeWithPrisma, statement } from '../../../database/statement.ts';
 import type { Invitation, ProjectTransfer } from '../../../generated/prisma/client.ts';
 import type { MessageContent } from '../../notices/messages.ts';
 
@@ -44,13 +45,17 @@ export async function writeOfferMail(tx: Transaction, details: Details & { trans
   });
 }
 
+const WRITE_MAIL = statement(
+  'invitation-write-mail',
+  `INSERT INTO "NoticeMessage" ("id", "projectId", "channel", "recipient", "content")
+   SELECT new_id('msg'), $1, 'email', $2, $3::json
+   WHERE (
+     SELECT count(*) FROM "Invitation" WHERE "email" = $2 AND "createdAt" > now() - interval '1 day'
+   ) + (
+     SELECT count(*) FROM "ProjectTransfer" WHERE "email" = $2 AND "createdAt" > now() - interval '1 day'
+   ) <= $4`,
+);
+
 async function writeMail(tx: Transaction, email: string, content: MessageContent): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO "NoticeMessage" ("id", "projectId", "channel", "recipient", "content")
-    SELECT new_id('msg'), ${content.projectId}, 'email', ${email}, ${JSON.stringify(content)}::json
-    WHERE (
-      SELECT count(*) FROM "Invitation" WHERE "email" = ${email} AND "createdAt" > now() - interval '1 day'
-    ) + (
-      SELECT count(*) FROM "ProjectTransfer" WHERE "email" = ${email} AND "createdAt" > now() - interval '1 day'
-    ) <= ${MAX_PER_ADDRESS_AND_DAY}`;
+  await executeWithPrisma(tx, WRITE_MAIL(content.projectId, email, JSON.stringify(content), MAX_PER_ADDRESS_AND_DAY));
 }

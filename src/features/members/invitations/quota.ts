@@ -1,5 +1,6 @@
 import type { Viewer } from '../../../auth/viewer.ts';
 import type { Transaction } from '../../../database/client.ts';
+import { lockForNoKeyUpdate } from '../../../database/locks.ts';
 import { AppError } from '../../../errors.ts';
 
 /** The maximum number of members and open invitations per project. */
@@ -24,7 +25,7 @@ export async function requireInvitationQuota(
   now: Date,
 ): Promise<void> {
   // Without the lock, invitations to several projects at the same time could exceed the account's limit.
-  await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${userId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'user', userId);
   const members = await tx.projectMember.count({ where: { projectId } });
   const open = await tx.invitation.count({ where: { projectId, status: 'PENDING', expiresAt: { gt: now } } });
   if (members + open >= MAX_PEOPLE_PER_PROJECT) {

@@ -1,10 +1,16 @@
 import type pg from 'pg';
-import { deleteWhere } from '../../../database/batches.ts';
+import { deleteWhere, deletionStatement } from '../../../database/batches.ts';
 
 /** How long answered, revoked, and expired invitations are kept. They count toward the limits for a day. */
 const KEPT_DAYS = 30;
 
 /** Deletes old invitations, because they contain email addresses. */
 export async function sweepInvitations(pool: pg.Pool): Promise<void> {
-  await deleteWhere(pool, 'Invitation', `coalesce("endedAt", "expiresAt") < now() - interval '${KEPT_DAYS} days'`);
+  await deleteWhere(pool, DELETE_ENDED);
 }
+
+const DELETE_ENDED = deletionStatement(
+  'invitations-delete-ended',
+  'Invitation',
+  `coalesce("endedAt", "expiresAt") < now() - interval '${KEPT_DAYS} days'`,
+);

@@ -2,6 +2,7 @@ import { recordAudit, recordForAccount } from '../../../audit/record.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
 import { sharedNow } from '../../../clock.ts';
 import type { Transaction } from '../../../database/client.ts';
+import { lockForNoKeyUpdate } from '../../../database/locks.ts';
 import { AppError } from '../../../errors.ts';
 import type { Project, ProjectTransfer, User } from '../../../generated/prisma/client.ts';
 import { newId } from '../../../ids.ts';
@@ -49,7 +50,7 @@ export async function changeOwner(
 
 /** Takes the same lock as creating a connector, so that the two together can't exceed the account's limit. */
 async function lockAccount(tx: Transaction, userId: string): Promise<User> {
-  await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${userId} FOR NO KEY UPDATE`;
+  await lockForNoKeyUpdate(tx, 'user', userId);
   return tx.user.findUniqueOrThrow({ where: { id: userId } });
 }
 

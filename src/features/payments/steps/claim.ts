@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../database/client.ts';
+import { preparedStatement, runStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { millisecondsOfId } from '../../../ids.ts';
@@ -26,7 +27,7 @@ export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
       sorted.map(({ item }) => item),
       VALUES,
     );
-    const rows = await batch.query<PaymentRow>({ name: 'payment-claim', text: CLAIM, values });
+    const rows = await batch.query<PaymentRow>(CLAIM(...values));
     const claimed = new Map(rows.map((row) => [row.id, toPayment(row)]));
     return items.map(({ id }) => claimed.get(id));
   },
@@ -40,7 +41,7 @@ export const claimStep: BatchStep<ClaimItem, Payment | undefined> = {
  */
 export async function takeOver(pool: Queryable, item: ClaimItem): Promise<Payment | undefined> {
   const values = columns([item], VALUES);
-  const { rows } = await pool.query<PaymentRow>({ name: 'payment-take-over', text: TAKE_OVER, values });
+  const { rows } = await runStatement<PaymentRow>(pool, TAKE_OVER(...values));
   return rows[0] && toPayment(rows[0]);
 }
 
@@ -57,7 +58,7 @@ export function keyOf({ network, assetAddress, payer, nonce }: AuthorizationKey)
 const textOf = ({ network, assetAddress, payer, nonce }: AuthorizationKey) =>
   `${network} ${assetAddress} ${payer} ${nonce}`;
 
-const VALUES: ((item: ClaimItem) => unknown)[] = [
+const VALUES = [
   ({ id }) => id,
   ({ projectId }) => projectId,
   ({ endpointId }) => endpointId,
@@ -79,7 +80,7 @@ const VALUES: ((item: ClaimItem) => unknown)[] = [
   ({ id }) => new Date(millisecondsOfId(id)).toISOString(),
   ({ settlement }) => settlement ?? 'AFTER_RESPONSE',
   ({ paymentIdentifier }) => paymentIdentifier ?? null,
-];
+] as const satisfies readonly ((item: ClaimItem) => unknown)[];
 
 const NEW = `
   FROM unnest(
@@ -89,7 +90,9 @@ const NEW = `
   ) AS new(id, project, endpoint, path, method, version, network, asset, contract, payer, recipient, nonce, amount,
     valid_after, valid_before, signed, fingerprint, lease, created, settlement, identifier)`;
 
-const CLAIM = `
+const CLAIM = preparedStatement(
+  'payment-claim',
+  `
   INSERT INTO "Payment" (
     "id", "projectId", "endpointId", "endpointPath", "method", "x402Version", "network", "asset", "assetAddress",
     "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore", "authorization", "requestFingerprint",
@@ -100,10 +103,13 @@ const CLAIM = `
     settlement::"SettlementOrder", identifier
   ${NEW}
   ON CONFLICT DO NOTHING
-  RETURNING *`;
+  RETURNING *`,
+);
 
 // If the payment was already counted toward a limit of its buyer, it is counted again by the new request.
-const TAKE_OVER = `
+const TAKE_OVER = preparedStatement(
+  'payment-take-over',
+  `
   WITH abandoned AS MATERIALIZED (
     SELECT held."id", held."buyerUsageId", held."amountAtomic" ${NEW} JOIN "Payment" held
     ON held."network" = new.network AND held."assetAddress" = contract AND held."payer" = new.payer
@@ -120,4 +126,5 @@ const TAKE_OVER = `
     "leaseToken" = held."leaseToken" + 1, "verifiedAt" = NULL, "buyerUsageId" = NULL, ${touched('held')}
   ${NEW}, abandoned
   WHERE held."id" = abandoned."id"
-  RETURNING held.*`;
+  RETURNING held.*`,
+);

@@ -1,3 +1,4 @@
+import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { BuyerLimit } from '../../projects/buyers/rules.ts';
 import type { PaymentLease } from '../lease.ts';
@@ -27,10 +28,10 @@ type Row = { id: string; isCounted: boolean; requestCount: number; spentAtomic: 
 export const countStep: BatchStep<CountItem, CountResult | undefined> = {
   keyOf: ({ projectId, payer }) => `${projectId} ${payer}`,
   async run(batch, items) {
-    const values = columns(items, VALUES);
+    const periods = columns(items, PERIOD_VALUES);
     const [, rows] = await Promise.all([
-      batch.query({ name: 'buyer-usage-open', text: OPEN, values: values.slice(PERIOD_VALUES) }),
-      batch.query<Row>({ name: 'buyer-usage-count', text: COUNT, values }),
+      batch.query(OPEN(...periods)),
+      batch.query<Row>(COUNT(...columns(items, VALUES), ...periods)),
     ]);
     const results = new Map(rows.map(({ id, ...row }) => [id, resultOf(row)]));
     return items.map(({ paymentId }) => results.get(paymentId));
@@ -41,24 +42,28 @@ function resultOf({ isCounted, requestCount, spentAtomic, endsAt }: Omit<Row, 'i
   return { isCounted, usage: { requestCount, spentAtomic: BigInt(spentAtomic), resetsAt: endsAt } };
 }
 
-const VALUES: ((item: CountItem) => unknown)[] = [
+const VALUES = [
   ({ paymentId }) => paymentId,
   ({ leaseToken }) => leaseToken,
   ({ limit }) => limit.maxRequests,
   ({ limit }) => limit.maxSpendAtomic?.toString() ?? null,
+] as const satisfies readonly ((item: CountItem) => unknown)[];
+
+/** What identifies the buyer's count. */
+const PERIOD_VALUES = [
   ({ projectId }) => projectId,
   ({ payer }) => payer,
   ({ limit }) => limit.period,
   ({ now }) => now?.toISOString() ?? null,
-];
-/** From here on, the values identify the buyer's count. */
-const PERIOD_VALUES = 4;
+] as const satisfies readonly ((item: CountItem) => unknown)[];
 
 /** The start of a row's period in UTC. `now()` is the same in all statements of a transaction. */
 const START = `date_trunc(lower(i."period"), coalesce(i."now", now()), 'UTC')`;
 
 /** This is a separate statement, because a statement can't lock the rows that it inserts or that are inserted meanwhile. */
-const OPEN = `
+const OPEN = preparedStatement(
+  'buyer-usage-open',
+  `
   INSERT INTO "BuyerUsage" ("projectId", "payer", "period", "startsAt", "endsAt")
   SELECT "projectId", "payer", "period"::"BuyerLimitPeriod", "startsAt",
     ("startsAt" AT TIME ZONE 'UTC' + ('1 ' || "period")::interval) AT TIME ZONE 'UTC'
@@ -67,9 +72,12 @@ const OPEN = `
     FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS i("projectId", "payer", "period", "now")
   ) i
   ORDER BY "projectId", "payer"
-  ON CONFLICT ("projectId", "payer", "period", "startsAt") DO NOTHING`;
+  ON CONFLICT ("projectId", "payer", "period", "startsAt") DO NOTHING`,
+);
 
-const COUNT = `
+const COUNT = preparedStatement(
+  'buyer-usage-count',
+  `
   WITH due AS MATERIALIZED (
     SELECT i.*, p."amountAtomic", p."buyerUsageId", ${START} AS "startsAt"
     FROM unnest($1::text[], $2::int[], $3::int[], $4::numeric[], $5::text[], $6::text[], $7::text[], $8::timestamptz[])
@@ -93,7 +101,8 @@ const COUNT = `
   ), marked AS (
     UPDATE "Payment" p SET "buyerUsageId" = j."usageId" FROM judged j WHERE p."id" = j."id" AND j."isNew"
   )
-  SELECT "id", "wasCounted" OR "isNew" AS "isCounted", "requestCount", "spentAtomic"::text, "endsAt" FROM judged`;
+  SELECT "id", "wasCounted" OR "isNew" AS "isCounted", "requestCount", "spentAtomic"::text, "endsAt" FROM judged`,
+);
 
 /**
  * Common table expressions that remove payments which won't be charged from their buyers' counts.

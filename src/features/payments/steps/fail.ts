@@ -1,3 +1,4 @@
+import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
@@ -38,7 +39,7 @@ export function createFailStep(events: EventService): BatchStep<FailItem, Paymen
       const values = columns(items, VALUES);
       const [, rows, destinations] = await Promise.all([
         openBooks(batch, projectIds),
-        batch.query<PaymentRow>({ name: 'payment-fail', text: FAIL, values }),
+        batch.query<PaymentRow>(FAIL(...values)),
         events.destinationsOf(batch, projectIds, ['payment.failed']),
       ]);
       const failed = new Map(rows.map((row) => [row.id, toPayment(row)]));
@@ -69,7 +70,7 @@ function failurePayload(payment: Payment) {
   };
 }
 
-const VALUES: ((item: FailItem) => unknown)[] = [
+const VALUES = [
   ({ paymentId }) => paymentId,
   ({ leaseToken }) => leaseToken,
   ({ from }) => from.join(' '),
@@ -79,14 +80,16 @@ const VALUES: ((item: FailItem) => unknown)[] = [
   ({ upstream }) => upstream?.statusCode ?? null,
   ({ upstream }) => (upstream ? Math.round(upstream.durationMs) : null),
   ({ now }) => now?.toISOString() ?? null,
-];
+] as const satisfies readonly ((item: FailItem) => unknown)[];
 
 /** Makes text from third parties, such as a facilitator, safe to store. */
 export function foreignText(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
-const FAIL = `
+const FAIL = preparedStatement(
+  'payment-fail',
+  `
   WITH due AS MATERIALIZED (
     SELECT i.*
     FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::int[], $9::timestamptz[])
@@ -110,4 +113,5 @@ const FAIL = `
       0 AS "paymentCount", count(*)::int AS "failedCount"
     FROM moved m JOIN due d USING ("id") WHERE m."failureStage" <> 'VERIFY' GROUP BY 1, 2, 3
   ), ${uncounted('moved')}, ${enterDays('entry')}
-  SELECT * FROM moved`;
+  SELECT * FROM moved`,
+);

@@ -1,5 +1,5 @@
-import type { Statement } from '../../../database/batch-client.ts';
 import type { Queryable } from '../../../database/client.ts';
+import { preparedStatement, runStatement } from '../../../database/statement.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import { LeaseLost, PaymentGone, type PaymentLease, type Reconciled } from '../lease.ts';
 import type { AuthorizationKey, IdentifierKey } from '../payment-record.ts';
@@ -12,22 +12,12 @@ import { type PaymentRow, toPayment, touched } from './rows.ts';
  */
 export function findHolder(pool: Queryable, input: AuthorizationKey): Promise<Payment | undefined> {
   const { network, assetAddress, payer, nonce } = keyOf(input);
-  return findOne(pool, {
-    name: 'payment-holder',
-    text: `SELECT * FROM "Payment" WHERE "network" = $1 AND "assetAddress" = $2 AND "payer" = $3 AND "nonce" = $4
-      AND "failureStage" IS DISTINCT FROM 'VERIFY'`,
-    values: [network, assetAddress, payer, nonce],
-  });
+  return findOne(pool, FIND_HOLDER(network, assetAddress, payer, nonce));
 }
 
 /** The payment that holds an identifier: failed payments have released theirs. Uses the index `Payment_identifier`. */
 export function findIdentified(pool: Queryable, key: IdentifierKey): Promise<Payment | undefined> {
-  return findOne(pool, {
-    name: 'payment-identified',
-    text: `SELECT * FROM "Payment" WHERE "projectId" = $1 AND "payer" = $2 AND "paymentIdentifier" = $3
-      AND "failureStage" IS NULL`,
-    values: [key.projectId, key.payer.toLowerCase(), key.paymentIdentifier ?? null],
-  });
+  return findOne(pool, FIND_IDENTIFIED(key.projectId, key.payer.toLowerCase(), key.paymentIdentifier ?? null));
 }
 
 /** VERIFIED or SERVED → SETTLING, without a response. Undefined if the status or the lease doesn't allow this. */
@@ -36,12 +26,7 @@ export function moveToSettling(
   { paymentId, leaseToken }: PaymentLease,
   from: 'VERIFIED' | 'SERVED',
 ): Promise<Payment | undefined> {
-  return findOne(pool, {
-    name: 'payment-settling',
-    text: `UPDATE "Payment" SET "status" = 'SETTLING', "failureReason" = NULL, ${touched('"Payment"')}
-      WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = $3::"PaymentStatus" RETURNING *`,
-    values: [paymentId, leaseToken, from],
-  });
+  return findOne(pool, MOVE_TO_SETTLING(paymentId, leaseToken, from));
 }
 
 /** SETTLING or UNKNOWN → UNKNOWN. Undefined if the status or the lease doesn't allow this. */
@@ -50,14 +35,7 @@ export function moveToUnknown(
   { paymentId, leaseToken }: PaymentLease,
   why: { reason: string; transactionHash: string | null; nextCheckSeconds: number },
 ): Promise<Payment | undefined> {
-  return findOne(pool, {
-    name: 'payment-unknown',
-    text: `UPDATE "Payment" SET "status" = 'UNKNOWN', "failureReason" = $3,
-        "transactionHash" = coalesce($4, "transactionHash"), "leasedUntil" = now() + make_interval(secs => $5),
-        ${touched('"Payment"')}
-      WHERE "id" = $1 AND "leaseToken" = $2 AND "status" IN ('SETTLING', 'UNKNOWN') RETURNING *`,
-    values: [paymentId, leaseToken, why.reason, why.transactionHash, why.nextCheckSeconds],
-  });
+  return findOne(pool, MOVE_TO_UNKNOWN(paymentId, leaseToken, why.reason, why.transactionHash, why.nextCheckSeconds));
 }
 
 /**
@@ -91,16 +69,43 @@ export async function alreadySettled(
 }
 
 async function requirePayment(pool: Queryable, id: string): Promise<Payment> {
-  const payment = await findOne(pool, {
-    name: 'payment-by-id',
-    text: 'SELECT * FROM "Payment" WHERE "id" = $1',
-    values: [id],
-  });
+  const payment = await findOne(pool, FIND(id));
   if (!payment) throw new PaymentGone(id);
   return payment;
 }
 
-async function findOne(pool: Queryable, { name, text, values }: Statement): Promise<Payment | undefined> {
-  const { rows } = await pool.query<PaymentRow>({ name, text, values: [...values] });
+async function findOne(pool: Queryable, statement: PaymentStatement): Promise<Payment | undefined> {
+  const { rows } = await runStatement<PaymentRow>(pool, statement);
   return rows[0] && toPayment(rows[0]);
 }
+
+const FIND_HOLDER = preparedStatement(
+  'payment-holder',
+  `SELECT * FROM "Payment" WHERE "network" = $1 AND "assetAddress" = $2 AND "payer" = $3 AND "nonce" = $4
+   AND "failureStage" IS DISTINCT FROM 'VERIFY'`,
+);
+
+const FIND_IDENTIFIED = preparedStatement(
+  'payment-identified',
+  `SELECT * FROM "Payment" WHERE "projectId" = $1 AND "payer" = $2 AND "paymentIdentifier" = $3
+   AND "failureStage" IS NULL`,
+);
+
+const MOVE_TO_SETTLING = preparedStatement(
+  'payment-settling',
+  `UPDATE "Payment" SET "status" = 'SETTLING', "failureReason" = NULL, ${touched('"Payment"')}
+   WHERE "id" = $1 AND "leaseToken" = $2 AND "status" = $3::"PaymentStatus" RETURNING *`,
+);
+
+const MOVE_TO_UNKNOWN = preparedStatement(
+  'payment-unknown',
+  `UPDATE "Payment" SET "status" = 'UNKNOWN', "failureReason" = $3,
+   "transactionHash" = coalesce($4, "transactionHash"), "leasedUntil" = now() + make_interval(secs => $5),
+   ${touched('"Payment"')}
+   WHERE "id" = $1 AND "leaseToken" = $2 AND "status" IN ('SETTLING', 'UNKNOWN') RETURNING *`,
+);
+
+const FIND = preparedStatement('payment-by-id', 'SELECT * FROM "Payment" WHERE "id" = $1');
+
+/** A statement that returns payments. */
+type PaymentStatement = ReturnType<typeof FIND>;

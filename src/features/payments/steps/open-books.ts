@@ -1,5 +1,6 @@
 import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
 import type { Writer } from '../../../database/batch-client.ts';
+import { preparedStatement } from '../../../database/statement.ts';
 
 /** A project whose books are open. */
 export type Books = { projectId: string; milestonesAtomic: readonly bigint[] };
@@ -12,20 +13,21 @@ export type Books = { projectId: string; milestonesAtomic: readonly bigint[] };
  * @returns the books by project, without projects that no longer exist.
  */
 export async function openBooks(batch: Writer, projectIds: readonly string[]): Promise<Map<string, Books>> {
-  const rows = await batch.query<{ projectId: string; milestones: string[] }>({
-    name: 'payment-books',
-    text: OPEN,
-    values: [[...new Set(projectIds)], ADVISORY_LOCKS.books],
-  });
+  const rows = await batch.query<{ projectId: string; milestones: string[] }>(
+    OPEN([...new Set(projectIds)], ADVISORY_LOCKS.books),
+  );
   return new Map(
     rows.map(({ projectId, milestones }) => [projectId, { projectId, milestonesAtomic: milestones.map(BigInt) }]),
   );
 }
 
-const OPEN = `
+const OPEN = preparedStatement(
+  'payment-books',
+  `
   WITH project AS MATERIALIZED (
     SELECT "id", "milestonesAtomic" FROM "Project" WHERE "id" = ANY($1::text[]) ORDER BY "id" FOR KEY SHARE
   )
   SELECT "id" AS "projectId", "milestonesAtomic"::text[] AS "milestones",
     pg_advisory_xact_lock_shared($2::int, hashtext("id"))::text AS "locked"
-  FROM project`;
+  FROM project`,
+);

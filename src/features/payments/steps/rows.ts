@@ -8,9 +8,16 @@ export function toPayment(row: PaymentRow): Payment {
 }
 
 /** Turns a list of rows into one array per column, for `unnest`. */
-export function columns<Item>(items: readonly Item[], values: readonly ((item: Item) => unknown)[]): unknown[][] {
-  return values.map((value) => items.map(value));
+export function columns<Item, Values extends readonly ((item: Item) => unknown)[]>(
+  items: readonly Item[],
+  values: Values,
+): Columns<Values> {
+  return values.map((value) => items.map(value)) as unknown as Columns<Values>;
 }
+
+type Columns<Values extends readonly ((item: never) => unknown)[]> = {
+  [Index in keyof Values]: ReturnType<Values[Index]>[];
+};
 
 /** Every version of a row gets its own time, which live subscribers use to tell versions apart. */
 export function touched(row: string): string {

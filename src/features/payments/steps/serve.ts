@@ -1,3 +1,4 @@
+import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { PaymentLease } from '../lease.ts';
 import type { PaymentProgress, ServedResponse } from '../payment-record.ts';
@@ -20,18 +21,15 @@ export const serveStep: BatchStep<ServeItem, PaymentProgress | undefined> = {
       offset += item.body.length;
       return place;
     });
-    const rows = await batch.query<PaymentProgress & { id: string }>({
-      name: 'payment-serve',
-      text: SERVE,
-      // The bodies are sent as one binary value, because in an array they would be encoded in hex.
-      values: [...columns(placed, VALUES), Buffer.concat(items.map(({ body }) => body))],
-    });
+    // The bodies are sent as one binary value, because in an array they would be encoded in hex.
+    const bodies = Buffer.concat(items.map(({ body }) => body));
+    const rows = await batch.query<PaymentProgress & { id: string }>(SERVE(...columns(placed, VALUES), bodies));
     const moved = new Map(rows.map(({ id, ...progress }) => [id, progress]));
     return items.map(({ paymentId }) => moved.get(paymentId));
   },
 };
 
-const VALUES: ((item: ServeItem & { offset: number }) => unknown)[] = [
+const VALUES = [
   ({ paymentId }) => paymentId,
   ({ leaseToken }) => leaseToken,
   ({ statusCode }) => statusCode,
@@ -41,9 +39,11 @@ const VALUES: ((item: ServeItem & { offset: number }) => unknown)[] = [
   ({ body }) => body.length,
   ({ keepUntil }) => keepUntil.toISOString(),
   ({ requestFingerprint }) => requestFingerprint ?? null,
-];
+] as const satisfies readonly ((item: ServeItem & { offset: number }) => unknown)[];
 
-const SERVE = `
+const SERVE = preparedStatement(
+  'payment-serve',
+  `
   WITH due AS MATERIALIZED (
     SELECT i.*
     FROM unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::text[], $6::int[], $7::int[], $8::timestamptz[], $9::text[])
@@ -62,4 +62,5 @@ const SERVE = `
     SELECT d."id", d."statusCode", d."headers"::json, substring($10::bytea FROM d."start" FOR d."length"), d."expiresAt"
     FROM due d JOIN moved m ON m."id" = d."id"
   )
-  SELECT "id", "projectId", "status", "failureStage", "createdAt", "updatedAt" FROM moved`;
+  SELECT "id", "projectId", "status", "failureStage", "createdAt", "updatedAt" FROM moved`,
+);

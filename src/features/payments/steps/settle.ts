@@ -1,3 +1,4 @@
+import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { formatUsd } from '../../../money.ts';
@@ -50,7 +51,7 @@ export function createSettleStep(events: EventService): BatchStep<SettleItem, Pa
       const values = columns(items, VALUES);
       const [books, rows, destinations] = await Promise.all([
         openBooks(batch, projectIds),
-        batch.query<Row>({ name: 'payment-settle', text: SETTLE, values }),
+        batch.query<Row>(SETTLE(...values)),
         events.destinationsOf(batch, projectIds, EVENT_TYPES),
       ]);
       events.recordAll(batch, causesOf(items, rows, books), destinations);
@@ -126,13 +127,13 @@ function milestonesPassed(milestones: readonly bigint[], before: bigint, after: 
     .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-const VALUES: ((item: SettleItem) => unknown)[] = [
+const VALUES = [
   ({ paymentId }) => paymentId,
   ({ leaseToken }) => leaseToken,
   ({ transactionHash }) => transactionHash,
   ({ settledAt }) => settledAt.toISOString(),
   ({ now }) => now?.toISOString() ?? null,
-];
+] as const satisfies readonly ((item: SettleItem) => unknown)[];
 
 const NOW = 'coalesce(d."now", clock_timestamp())';
 
@@ -145,7 +146,9 @@ const IS_TODAY = `CASE
   ELSE d."happenedAt" >= d."dayFrom" AND (d."happenedAt" < d."dayTo") = (${NOW} < d."dayTo")
 END`;
 
-const SETTLE = `
+const SETTLE = preparedStatement(
+  'payment-settle',
+  `
   WITH due AS MATERIALIZED (
     SELECT i.*, s."day", s."from" AS "dayFrom", s."to" AS "dayTo"
     FROM unnest($1::text[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[])
@@ -182,4 +185,5 @@ const SETTLE = `
   ), ${enterDays('entry')}
   SELECT m.*, c."walletAddress", c."countBefore", c."totalBefore", j."timeZone", d."day"::text AS "day", d."dayTo"
   FROM moved m JOIN due d ON d."id" = m."id" JOIN "Project" j ON j."id" = m."projectId"
-  LEFT JOIN counted c ON c."id" = m."customerId"`;
+  LEFT JOIN counted c ON c."id" = m."customerId"`,
+);

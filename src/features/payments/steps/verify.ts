@@ -1,5 +1,6 @@
 import { getAddress } from 'viem';
 import { ADVISORY_LOCKS } from '../../../database/advisory-locks.ts';
+import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment } from '../../../generated/prisma/client.ts';
 import { newId } from '../../../ids.ts';
@@ -47,7 +48,8 @@ type Row = {
   dueId: string;
   dueTime: number;
   payerNumber: number;
-  kind: 'free' | 'full' | 'reserved';
+  /** `free`, `full`, or `reserved`. */
+  kind: string;
   needed: string;
 } & {
   others: OtherPayment[] | null;
@@ -74,9 +76,9 @@ export function createVerifyStep(events: EventService): BatchStep<VerifyItem, Ve
       const projectIds = items.map(({ projectId }) => projectId);
       const values = columns(items, VALUES);
       const [, , rows, destinations] = await Promise.all([
-        batch.query({ name: 'payment-payers', text: LOCK_PAYERS, values: [ids, ADVISORY_LOCKS.payer] }),
+        batch.query(LOCK_PAYERS(ids, ADVISORY_LOCKS.payer)),
         openBooks(batch, projectIds),
-        batch.query<Row>({ name: 'payment-verify', text: VERIFY, values }),
+        batch.query<Row>(VERIFY(...values)),
         events.destinationsOf(batch, projectIds, ['payment.verified']),
       ]);
       const results = resultsOf(rows);
@@ -116,7 +118,7 @@ function resultOf({ dueId, dueTime, kind, needed, ...row }: Row, others: readonl
   };
 }
 
-const VALUES: ((item: VerifyItem) => unknown)[] = [
+const VALUES = [
   ({ paymentId }) => paymentId,
   ({ leaseToken }) => leaseToken,
   ({ isCovered }) => isCovered,
@@ -124,16 +126,19 @@ const VALUES: ((item: VerifyItem) => unknown)[] = [
   () => newId('Customer'),
   ({ funds }) => funds?.balanceAtomic.toString() ?? null,
   ({ funds }) => funds?.since.toISOString() ?? null,
-];
+] as const satisfies readonly ((item: VerifyItem) => unknown)[];
 
 /**
  * This is a separate statement, because a statement doesn't see changes that were made while it waited for its locks.
  */
-const LOCK_PAYERS = `
+const LOCK_PAYERS = preparedStatement(
+  'payment-payers',
+  `
   SELECT pg_advisory_xact_lock($2::int, "payer")::text AS "locked" FROM (
     SELECT DISTINCT hashtext("network" || ' ' || "assetAddress" || ' ' || "payer") AS "payer" FROM "Payment"
     WHERE "id" = ANY($1::text[]) ORDER BY 1
-  ) AS payers`;
+  ) AS payers`,
+);
 
 const PAYER = '"network", "assetAddress", "payer"';
 const SAME_PAYER = 'o."payer" = p."payer" AND o."network" = p."network" AND o."assetAddress" = p."assetAddress"';
@@ -143,7 +148,9 @@ const SAME_WALLET = 'p."payer" = j."payer" AND p."network" = j."network" AND p."
  * The payments in flight are read and added up once per payer, not once per payment, because one payer can send a whole
  * batch. Those that are new in this batch are added with a running total.
  */
-const VERIFY = `
+const VERIFY = preparedStatement(
+  'payment-verify',
+  `
   WITH due AS MATERIALIZED (
     SELECT p."id", p."projectId", p."network", p."assetAddress", p."payer", p."nonce", p."amountAtomic", p."verifiedAt",
       p."updatedAt", i."isCovered", i."walletAddress", i."customerId", i."balance", i."since"
@@ -224,4 +231,5 @@ const VERIFY = `
         ORDER BY 1 LIMIT ${MAX_NONCES}
       ) o
     ) END AS "others"
-  FROM judged j LEFT JOIN moved m ON m."id" = j."id"`;
+  FROM judged j LEFT JOIN moved m ON m."id" = j."id"`,
+);

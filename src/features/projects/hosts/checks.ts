@@ -3,6 +3,7 @@ import { recordAudit } from '../../../audit/record.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
 import { type Bus, topics } from '../../../bus/bus.ts';
 import type { Database } from '../../../database/client.ts';
+import { runStatement, statement } from '../../../database/statement.ts';
 import type { HostClaim } from '../../../generated/prisma/client.ts';
 import { DELETED_USER_ID } from '../../deletions/soft-delete.ts';
 import { DEVELOPMENT_HOST } from '../gateway-host.ts';
@@ -31,14 +32,19 @@ const PENDING_DAYS = { hourly: 3, daily: 30 };
 const after = (interval: string) => `statement_timestamp() + interval '${interval}' * (0.9 + 0.2 * random())`;
 
 /** What to store after a daily check that succeeded. */
-const RECORD_PROVED = `
+const RECORD_PROVED = statement(
+  'host-claim-record-proved',
+  `
   UPDATE "HostClaim" SET
     "lastCheckedAt" = statement_timestamp(), "lastProvedAt" = statement_timestamp(), "failingSince" = NULL,
     "problem" = NULL, "nextCheckAt" = ${after('1 day')}
-  WHERE "projectId" = $1 AND "host" = $2`;
+  WHERE "projectId" = $1 AND "host" = $2`,
+);
 
 /** What to store after a daily check that failed. A failing host is checked every hour. */
-const RECORD_FAILED = `
+const RECORD_FAILED = statement(
+  'host-claim-record-failed',
+  `
   UPDATE "HostClaim" SET
     "lastCheckedAt" = statement_timestamp(), "problem" = $3,
     "failingSince" = CASE
@@ -48,31 +54,40 @@ const RECORD_FAILED = `
       ELSE "failingSince" END,
     "nextCheckAt" = CASE WHEN $4 = 'blocked' THEN ${after('1 day')} ELSE ${after('1 hour')} END
   WHERE "projectId" = $1 AND "host" = $2
-  RETURNING "failingSince" <= statement_timestamp() - interval '${LOST_AFTER_DAYS} days' AS "isOver"`;
+  RETURNING "failingSince" <= statement_timestamp() - interval '${LOST_AFTER_DAYS} days' AS "isOver"`,
+);
 
-const RECORD_PENDING = `
+const RECORD_PENDING = statement(
+  'host-claim-record-pending',
+  `
   UPDATE "HostClaim" SET
     "lastCheckedAt" = statement_timestamp(), "problem" = $3,
     "nextCheckAt" = CASE
       WHEN "claimedAt" > statement_timestamp() - interval '${PENDING_DAYS.hourly} days' THEN ${after('1 hour')}
       WHEN "claimedAt" > statement_timestamp() - interval '${PENDING_DAYS.daily} days' THEN ${after('1 day')} END
-  WHERE "projectId" = $1 AND "host" = $2`;
+  WHERE "projectId" = $1 AND "host" = $2`,
+);
 
 /** Hosts that were set by a process running the previous version. They count as verified, as in the migration. */
-const ADOPT = `
+const ADOPT = statement(
+  'host-claim-adopt',
+  `
   INSERT INTO "HostClaim" ("projectId", "host", "token", "verifiedAt", "lastProvedAt", "nextCheckAt")
   SELECT p."id", p."gatewayHost", replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''),
     statement_timestamp(), statement_timestamp(), ${after('1 day')}
   FROM "Project" p
   WHERE p."gatewayHost" IS NOT NULL AND p."userId" <> '${DELETED_USER_ID}'
     AND NOT EXISTS (SELECT FROM "HostClaim" c WHERE c."projectId" = p."id" AND c."host" = p."gatewayHost")
-  ON CONFLICT DO NOTHING`;
+  ON CONFLICT DO NOTHING`,
+);
 
 /**
  * Accounts take turns. The next check is scheduled before this one runs, so no other process checks the host, and this
  * check isn't repeated after a crash.
  */
-const CLAIM_DUE = `
+const CLAIM_DUE = statement(
+  'host-claim-claim-due',
+  `
   WITH ranked AS MATERIALIZED (
     SELECT c."projectId", c."host", row_number() OVER (PARTITION BY p."userId" ORDER BY c."nextCheckAt") AS "round"
     FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId"
@@ -85,7 +100,8 @@ const CLAIM_DUE = `
   )
   UPDATE "HostClaim" c SET "nextCheckAt" = ${after('1 hour')}
   FROM due WHERE c."projectId" = due."projectId" AND c."host" = due."host"
-  RETURNING c."projectId", c."host", c."token", c."verifiedAt"`;
+  RETURNING c."projectId", c."host", c."token", c."verifiedAt"`,
+);
 
 export type HostChecker = ReturnType<typeof createHostChecker>;
 
@@ -114,15 +130,18 @@ export function createHostChecker(options: {
     if (proof.outcome !== 'proved') return fail(claim, proof);
     if (verifiedAt === null) {
       const problem = await activate(claim, asker, proof.by === 'DNS');
-      if (problem !== undefined) return void (await pool.query(RECORD_PENDING, [projectId, host, problem]));
+      if (problem !== undefined) return void (await runStatement(pool, RECORD_PENDING(projectId, host, problem)));
     }
-    await pool.query(RECORD_PROVED, [projectId, host]);
+    await runStatement(pool, RECORD_PROVED(projectId, host));
   }
 
   async function fail(claim: DueClaim, { outcome, problem }: Failure): Promise<void> {
     const { projectId, host, verifiedAt } = claim;
-    if (verifiedAt === null) return void (await pool.query(RECORD_PENDING, [projectId, host, problem]));
-    const { rows } = await pool.query<{ isOver: boolean | null }>(RECORD_FAILED, [projectId, host, problem, outcome]);
+    if (verifiedAt === null) return void (await runStatement(pool, RECORD_PENDING(projectId, host, problem)));
+    const { rows } = await runStatement<{ isOver: boolean | null }>(
+      pool,
+      RECORD_FAILED(projectId, host, problem, outcome),
+    );
     if (!rows[0]?.isOver || outcome === 'blocked') return;
     await db.prisma.$transaction(async (tx) => {
       await queueForHosts(tx);
@@ -172,9 +191,9 @@ export function createHostChecker(options: {
 
     /** Checks the hosts that are due. Any number of processes may do this at the same time. */
     async checkDue(): Promise<void> {
-      await pool.query(ADOPT);
+      await runStatement(pool, ADOPT());
       for (let done = 0; done < MAX_PER_ROUND; done += AT_ONCE) {
-        const { rows } = await pool.query<DueClaim>(CLAIM_DUE, [AT_ONCE, production, DEVELOPMENT_HOST]);
+        const { rows } = await runStatement<DueClaim>(pool, CLAIM_DUE(AT_ONCE, production, DEVELOPMENT_HOST));
         await Promise.all(
           rows.map((claim) =>
             check(claim).catch((error) =>

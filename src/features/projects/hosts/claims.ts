@@ -1,5 +1,6 @@
 import { sharedNow } from '../../../clock.ts';
 import type { Transaction } from '../../../database/client.ts';
+import { executeWithPrisma, runWithPrisma, statement } from '../../../database/statement.ts';
 import { AppError } from '../../../errors.ts';
 import { isDevelopmentHost } from '../gateway-host.ts';
 import { lockHost, queueForHosts, refuseReserved, releaseHost, takeHost } from '../host-names.ts';
@@ -19,12 +20,15 @@ const PAUSE_MINUTES = 5;
  * Otherwise, each change of a domain would cause a check. If a claim hasn't been checked yet, the time of its first
  * check counts, because the claim that it replaced, along with the time of its check, is deleted.
  */
-const FIRST_CHECK_AT = `
+const FIRST_CHECK_AT = statement(
+  'host-claim-first-check',
+  `
   SELECT greatest(statement_timestamp(), max(least(
     coalesce(c."lastCheckedAt" + interval '${PAUSE_MINUTES} minutes', c."nextCheckAt"),
     statement_timestamp() + interval '${PAUSE_MINUTES} minutes'
   ))) AS "at"
-  FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1`;
+  FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1`,
+);
 
 /** The host, as the owner entered it. */
 export const shownHost = ({ gatewayHost, claimedHost }: Hosts): string | null => claimedHost ?? gatewayHost;
@@ -54,14 +58,13 @@ export async function moveHosts(
 ): Promise<void> {
   await moveServedHost(tx, userId, before.gatewayHost, after.gatewayHost);
   if (before.claimedHost === after.claimedHost && before.gatewayHost === after.gatewayHost) return;
-  const [{ at }] = await tx.$queryRawUnsafe<[{ at: Date }]>(FIRST_CHECK_AT, userId);
+  const [row] = await runWithPrisma<{ at: Date }>(tx, FIRST_CHECK_AT(userId));
   const kept = [after.gatewayHost, after.claimedHost].filter((host) => host !== null);
   await tx.hostClaim.deleteMany({ where: { projectId: id, host: { notIn: kept } } });
   if (after.claimedHost === null || after.claimedHost === before.claimedHost) return;
   await refuseReserved(tx, after.claimedHost, userId);
-  await tx.$executeRaw`
-    INSERT INTO "HostClaim" ("projectId", "host", "token", "nextCheckAt")
-    VALUES (${id}, ${after.claimedHost}, ${newHostToken()}, ${at})`;
+  const data = { projectId: id, host: after.claimedHost, token: newHostToken(), nextCheckAt: row!.at };
+  await tx.hostClaim.createMany({ data });
 }
 
 async function moveServedHost(tx: Transaction, userId: string, before: string | null, after: string | null) {
@@ -72,6 +75,11 @@ async function moveServedHost(tx: Transaction, userId: string, before: string | 
 
 /** Why a project doesn't get a host that its owner verified. */
 export class NotActivated extends Error {}
+
+const SET_VERIFIED = statement(
+  'host-claim-set-verified',
+  `UPDATE "HostClaim" SET "verifiedAt" = statement_timestamp() WHERE "projectId" = $1 AND "host" = $2`,
+);
 
 /**
  * Gives a project the host that its owner set and has now verified.
@@ -96,7 +104,7 @@ export async function activateHost(
   if (holder) {
     await lockHost(tx, holder);
     await loseHost(tx, { projectId: holder, host }, 'The owner of another project verified that they own the domain.');
-    await tx.$executeRaw`UPDATE "HostClaim" SET "nextCheckAt" = NULL WHERE "projectId" = ${holder} AND "host" = ${host}`;
+    await tx.hostClaim.updateMany({ where: { projectId: holder, host }, data: { nextCheckAt: null } });
   }
   const updatedAt = new Date(sharedNow());
   await tx.project.update({ where: { id: projectId }, data: { gatewayHost: host, claimedHost: null, updatedAt } });
@@ -104,8 +112,7 @@ export async function activateHost(
     throw error instanceof AppError ? new NotActivated(error.message) : error;
   });
   await tx.hostClaim.deleteMany({ where: { projectId, host: { not: host } } });
-  await tx.$executeRaw`
-    UPDATE "HostClaim" SET "verifiedAt" = statement_timestamp() WHERE "projectId" = ${projectId} AND "host" = ${host}`;
+  await executeWithPrisma(tx, SET_VERIFIED(projectId, host));
   return true;
 }
 
@@ -113,6 +120,33 @@ export async function activateHost(
 export async function holderOf(tx: Pick<Transaction, 'project'>, host: string): Promise<string | undefined> {
   return (await tx.project.findUnique({ where: { gatewayHost: host }, select: { id: true } }))?.id;
 }
+
+const TAKE_FROM_PROJECT = statement(
+  'host-take-from-project',
+  `UPDATE "Project" SET "gatewayHost" = NULL, "claimedHost" = coalesce("claimedHost", $1),
+     "updatedAt" = statement_timestamp()
+   WHERE "id" = $2 AND "gatewayHost" = $1`,
+);
+
+const SET_LOST = statement(
+  'host-claim-set-lost',
+  `UPDATE "HostClaim" SET
+     "verifiedAt" = NULL, "failingSince" = NULL, "claimedAt" = statement_timestamp(), "problem" = $1
+   WHERE "projectId" = $2 AND "host" = $3`,
+);
+
+const DELETE_UNUSED = statement(
+  'host-claim-delete-unused',
+  `DELETE FROM "HostClaim" c WHERE "projectId" = $1 AND "host" = $2
+     AND NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p."claimedHost" = c."host")`,
+);
+
+const SET_REASON = statement(
+  'host-notice-set-reason',
+  `UPDATE "Notice" SET "detail" = $1 WHERE "id" = (
+     SELECT "id" FROM "Notice" WHERE "projectId" = $2 AND "type" = 'host.lost' AND "subject" = $3
+     ORDER BY "id" DESC LIMIT 1)`,
+);
 
 /**
  * Takes a host from a project. From then on, the project only claims it. The database opens a notice, and this adds the
@@ -123,20 +157,9 @@ export async function loseHost(
   { projectId, host }: { projectId: string; host: string },
   reason: string,
 ): Promise<void> {
-  const lost = await tx.$executeRaw`
-    UPDATE "Project" SET "gatewayHost" = NULL, "claimedHost" = coalesce("claimedHost", ${host}),
-      "updatedAt" = statement_timestamp()
-    WHERE "id" = ${projectId} AND "gatewayHost" = ${host}`;
+  const lost = await executeWithPrisma(tx, TAKE_FROM_PROJECT(host, projectId));
   if (lost === 0) return;
-  await tx.$executeRaw`
-    UPDATE "HostClaim" SET
-      "verifiedAt" = NULL, "failingSince" = NULL, "claimedAt" = statement_timestamp(), "problem" = ${reason}
-    WHERE "projectId" = ${projectId} AND "host" = ${host}`;
-  await tx.$executeRaw`
-    DELETE FROM "HostClaim" c WHERE "projectId" = ${projectId} AND "host" = ${host}
-      AND NOT EXISTS (SELECT FROM "Project" p WHERE p."id" = c."projectId" AND p."claimedHost" = c."host")`;
-  await tx.$executeRaw`
-    UPDATE "Notice" SET "detail" = ${reason} WHERE "id" = (
-      SELECT "id" FROM "Notice" WHERE "projectId" = ${projectId} AND "type" = 'host.lost' AND "subject" = ${host}
-      ORDER BY "id" DESC LIMIT 1)`;
+  await executeWithPrisma(tx, SET_LOST(reason, projectId, host));
+  await executeWithPrisma(tx, DELETE_UNUSED(projectId, host));
+  await executeWithPrisma(tx, SET_REASON(reason, projectId, host));
 }
