@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { asReference } from '../../database/reference.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 
 /** The stored conditions that select a replay's deliveries. Omitted conditions don't apply. */
@@ -54,14 +55,19 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
   ];
 }
 
-/** The number of deliveries that a replay would resend if it started at `createdAt`. */
+/**
+ * The number of deliveries that a replay would resend if it started at `createdAt`.
+ *
+ * @param limit where to stop counting. A running replay raises its total if it finds more.
+ */
 export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'filter' | 'createdAt'> & { projectId: VisibleProjectId },
+  limit?: number,
 ): Promise<number> {
   const { rows } = await db.query<{ total: number }>(
-    `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`,
-    filterValues(job),
+    `SELECT count(*)::int AS "total" FROM (SELECT FROM "Delivery" d WHERE ${MATCHES} LIMIT $12) AS counted`,
+    [...filterValues(job), limit ?? null],
   );
   return rows[0]!.total;
 }
@@ -135,7 +141,7 @@ const CLAIM = `
     FROM running LEFT JOIN (
       -- An account whose replays end within one turn doesn't get more turns.
       SELECT p."userId" AS account, max(r."updatedAt") AS "lastRunAt"
-      FROM "Project" p JOIN "Replay" r ON r."projectId" = p."id"
+      FROM "Project" p JOIN "Replay" r ON r."projectId" = ${asReference('p."id"')}
       WHERE p."userId" IN (SELECT account FROM running) AND r."status" <> 'RUNNING' AND r."leasedUntil" IS NOT NULL
         AND r."updatedAt" > now() - interval '1 minute'
       GROUP BY p."userId"

@@ -1,6 +1,7 @@
 import { limitsOfOwner } from '../../auth/owner-limits.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Transaction } from '../../database/client.ts';
+import { asReference } from '../../database/reference.ts';
 import { AppError } from '../../errors.ts';
 import type { PrismaClient, Project } from '../../generated/prisma/client.ts';
 
@@ -21,19 +22,28 @@ export async function requireConnectorQuota(
   await tx.$queryRaw`SELECT 1 FROM "User" WHERE "id" = ${userId} FOR NO KEY UPDATE`;
   const { maxConnectors, whose } = await limitsOfOwner(tx, viewer, id);
   if (maxConnectors === null) return;
-  const count = await tx.connector.count({ where: { project: { userId } } });
+  const count = await countConnectors(tx, userId);
   if (count + added > maxConnectors) throw limitReached(whose, maxConnectors, maxConnectors - count);
 }
 
 /** How many more connectors the project's account can have, across all its projects. Null means unlimited. */
 export async function connectorQuota(
-  db: Pick<PrismaClient, 'project' | 'connector'>,
+  db: Pick<PrismaClient, 'project' | '$queryRawUnsafe'>,
   viewer: Viewer,
   { id, userId }: Pick<Project, 'id' | 'userId'>,
 ): Promise<number | null> {
   const { maxConnectors } = await limitsOfOwner(db, viewer, id);
   if (maxConnectors === null) return null;
-  return Math.max(0, maxConnectors - (await db.connector.count({ where: { project: { userId } } })));
+  return Math.max(0, maxConnectors - (await countConnectors(db, userId)));
+}
+
+const COUNT_CONNECTORS = `
+  SELECT count(*)::int AS "count" FROM "Project" p JOIN "Connector" c ON c."projectId" = ${asReference('p."id"')} WHERE p."userId" = $1`;
+
+/** The number of connectors in all projects of an account. */
+export async function countConnectors(db: Pick<PrismaClient, '$queryRawUnsafe'>, userId: string): Promise<number> {
+  const [row] = await db.$queryRawUnsafe<[{ count: number }]>(COUNT_CONNECTORS, userId);
+  return row.count;
 }
 
 function limitReached(whose: string, maxConnectors: number, left: number): AppError {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
 import { firstKeptAt } from '../../database/partitions.ts';
+import { asReference } from '../../database/reference.ts';
 import { firstIdAt } from '../../ids.ts';
 import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { EXPIRING, eachProjectPage, type ProjectPage } from './expiring.ts';
@@ -73,19 +74,25 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
   }),
   // Counts the payments that failed for buyers, no matter which process called the facilitator. Failed payments have an
   // index by project.
-  'facilitator.unreachable': ({ now }) => ({
+  'facilitator.unreachable': ({ now, page }) => ({
     text: `
       SELECT p."id" AS "projectId", p."id" AS "subjectId", 'Payments' AS "subject", NULL::text AS "detail", failed."count"
       FROM "Project" p CROSS JOIN LATERAL (
         SELECT count(*)::int AS "count", max(f."id") AS "last" FROM "Payment" f
-        WHERE f."projectId" = p."id" AND f."failureStage" IS NOT NULL AND f."id" >= $1 AND f."failureReason" = $2
+        WHERE f."projectId" = ${asReference('p."id"')} AND f."failureStage" IS NOT NULL AND f."id" >= $1 AND f."failureReason" = $2
           AND f."id" > coalesce((
             SELECT v."id" FROM "Payment" v
-            WHERE v."projectId" = p."id" AND v."id" >= $1 AND v."verifiedAt" IS NOT NULL ORDER BY v."id" DESC LIMIT 1
+            WHERE v."projectId" = ${asReference('p."id"')} AND v."id" >= $1 AND v."verifiedAt" IS NOT NULL ORDER BY v."id" DESC LIMIT 1
           ), '')
       ) AS failed
-      WHERE failed."count" >= $3`,
-    values: [firstIdAt('Payment', now - UNREACHABLE.withinMilliseconds), FACILITATOR_UNAVAILABLE, UNREACHABLE.failures],
+      WHERE p."id" > $4 AND ($5::text IS NULL OR p."id" <= $5) AND failed."count" >= $3`,
+    values: [
+      firstIdAt('Payment', now - UNREACHABLE.withinMilliseconds),
+      FACILITATOR_UNAVAILABLE,
+      UNREACHABLE.failures,
+      page.after,
+      page.upTo,
+    ],
   }),
   'credential.expiring': () => ({
     text: `
@@ -145,8 +152,8 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
   },
 };
 
-/** Each project can have millions of rows that these checks look at. */
-const PAGED: ReadonlySet<string> = new Set<NoticeType>(['deliveries.expiring']);
+/** These checks look at each project, which can have millions of the rows that they read. */
+const PAGED: ReadonlySet<string> = new Set<NoticeType>(['deliveries.expiring', 'facilitator.unreachable']);
 const ALL_PROJECTS: ProjectPage = { after: '', upTo: null };
 
 const longDate = (day: string) => new Date(day).toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' });

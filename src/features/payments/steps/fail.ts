@@ -1,3 +1,4 @@
+import { asReference } from '../../../database/reference.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
@@ -104,7 +105,7 @@ const FAIL = `
     FROM due d WHERE p."id" = d."id"
     RETURNING p.*
   ), unpaid AS (
-    DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT "id" FROM moved))
+    DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT ${asReference('"id"')} FROM moved))
   ), entry AS (
     SELECT m."projectId", ${dayOf('coalesce(d."now", m."updatedAt")')} AS "day", m."endpointId", 0 AS "totalAtomic",
       0 AS "paymentCount", count(*)::int AS "failedCount"
