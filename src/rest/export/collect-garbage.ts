@@ -1,24 +1,40 @@
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-type Collect = (options: { type: 'minor' }) => void;
+type Collect = (options: { type: 'minor' | 'major' }) => void;
 
 /** A page allocates a few megabytes. */
 const MAX_NEW_BYTES = 8 * 1024 * 1024;
+/** How much garbage can pile up among the older objects and in buffers. */
+const MAX_OLD_BYTES = 20 * 1024 * 1024;
 
 let collect: Collect | undefined;
+/** What was in use after the last full collection. */
+let keptBytes: number | undefined;
 
 /**
- * Frees the objects that reading and formatting pages left behind, if there are many. Call this between two pages, when
- * almost none of them is in use: that takes less than a millisecond. V8 itself collects whenever its space for new
- * objects is full, so usually in the middle of a page. The page then counts as surviving, and V8 responds by enlarging
- * that space and by moving the page to the old objects, where it stays for a while after it was sent.
+ * Frees what reading and formatting pages left behind, if it is more than a few megabytes. Call this between two pages,
+ * when almost nothing of them is in use. V8 itself collects only when its space for new objects is full, and lets that
+ * space grow to 128 MB. Whatever then seems to be in use moves to the older objects, which V8 lets grow to twice their
+ * size.
  */
-export function collectNewObjects(): void {
-  const newSpace = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
-  if (!newSpace || newSpace.space_used_size < MAX_NEW_BYTES) return;
+export function collectGarbage(): void {
   collect ??= findCollector();
-  collect({ type: 'minor' });
+  keptBytes ??= usedBytes();
+  if (newBytes() >= MAX_NEW_BYTES) collect({ type: 'minor' });
+  if (usedBytes() - keptBytes < MAX_OLD_BYTES) return;
+  collect({ type: 'major' });
+  keptBytes = usedBytes();
+}
+
+function newBytes(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => name.startsWith('new_'));
+  return spaces.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
+}
+
+function usedBytes(): number {
+  const { used_heap_size: heap, external_memory: external } = getHeapStatistics();
+  return heap + external;
 }
 
 /** Node has no API for this. Contexts that are created while the flag is set have the function. */

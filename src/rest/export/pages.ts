@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../errors.ts';
-import { collectNewObjects } from './collect-garbage.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import type { Row } from './formats.ts';
 
 /** Reads a page of the list, newest first. The variables are the ones that `exportDocument` adds. */
@@ -36,7 +36,7 @@ export async function* readRows(readPage: ReadPage, signal: AbortSignal, after?:
     yield end < 0 ? rows : rows.slice(0, end);
     // The consumer is done with them. Otherwise, they would stay in use until the next page has been read.
     rows.length = 0;
-    collectNewObjects();
+    collectGarbage();
     const { startCursor, hasPreviousPage } = page.pageInfo;
     if (end >= 0 || !hasPreviousPage || startCursor === null) return;
     page = await persistently(() => readPage({ last: PAGE_SIZE, before: startCursor }), signal);
