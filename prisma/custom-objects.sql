@@ -314,6 +314,8 @@ END) STORED;
 
 CREATE INDEX "AuditEntry_account" ON public."AuditEntry" USING btree ("userId", id) WHERE ("projectId" IS NULL);
 
+CREATE INDEX "Connector_trouble" ON public."Connector" USING btree ("projectId") WHERE (("disabledReason" IS NOT NULL) OR ("pausedAt" IS NOT NULL) OR ("failingSince" IS NOT NULL));
+
 CREATE INDEX "DailySummary_due" ON public."DailySummary" USING btree (day, "projectId") WHERE ("eventId" IS NULL);
 
 CREATE INDEX "Delivery_by_hand" ON public."Delivery" USING btree (COALESCE("webhookId", "connectorId"), "nextAttemptAt") WHERE ((outcome IS NULL) AND (trigger = 'MANUAL'::"AttemptTrigger"));
@@ -339,6 +341,8 @@ CREATE INDEX "Delivery_until_resent" ON public."Delivery" USING btree (COALESCE(
 CREATE INDEX "Delivery_waiting" ON public."Delivery" USING btree ("updatedAt") WHERE ((outcome IS NULL) AND ("nextAttemptAt" IS NULL) AND ("orderingKey" IS NOT NULL) AND (reason IS DISTINCT FROM 'paused'::text));
 
 CREATE INDEX "Delivery_webhook" ON public."Delivery" USING btree ("webhookId", id) WHERE ("webhookId" IS NOT NULL);
+
+CREATE INDEX "DeliveryRollup_failed" ON public."DeliveryRollup" USING btree (start, "projectId") WHERE (("interval" = 'HOUR'::"DeliveryRollupInterval") AND ("failedCount" > 0));
 
 CREATE UNIQUE INDEX "Endpoint_delete" ON public."Endpoint" USING btree ("projectId", regexp_replace(path, '/:[^/]+'::text, '/:'::text, 'g'::text)) WHERE ((COALESCE(cardinality(methods), 0) = 0) OR ('DELETE'::text = ANY (methods)));
 
@@ -387,3 +391,5 @@ CREATE INDEX "PaymentAnswer_size" ON public."PaymentAnswer" USING btree (octet_l
 CREATE UNIQUE INDEX "ProjectTransfer_pending" ON public."ProjectTransfer" USING btree ("projectId") WHERE (status = 'PENDING'::"TransferStatus");
 
 CREATE INDEX "Replay_running" ON public."Replay" USING btree ("projectId") WHERE (status = 'RUNNING'::"ReplayStatus");
+
+CREATE INDEX "Webhook_trouble" ON public."Webhook" USING btree ("projectId") WHERE (("disabledReason" IS NOT NULL) OR ("pausedAt" IS NOT NULL) OR ("failingSince" IS NOT NULL));

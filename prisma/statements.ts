@@ -174,6 +174,12 @@ export type StatementTypes = {
       "id": string;
     };
   };
+  "count-connectors": {
+    values: [string];
+    row: {
+      "count": number;
+    };
+  };
   "database-time": {
     values: [];
     row: {
@@ -1239,7 +1245,7 @@ export type StatementTypes = {
     row: object;
   };
   "notice-check-facilitator-unreachable": {
-    values: [string, string, number, string, string, string];
+    values: [string, string, number, string, string, string, string, string];
     row: object;
   };
   "notice-check-host-failing": {
@@ -2193,7 +2199,7 @@ export type StatementTypes = {
     };
   };
   "replay-count": {
-    values: [string, Time, List<DeliveryStatus>, List<string>, Time, Time, string, string, boolean, boolean, List<string>];
+    values: [string, Time, List<DeliveryStatus>, List<string>, Time, Time, string, string, boolean, boolean, List<string>, Whole];
     row: {
       "total": number;
     };

@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { firstIdAt, newId } from '../../src/ids.ts';
+import { fillAccounts } from './fill-accounts.ts';
 import { fillBusiness } from './fill-business.ts';
 
 export type FillOptions = { attempts: number; weeks: number; projectId: string; otherProjectId: string };
@@ -30,9 +32,13 @@ const ID_FUNCTION = `
     ).join(' || ')} || substr(md5(seed::text), 1, 16)
   $$`;
 
+/** How many tables are filled at the same time. One connection uses one core. */
+const AT_THE_SAME_TIME = 2;
+
 /**
- * Fills the history with weekly partitions and the busy project's payments. Nine in ten events belong to that project.
- * Each table is filled before it is attached as a partition, so its indexes are built in one go.
+ * Fills the history with weekly partitions, the busy project's payments, and other accounts. Nine in ten events belong to
+ * the busy project. Each partition is filled before it is attached, so its indexes are built in one go. If `wal_level` is
+ * `minimal`, PostgreSQL writes no log for it, because the transaction that fills it has created it.
  */
 export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (line: string) => void): Promise<void> {
   const { attempts, weeks, projectId, otherProjectId } = options;
@@ -42,22 +48,25 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
   await pool.query(ID_FUNCTION);
   const firstEnd = await dropInitial(pool);
   const events = Math.ceil(attempts / ATTEMPTS_A_DELIVERY / DELIVERIES_AN_EVENT / weeks);
+  const receivers = [webhookIds, otherWebhookId, connectorId];
+  const start = firstEnd - weeks * WEEK_MILLISECONDS;
 
-  for (let week = 0; week < weeks; week++) {
-    const to = firstEnd - (weeks - 1 - week) * WEEK_MILLISECONDS;
-    const from = to - WEEK_MILLISECONDS;
-    for (const { name } of TABLES) {
-      await pool.query(
-        `CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)`,
-      );
-    }
+  async function fillWeek(week: number): Promise<void> {
+    const from = start + week * WEEK_MILLISECONDS;
+    const to = from + WEEK_MILLISECONDS;
     // The current week is filled up to now.
     const until = Math.min(to, Date.now() - 60_000);
-    const values = [week * events, events, from, (until - from) / events];
-    await pool.query({ text: eventsOf(week), values: [...values, projectId, otherProjectId] });
-    const receivers = [webhookIds, otherWebhookId, connectorId];
-    await pool.query({ text: deliveriesOf(week), values: [...values, projectId, otherProjectId, ...receivers] });
-    await pool.query({ text: attemptsOf(week), values: [] });
+    const values = [week * events, events, from, (until - from) / events, projectId, otherProjectId];
+    await inTransaction(pool, async (client) => {
+      for (const { name } of TABLES) {
+        await client.query(
+          `CREATE TABLE "${name}_week_${week}" (LIKE "${name}" INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)`,
+        );
+      }
+      await client.query({ text: eventsOf(week), values });
+      await client.query({ text: deliveriesOf(week), values: [...values, ...receivers] });
+      await client.query(attemptsOf(week));
+    });
     for (const { name, type } of TABLES) {
       const lower = week === 0 ? 'MINVALUE' : `'${firstIdAt(type, from)}'`;
       await pool.query(`ALTER TABLE "${name}" ATTACH PARTITION "${name}_week_${week}"
@@ -65,13 +74,20 @@ export async function fillHistory(pool: pg.Pool, options: FillOptions, say: (lin
     }
     say(`week ${week + 1} of ${weeks}`);
   }
-  const payments = Math.ceil(events * weeks * PAYMENTS_AN_EVENT);
-  await fillBusiness(pool, {
-    payments,
-    projectId,
-    from: firstEnd - weeks * WEEK_MILLISECONDS,
-    until: Date.now() - 60_000,
-  });
+
+  async function fillRest(): Promise<void> {
+    await fillAccounts(pool, start);
+    const payments = Math.ceil(events * weeks * PAYMENTS_AN_EVENT);
+    await fillBusiness(pool, { payments, projectId, from: start, until: Date.now() - 60_000 });
+    say('payments');
+  }
+
+  // The payments come first, because they take longer than a week.
+  const tasks = [fillRest, ...Array.from({ length: weeks }, (_, week) => () => fillWeek(week))];
+  const workThrough = async () => {
+    for (let task = tasks.shift(); task; task = tasks.shift()) await task();
+  };
+  await Promise.all(Array.from({ length: AT_THE_SAME_TIME }, workThrough));
   await pool.query('DROP FUNCTION bench_id');
   await pool.query('VACUUM (ANALYZE)');
 }
@@ -96,7 +112,7 @@ async function createConnector(pool: pg.Pool, projectId: string): Promise<string
   return id;
 }
 
-/** Drops the initial partitions, which cover all of the past and are empty. Returns the end of their range. */
+/** Drops the initial partitions, which cover all of the past and are empty. Returns the end of the current week. */
 async function dropInitial(pool: pg.Pool): Promise<number> {
   for (const { name } of TABLES) await pool.query(`DROP TABLE "${name}_initial"`);
   const week = Math.floor(Date.now() / WEEK_MILLISECONDS);

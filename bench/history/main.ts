@@ -5,9 +5,11 @@
  *   npm run bench:history -- --attempts 1000000    fewer attempts
  *   npm run bench:history -- --plans               with the plan of each query's slowest statement
  *   npm run bench:history -- --only export         only the questions whose names contain this text
+ *   npm run bench:history -- --exported 100000     exports fewer rows
  *
  * Exits with 1 if a query reads a large table or a partition sequentially, or if the statements of a search take longer
- * than 20 ms. At the end, it exports all payments and deliveries, and prints how much memory that takes.
+ * than 20 ms. At the end, it exports a million payments and deliveries. It also exits with 1 if the process needs more
+ * than 50 MB of additional memory for that.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,20 +21,23 @@ import { startApp } from '../../src/app.ts';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createRollups } from '../../src/features/delivery-stats/rollups.ts';
+import { operatorsEnv } from '../../test/support/operator.ts';
 import { openPool } from '../support/open-pool.ts';
 import { milliseconds, print, rate } from '../support/table.ts';
 import { fillHistory } from './fill.ts';
 import { measureExport } from './measure-export.ts';
 import { explain, statementsOf } from './plans.ts';
-import { type Ask, liveQuestions, questionsAbout } from './questions.ts';
+import { type Ask, liveQuestions, operatorQuestions, questionsAbout } from './questions.ts';
 import { exportQuestions, isSearch, MAX_SEARCH_MILLISECONDS, searchQuestions } from './search-and-exports.ts';
 
 const RUNS = 15;
-/** The lists to export as a whole. */
+/** The lists to export. */
 const EXPORTED = [
   { list: 'payments', table: 'Payment' },
   { list: 'deliveries', table: 'Delivery' },
 ];
+const WARM_UP_ROWS = 20_000;
+const MAX_EXPORT_BYTES = 50_000_000;
 
 const { values } = parseArgs({
   options: {
@@ -40,6 +45,7 @@ const { values } = parseArgs({
     weeks: { type: 'string', default: '13' },
     plans: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    exported: { type: 'string', default: '1000000' },
   },
 });
 
@@ -50,12 +56,17 @@ const postgres = await startThrowawayPostgres({
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
 });
 const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
-const settings = { NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' };
+const settings = {
+  ...{ NODE_ENV: 'test', PORT: '0', DATA_DIR: dataDir, ROLES: 'api', SANDBOX: 'off' },
+  ...operatorsEnv('bench'),
+};
 const log = pino({ level: 'silent' });
 const app = await startApp({ config: readConfig(settings), databaseUrl: postgres.url, log });
-const pool = openPool({ connectionString: postgres.url, max: 1 });
+const pool = openPool({ connectionString: postgres.url, max: 2 });
 
 try {
   const token = await (await openDevIssuer({ dataDir })).sign({ subject: 'bench', tier: 'ENTERPRISE' });
@@ -85,6 +96,7 @@ try {
     ...(await searchQuestions(pool, projectId, ask, '')),
     ...(await searchQuestions(pool, projectId, askWithKey, ' (API key)')),
     ...(await exportQuestions(pool, projectId, ask)),
+    ...(await operatorQuestions(pool, projectId, ask)),
   ].filter(({ name }) => name.includes(values.only));
   for (const { name, run } of questions) {
     const times: number[] = [];
@@ -123,20 +135,18 @@ try {
   console.log(print({ columns, rows: lines }));
   const exported: string[][] = [];
   for (const { list, table } of EXPORTED) {
-    const { rows: late } = await pool.query<{ id: string }>(
-      `SELECT "id" FROM "${table}" WHERE "projectId" = $1 ORDER BY "id" DESC OFFSET 20000 LIMIT 1`,
-      [projectId],
-    );
-    const path = `/api/projects/${projectId}/${list}/export`;
-    const warmUp = late[0] ? `${path}?after=${late[0].id}` : path;
-    const figures = await measureExport({ databaseUrl: postgres.url, folder: dataDir, token, path, warmUp });
-    exported.push([
-      list,
-      rate(figures.rows),
-      `${rate(figures.bytes / 1e6)} MB`,
-      `${rate(figures.seconds)} s`,
-      `${rate(figures.additionalBytes / 1e6)} MB`,
-    ]);
+    const ofLast = async (count: number) => {
+      const { rows: before } = await pool.query<{ id: string }>(
+        `SELECT "id" FROM "${table}" WHERE "projectId" = $1 ORDER BY "id" DESC OFFSET $2 LIMIT 1`,
+        [projectId, count],
+      );
+      return `/api/projects/${projectId}/${list}/export${before[0] ? `?after=${before[0].id}` : ''}`;
+    };
+    const paths = { path: await ofLast(Number(values.exported)), warmUp: await ofLast(WARM_UP_ROWS) };
+    const figures = await measureExport({ databaseUrl: postgres.url, folder: dataDir, token, ...paths });
+    const memory = `${rate(figures.additionalBytes / 1e6)} MB`;
+    if (figures.additionalBytes > MAX_EXPORT_BYTES) failures.push(`export of ${list}: ${memory} of additional memory`);
+    exported.push([list, rate(figures.rows), `${rate(figures.bytes / 1e6)} MB`, `${rate(figures.seconds)} s`, memory]);
   }
   console.log(`\n${print({ columns: ['Export', 'Rows', 'Size', 'Time', 'Additional memory'], rows: exported })}`);
   if (values.plans) console.log(`\n${plans.join('\n')}`);

@@ -13,9 +13,9 @@ export type Plan = {
 };
 
 const PARTITION = /^(Event|Delivery|Attempt)_/;
-/** The tables that grow over time. */
+/** The tables that grow over time, or with the number of accounts. */
 const GROWING =
-  /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|RevenueHour|CustomerRevenue|ChangedRevenueHour|AuditEntry)$/;
+  /^(DeliveryRollup|FilteredOutRollup|ChangedDeliveryHour|Payment|Customer|RevenueDay|RevenueHour|CustomerRevenue|ChangedRevenueHour|AuditEntry|User|Project|Webhook|Connector)$/;
 /** PostgreSQL rightly reads a table sequentially if it has few rows. */
 const FEW_ROWS = 10_000;
 

@@ -46,6 +46,27 @@ export function liveQuestions(pool: pg.Pool, projectId: string): Question[] {
   ];
 }
 
+/** What an operator asks about all accounts, and about the busy one. */
+export async function operatorQuestions(pool: pg.Pool, projectId: string, ask: Ask): Promise<Question[]> {
+  const { rows } = await pool.query<{ userId: string }>('SELECT "userId" FROM "Project" WHERE "id" = $1', [projectId]);
+  const id = rows[0]!.userId;
+  return [
+    {
+      name: 'health of all accounts',
+      run: () => ask('{ operatorHealth(first: 50) { nodes { userId failedDeliveryCount overdueDeliveryCount } } }'),
+    },
+    {
+      name: 'usage of an account',
+      run: () =>
+        ask('query ($id: ID!) { operatorUser(id: $id) { usage { connectorCount waitingDeliveryCount } } }', { id }),
+    },
+    {
+      name: 'count of an account’s failed deliveries',
+      run: () => ask('mutation ($id: ID!) { requeueDeliveries(input: { id: $id, dryRun: true }) { total } }', { id }),
+    },
+  ];
+}
+
 type InProject = (name: string, field: string) => Question;
 
 async function deliveryQuestions(pool: pg.Pool, projectId: string, inProject: InProject): Promise<Question[]> {

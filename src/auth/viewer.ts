@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/client.ts';
+import { asReference } from '../database/reference.ts';
 import { preparedStatement, runStatement, statement } from '../database/statement.ts';
 import { AppError } from '../errors.ts';
 import type { TierSetter } from '../generated/prisma/client.ts';
@@ -99,7 +100,7 @@ const SHARED = `(
   FROM "ProjectMember" m
   JOIN "Project" p ON p.id = m."projectId"
   JOIN "User" owner ON owner.id = p."userId"
-  WHERE m."userId" = u.id
+  WHERE m."userId" = ${asReference('u.id')}
 ) AS shared`;
 const USER_COLUMNS = `u.id, u.tier, u."requestsPerMinute", u."tierSetBy", ${BLOCKED_REASON} AS "blockedReason",
   shared.memberships, shared."blockedOwners"`;

@@ -1,6 +1,23 @@
 import { type GraphQLEnumType, type GraphQLField, type GraphQLObjectType, getNamedType, isObjectType } from 'graphql';
 import pg from 'pg';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.ts';
+import type { BatchClient, Writer } from '../../src/database/batch-client.ts';
+import { queryOf, type Statement } from '../../src/database/statement.ts';
+import type { VisibleProjectId } from '../../src/database/tenant-filter.ts';
+import { countReplay } from '../../src/delivery/replay/batch.ts';
+import { createTokenStore } from '../../src/delivery/send/token-store.ts';
+import { countConnectors } from '../../src/features/connectors/quota.ts';
+import { findProjectsWithDeliveries } from '../../src/features/delivery-stats/count-deliveries.ts';
+import { findDestinations, findInVisible, findNamed } from '../../src/features/events/find-destinations.ts';
+import type { EventService } from '../../src/features/events/service.ts';
+import { createNoticeChecks } from '../../src/features/notices/checks.ts';
+import { createFailStep } from '../../src/features/payments/steps/fail.ts';
+import { findProjectsWithPayments } from '../../src/features/revenue/count-payments.ts';
+import { loadCatalog } from '../../src/gateway/discovery/catalog.ts';
+import { loadRoutes, readRoutesVersion } from '../../src/gateway/routing/load-routes.ts';
+import type { PrismaClient } from '../../src/generated/prisma/client.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { firstIdAt, type IdType, newId } from '../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -14,6 +31,13 @@ const ADDRESS = 'alice@example.com';
 const WALLET = `0x${'12'.repeat(20)}`;
 const OTHERS = 100;
 const ROWS_OF_OTHERS = 20;
+/** How many of the others have deliveries that wait, and failed payments. */
+const OTHERS_IN_TROUBLE = 50;
+const FAILED_PAYMENTS = 3;
+/** More than what belongs to one of the others, and less than what belongs to all of them. */
+const MAX_ROWS = 200;
+/** Some statements look at a page of projects. */
+const OTHERS_TABLES = /^(?!Project$)./;
 
 type Statement = { text: string; values: unknown[] };
 type Plan = {
@@ -42,7 +66,12 @@ beforeAll(async () => {
   ids.projectId = projectId;
   const last = await fill(projectId, rows[0].userId, ROWS);
   Object.assign(ids, { webhookId: last.Webhook, connectorId: last.Connector, customerId: last.Customer });
-  for (let index = 0; index < OTHERS; index++) await fill(...(await stranger(index)), ROWS_OF_OTHERS);
+  for (let index = 0; index < OTHERS; index++) {
+    const [otherId, userId] = await stranger(index);
+    const lastOfOther = await fill(otherId, userId, ROWS_OF_OTHERS);
+    if (index < OTHERS_IN_TROUBLE) await addTrouble(otherId, lastOfOther);
+    Object.assign(ids, { otherId, otherUserId: userId });
+  }
   await sql.query(
     `INSERT INTO "Project" ("id", "userId", "name", "walletAddress") SELECT id, $2, 'x', '0x' FROM unnest($1::text[]) AS id`,
     [Array.from({ length: ROWS }, () => newId('Project')), rows[0].userId],
@@ -61,6 +90,20 @@ beforeAll(async () => {
     projectId,
     WALLET,
   ]);
+  const [empty] = (await sql.query(`SELECT max("id") AS "id" FROM "Project"`)).rows;
+  ids.emptyId = empty.id;
+  await sql.query(
+    `INSERT INTO "Webhook" ("id", "projectId", "url", "eventTypes", "secret", "pausedAt") VALUES ($1, $2, 'x', '{}', 'x', now())`,
+    [newId('Webhook'), ids.emptyId],
+  );
+  await sql.query(`INSERT INTO "PreviousPrice" SELECT "id", 1, now() + interval '1 hour' FROM "Endpoint"`);
+  await sql.query(
+    `INSERT INTO "BuyerRules" ("projectId", "allowedWallets", "deniedWallets") SELECT "id", '{}', '{}' FROM "Project"`,
+  );
+  await sql.query(
+    `INSERT INTO "PaymentAnswer" ("paymentId", "statusCode", "headers", "body", "expiresAt") SELECT "id", 200, '{}', '', now() FROM "Payment"`,
+  );
+  await sql.query(`INSERT INTO "WebhookToken" ("id", "projectId") SELECT "id", "projectId" FROM "Webhook"`);
   await sql.query('VACUUM ANALYZE');
 });
 
@@ -81,6 +124,24 @@ async function stranger(index: number): Promise<[projectId: string, userId: stri
     userId,
   ]);
   return [projectId, userId];
+}
+
+/** Adds deliveries that are held, and payments that the facilitator didn't verify. */
+async function addTrouble(projectId: string, last: Record<string, string>): Promise<void> {
+  await sql.query(
+    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt", "reason")
+     SELECT new_id('dlv'), $1, $2, 'endpoint.created', $3, NULL, 'paused' FROM generate_series(1, $4)`,
+    [projectId, last.Event, last.Webhook, ROWS_OF_OTHERS],
+  );
+  await sql.query(
+    `INSERT INTO "Payment" ("id", "projectId", "endpointId", "endpointPath", "method", "status", "failureStage", "failureReason",
+       "x402Version", "network", "asset", "assetAddress", "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore",
+       "requestFingerprint")
+     SELECT new_id('pay'), $1, 'x', '/x', 'GET', 'FAILED', 'VERIFY', 'facilitator_unavailable', 2, 'eip155:84532', 'USDC', 'x', 'x',
+       'x', $1 || step, 1, now(), now(), 'x'
+     FROM generate_series(1, $2) AS step`,
+    [projectId, FAILED_PAYMENTS],
+  );
 }
 
 /** Creates `count` rows of every listable type. Child rows belong to the last parent. Returns each type's last ID. */
@@ -132,8 +193,8 @@ async function fill(projectId: string, userId: string, count: number): Promise<R
     '"network", "asset", "assetAddress", "payer", "payTo", "nonce", "amountAtomic", "validAfter", "validBefore"';
   await insert(
     'Payment',
-    `"endpointId", "endpointPath", "method", "customerId", "status", "x402Version", ${what}, "requestFingerprint", "settledAt"`,
-    `'x', '/x', 'GET', '${last.Customer}', 'SETTLED', 2, 'eip155:84532', 'USDC', id, id, id, id, 1, now(), now(), id, now()`,
+    `"endpointId", "endpointPath", "method", "customerId", "status", "x402Version", ${what}, "requestFingerprint", "verifiedAt", "settledAt"`,
+    `'x', '/x', 'GET', '${last.Customer}', 'SETTLED', 2, 'eip155:84532', 'USDC', id, id, id, id, 1, now(), now(), id, now(), now()`,
   );
   return last;
 }
@@ -186,12 +247,17 @@ async function statementsOf(work: () => Promise<void>): Promise<Statement[]> {
   return sent;
 }
 
-/** Counts the index entries and rows that a statement reads, including any that it doesn't return. */
-async function rowsReadBy({ text, values }: Statement): Promise<number> {
+/**
+ * Counts the index entries and rows that a statement reads, including any that it doesn't return.
+ *
+ * @param tables the names of the tables and partitions that count.
+ */
+async function rowsReadBy({ text, values }: Statement, tables = /./): Promise<number> {
   const { rows } = await sql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
   const count = (plan: Plan): number =>
-    (plan['Relation Name'] ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] : 0) +
-    (plan.Plans ?? []).reduce((sum, child) => sum + count(child), 0);
+    (tables.test(plan['Relation Name'] ?? '')
+      ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+      : 0) + (plan.Plans ?? []).reduce((sum, child) => sum + count(child), 0);
   return count(rows[0]['QUERY PLAN'][0].Plan);
 }
 
@@ -321,5 +387,125 @@ describe.each(['a person', 'an API key'])('for %s', (who) => {
       const [page] = (await statementsOf(ask)).filter(({ text }) => /^SELECT.*"Payment".*\sORDER BY\s/s.test(text));
       expect(await rowsReadBy(page!), `${way}: ${page!.text}`).toBeLessThan(5);
     }
+  });
+});
+
+/** IDs have another collation than the columns that refer to them, so a comparison of the two uses no index by itself. */
+describe('rows are found by the ID that they refer to, without reading those of others', () => {
+  const writer = {
+    query: async (bound: Statement) => {
+      const { text, values } = queryOf(bound);
+      return (await sql.query(text, [...values])).rows;
+    },
+  } as Writer;
+  const prisma = {
+    $queryRawUnsafe: async (text: string, ...values: unknown[]) => (await sql.query(text, values)).rows,
+  } as unknown as PrismaClient;
+  const noCredentials = () => () => ({}) as never;
+  const empty = () => ids.emptyId!;
+  const inDays = (days: number) => Date.now() + days * 86_400_000;
+  const check = (now: () => number) =>
+    createNoticeChecks({ retentionDays: 90, log: pino({ level: 'silent' }), now })(sql);
+  const operator = (path: string) => callers['a person']!.rest('GET', `/api/operator/${path}`);
+
+  test.each<[what: string, statement: RegExp, run: () => Promise<unknown>]>([
+    ['the memberships of a caller', /FROM "ProjectMember" m/, () => operator('users?limit=1')],
+    ['the destinations of an event', /FROM "Webhook"/, () => findDestinations(writer, [empty()], ['endpoint.created'])],
+    ['the destination of a test event', /FROM "Webhook"/, () => findNamed(writer, empty(), newId('Webhook'))],
+    [
+      'the destinations that someone asks about',
+      /FROM "Webhook"/,
+      async () => {
+        const { rows } = await sql.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [empty()]);
+        const viewer = { kind: 'user', userId: rows[0].userId } as Viewer;
+        return findInVisible(sql, viewer, empty(), ['endpoint.created']);
+      },
+    ],
+    ['the routes of a project', /FROM "Endpoint" e/, () => loadRoutes(sql, ids.otherId!, [], noCredentials)],
+    ['the version of a project’s routes', /FROM "Endpoint" e/, () => readRoutesVersion(sql, ids.otherId!)],
+    ['the catalog of a project', /FROM "Endpoint" e/, () => loadCatalog(sql, ids.otherId!)],
+    [
+      'the token of a webhook',
+      /"WebhookToken" token/,
+      () => createTokenStore(sql, 'webhook').read({ id: ids.webhookId!, projectId: ids.projectId! }),
+    ],
+    [
+      'projects with deliveries to count',
+      /FROM "Delivery" d/,
+      () => sql.query(findProjectsWithDeliveries('true', MAX_ROWS), [ids.otherId, new Date()]),
+    ],
+    [
+      'projects with payments to count',
+      /FROM "Payment" y/,
+      () => sql.query(findProjectsWithPayments('true', MAX_ROWS), [ids.otherId, new Date()]),
+    ],
+    [
+      'the connectors of an account',
+      /FROM "Project" p JOIN "Connector" c/,
+      () => countConnectors(prisma, ids.otherUserId!),
+    ],
+    [
+      'the responses of failed payments',
+      /DELETE FROM "PaymentAnswer"/,
+      async () => {
+        const events = { destinationsOf: async () => [], recordAll() {} } as unknown as EventService;
+        const cause = {
+          stage: 'UPSTREAM',
+          reason: 'x',
+          message: 'x',
+          upstream: undefined,
+          traceContext: null,
+        } as const;
+        const of = {
+          paymentId: newId('Payment'),
+          projectId: ids.otherId!,
+          payer: 'x',
+          leaseToken: 1,
+          from: ['VERIFIED'],
+          now: null,
+        } as const;
+        await createFailStep(events).run(writer as BatchClient, [{ ...of, ...cause }]);
+      },
+    ],
+    ['the usage of an account', /AS "waitingDeliveryCount"/, () => operator(`users/${ids.otherUserId}`)],
+  ])('%s', async (_what, wanted, run) => {
+    const found = (await statementsOf(async () => void (await run()))).filter(({ text }) => wanted.test(text));
+    expect(found.length).toBeGreaterThan(0);
+    for (const statement of found)
+      expect(await rowsReadBy(statement, OTHERS_TABLES), statement.text).toBeLessThan(MAX_ROWS);
+  });
+
+  test.each([
+    ['deliveries that will soon expire', 'deliveries.expiring', () => inDays(100), ROWS_OF_OTHERS],
+    ['payments that the facilitator didn’t verify', 'facilitator.unreachable', Date.now, FAILED_PAYMENTS],
+  ])('%s, a page of projects at a time', async (_what, type, now, ofEach) => {
+    const found = (await statementsOf(() => check(now))).filter(({ values }) => values.includes(type));
+    const read = await Promise.all(found.map((statement) => rowsReadBy(statement, /^(Delivery|Payment)/)));
+    // For each of the others, a few more rows are read, such as the last verified payment.
+    expect(read.reduce((sum, count) => sum + count)).toBeLessThan(OTHERS_IN_TROUBLE * ofEach + 5 * OTHERS);
+    expect(found.length).toBeGreaterThan(10);
+  });
+
+  test('the health of all accounts reads only projects in which something needs attention', async () => {
+    const [statement] = (await statementsOf(async () => void (await operator('health')))).filter(({ text }) =>
+      text.includes('AS "overdueDeliveryCount"'),
+    );
+    expect(await rowsReadBy(statement!, /^(?!Delivery_)./)).toBeLessThan(10);
+    // Each project with waiting deliveries is found by skipping to its first one.
+    expect(await rowsReadBy(statement!)).toBeLessThan(OTHERS_IN_TROUBLE * (ROWS_OF_OTHERS + 2));
+  });
+
+  test('the count of failed deliveries stops at a limit', async () => {
+    const job = {
+      projectId: ids.projectId as VisibleProjectId,
+      filter: { status: ['SUCCEEDED' as const] },
+      createdAt: new Date(),
+    };
+    let total: number | undefined;
+    const [statement] = await statementsOf(async () => {
+      total = await countReplay(sql, job, 10);
+    });
+    expect(total).toBe(10);
+    expect(await rowsReadBy(statement!)).toBeLessThan(20);
   });
 });

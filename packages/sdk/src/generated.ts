@@ -3982,7 +3982,7 @@ export type RequeueDeliveriesRequest = {
 
 /** The result of `requeueDeliveries`. */
 export type RequeueDeliveriesResponse = {
-  /** Number of failed deliveries. */
+  /** Number of failed deliveries. The count stops at 100,000, but all of them are resent. */
   total: number;
   /** Number of replays that were started; 0 for a dry run. */
   replayCount: number;

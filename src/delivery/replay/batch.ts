@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { asReference } from '../../database/reference.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import type { DeliveryStatus } from '../../generated/prisma/client.ts';
@@ -63,12 +64,17 @@ function filterValues({ projectId, filter, createdAt }: Pick<ReplayJob, 'project
   ] as const;
 }
 
-/** The number of deliveries that a replay would resend if it started at `createdAt`. */
+/**
+ * The number of deliveries that a replay would resend if it started at `createdAt`.
+ *
+ * @param limit where to stop counting. A running replay raises its total if it finds more.
+ */
 export async function countReplay(
   db: Queryable,
   job: Pick<ReplayJob, 'filter' | 'createdAt'> & { projectId: VisibleProjectId },
+  limit?: number,
 ): Promise<number> {
-  const { rows } = await runStatement<{ total: number }>(db, COUNT(...filterValues(job)));
+  const { rows } = await runStatement<{ total: number }>(db, COUNT(...filterValues(job), limit ?? null));
   return rows[0]!.total;
 }
 
@@ -146,7 +152,7 @@ const CLAIM = statement(
     FROM running LEFT JOIN (
       -- An account whose replays end within one turn doesn't get more turns.
       SELECT p."userId" AS account, max(r."updatedAt") AS "lastRunAt"
-      FROM "Project" p JOIN "Replay" r ON r."projectId" = p."id"
+      FROM "Project" p JOIN "Replay" r ON r."projectId" = ${asReference('p."id"')}
       WHERE p."userId" IN (SELECT account FROM running) AND r."status" <> 'RUNNING' AND r."leasedUntil" IS NOT NULL
         AND r."updatedAt" > now() - interval '1 minute'
       GROUP BY p."userId"
@@ -222,4 +228,7 @@ export async function countWaiting(db: Queryable, projectId: string, limit: numb
   return rows[0]!.waiting;
 }
 
-const COUNT = statement('replay-count', `SELECT count(*)::int AS "total" FROM "Delivery" d WHERE ${MATCHES}`);
+const COUNT = statement(
+  'replay-count',
+  `SELECT count(*)::int AS "total" FROM (SELECT FROM "Delivery" d WHERE ${MATCHES} LIMIT $12) AS counted`,
+);

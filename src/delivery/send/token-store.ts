@@ -61,7 +61,7 @@ const READ = preparedStatements('token-read', ['connector', 'webhook'], (kind) =
     SELECT coalesce(token."sealed", '') AS "sealed", coalesce(token."generation", 0) AS "generation",
       coalesce(token."expiresAt" > now(), false) AS "isValid", coalesce(${IS_NEW}, false) AS "isNew",
       coalesce(token."expiresAt" > now() + make_interval(secs => ${EARLY_SECONDS}) OR ${IS_NEW}, false) AS "isFresh"
-    FROM "${owners}" owner LEFT JOIN "${table}" token ON token."id" = owner."id"
+    FROM "${owners}" owner LEFT JOIN "${table}" token ON token."id" = $1
     WHERE owner."id" = $1 AND owner."projectId" = $2 AND ${hasCredential(kind, '$3')}`;
 });
 

@@ -4,7 +4,7 @@ import { resolveSlice } from '../../schema/connections.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
 import { pace } from '../replays/service.ts';
 import { type AccountHealth, HEALTH_CURSORS, MAX_WAITING, OVERDUE_MINUTES, UNRESOLVED_MINUTES } from './health.ts';
-import type { AccountService } from './service.ts';
+import { type AccountService, MAX_COUNTED_FAILURES } from './service.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -104,7 +104,10 @@ builder.relayMutationField(
   {
     description: 'The result of `requeueDeliveries`.',
     outputFields: (t) => ({
-      total: t.int({ description: 'Number of failed deliveries.', resolve: ({ total }) => total }),
+      total: t.int({
+        description: `Number of failed deliveries. The count stops at ${MAX_COUNTED_FAILURES.toLocaleString('en')}, but all of them are resent.`,
+        resolve: ({ total }) => total,
+      }),
       replayCount: t.int({
         description: 'Number of replays that were started; 0 for a dry run.',
         resolve: ({ replayCount }) => replayCount,

@@ -17,8 +17,10 @@ import { pace } from '../replays/service.ts';
 import { type AccountHealth, readHealth } from './health.ts';
 
 export type RequeueInput = { from?: Date | null; dryRun?: boolean | null; maxPerSecond?: number | null };
-/** How many deliveries will be resent, and in how many replays: one for each project that has any. */
+/** How many deliveries will be resent, up to `MAX_COUNTED_FAILURES`, and in how many replays: one for each project that has any. */
 export type Requeued = { total: number; replayCount: number };
+/** Counting reads each delivery and its event, and an account can have millions of failed deliveries. */
+export const MAX_COUNTED_FAILURES = 100_000;
 export type AccountService = ReturnType<typeof createAccountService>;
 
 const STILL_RUNNING =
@@ -26,11 +28,17 @@ const STILL_RUNNING =
 
 /** What operators do for accounts without seeing what is in them. For everyone else, accounts don't exist. */
 export function createAccountService({ db, bus, log }: { db: TenantDatabase; bus: Bus; log: Logger }) {
-  /** The projects with deliveries to resend, and how many each has. */
+  /**
+   * The projects with deliveries to resend, and how many each has. If the account has more than are counted, the totals
+   * of the remaining projects are too low, and their replays raise them.
+   */
   async function countFailed(projectIds: readonly VisibleProjectId[], filter: ReplayFilter, createdAt: Date) {
     const counted: { projectId: VisibleProjectId; total: number }[] = [];
+    let left = MAX_COUNTED_FAILURES;
     for (const projectId of projectIds) {
-      counted.push({ projectId, total: await countReplay(db.pool, { projectId, filter, createdAt }) });
+      const total = await countReplay(db.pool, { projectId, filter, createdAt }, Math.max(left, 1));
+      left -= total;
+      counted.push({ projectId, total });
     }
     return counted.filter(({ total }) => total > 0);
   }
@@ -62,7 +70,10 @@ export function createAccountService({ db, bus, log }: { db: TenantDatabase; bus
       });
       const createdAt = await databaseTime(db.pool);
       const due = await countFailed(owned.map(visibleIdOf), filter, createdAt);
-      const total = due.reduce((sum, project) => sum + project.total, 0);
+      const total = Math.min(
+        due.reduce((sum, project) => sum + project.total, 0),
+        MAX_COUNTED_FAILURES,
+      );
       if (dryRun || total === 0) return { total, replayCount: 0 };
 
       const audited = { ...(filter.from && { from: filter.from }), total, maxPerSecond };

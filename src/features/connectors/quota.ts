@@ -2,6 +2,8 @@ import { limitsOfOwner } from '../../auth/owner-limits.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Transaction } from '../../database/client.ts';
 import { lockForNoKeyUpdate } from '../../database/locks.ts';
+import { asReference } from '../../database/reference.ts';
+import { runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 import type { PrismaClient, Project } from '../../generated/prisma/client.ts';
 
@@ -22,19 +24,31 @@ export async function requireConnectorQuota(
   await lockForNoKeyUpdate(tx, 'user', userId);
   const { maxConnectors, whose } = await limitsOfOwner(tx, viewer, id);
   if (maxConnectors === null) return;
-  const count = await tx.connector.count({ where: { project: { userId } } });
+  const count = await countConnectors(tx, userId);
   if (count + added > maxConnectors) throw limitReached(whose, maxConnectors, maxConnectors - count);
 }
 
 /** How many more connectors the project's account can have, across all its projects. Null means unlimited. */
 export async function connectorQuota(
-  db: Pick<PrismaClient, 'project' | 'connector'>,
+  db: Pick<PrismaClient, 'project' | '$queryRawUnsafe'>,
   viewer: Viewer,
   { id, userId }: Pick<Project, 'id' | 'userId'>,
 ): Promise<number | null> {
   const { maxConnectors } = await limitsOfOwner(db, viewer, id);
   if (maxConnectors === null) return null;
-  return Math.max(0, maxConnectors - (await db.connector.count({ where: { project: { userId } } })));
+  return Math.max(0, maxConnectors - (await countConnectors(db, userId)));
+}
+
+const COUNT_CONNECTORS = statement(
+  'count-connectors',
+  `
+  SELECT count(*)::int AS "count" FROM "Project" p JOIN "Connector" c ON c."projectId" = ${asReference('p."id"')} WHERE p."userId" = $1`,
+);
+
+/** The number of connectors in all projects of an account. */
+export async function countConnectors(db: Pick<PrismaClient, '$queryRawUnsafe'>, userId: string): Promise<number> {
+  const [row] = await runWithPrisma<{ count: number }>(db, COUNT_CONNECTORS(userId));
+  return row!.count;
 }
 
 function limitReached(whose: string, maxConnectors: number, left: number): AppError {

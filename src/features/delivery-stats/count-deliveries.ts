@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement, statement } from '../../database/statement.ts';
 import { deliveryEntries, rollupEntries, writeRollup } from './entries.ts';
 
@@ -17,10 +18,12 @@ const FIRST_NEW = `(
 export const findProjectsWithDeliveries = (condition: string, pageSize: number): string => `
   SELECT p."id", EXISTS (
     SELECT FROM "Delivery" d
-    WHERE d."projectId" = p."id" AND d."updatedAt" >= coalesce(progress."countedUntil", '-infinity') AND d."updatedAt" < $2
+    WHERE d."projectId" = p."projectId" AND d."updatedAt" >= coalesce(progress."countedUntil", '-infinity') AND d."updatedAt" < $2
   ) AS "isDue"
-  FROM (SELECT "id" FROM "Project" WHERE "id" > $1 AND ${condition} ORDER BY "id" LIMIT ${pageSize}) AS p
-  LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."id"
+  FROM (
+    SELECT "id", ${asReference('"id"')} AS "projectId" FROM "Project" WHERE "id" > $1 AND ${condition} ORDER BY "id" LIMIT ${pageSize}
+  ) AS p
+  LEFT JOIN "DeliveryRollupProgress" progress ON progress."projectId" = p."projectId"
   ORDER BY p."id"`;
 
 /**

@@ -4,6 +4,7 @@ import { sharedNow } from '../../clock.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import type { Writer } from '../../database/batch-client.ts';
 import type { Queryable } from '../../database/client.ts';
+import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { matchesFilter } from '../../events/filter.ts';
 import { readFilter } from '../../events/filter-input.ts';
@@ -78,10 +79,10 @@ function lockedWhere(condition: string): string {
       SELECT "id" FROM "Project" WHERE "id" = ANY($1::text[]) ORDER BY "id" FOR KEY SHARE
     ), webhooks AS (
       SELECT ${COLUMNS}, "ordering" FROM "Webhook"
-      WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
+      WHERE "projectId" = ANY(ARRAY(SELECT ${asReference('"id"')} FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     ), connectors AS (
       SELECT ${COLUMNS}, "type" FROM "Connector"
-      WHERE "projectId" = ANY(ARRAY(SELECT "id" FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
+      WHERE "projectId" = ANY(ARRAY(SELECT ${asReference('"id"')} FROM project)) AND ${condition} ORDER BY "id" FOR KEY SHARE
     )
     SELECT *, NULL AS "type" FROM webhooks
     UNION ALL
@@ -96,10 +97,10 @@ const OF_PROJECT = visibleStatements(
   `
   SELECT destination.* FROM "Project" AS project LEFT JOIN LATERAL (
     SELECT ${COLUMNS}, "ordering", NULL AS "type" FROM "Webhook"
-    WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
+    WHERE "projectId" = ${asReference('project."id"')} AND "eventTypes" && $2::text[]
     UNION ALL
     SELECT ${COLUMNS}, NULL, "type" FROM "Connector"
-    WHERE "projectId" = project."id" AND "eventTypes" && $2::text[]
+    WHERE "projectId" = ${asReference('project."id"')} AND "eventTypes" && $2::text[]
   ) AS destination ON true
   WHERE project."id" = $1 AND {visible project $3}`,
 );

@@ -1,6 +1,7 @@
 /** The statements that detect situations which aren't caused by a single change. See `checks.ts`. */
 
 import { parameterCount } from '../../database/compose-statement.ts';
+import { asReference } from '../../database/reference.ts';
 import { statement } from '../../database/statement.ts';
 import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
 import { EXPIRING } from './expiring.ts';
@@ -78,13 +79,13 @@ export const FACILITATOR_UNREACHABLE = statement(
       SELECT p."id" AS "projectId", p."id" AS "subjectId", 'Payments' AS "subject", NULL::text AS "detail", failed."count"
       FROM "Project" p CROSS JOIN LATERAL (
         SELECT count(*)::int AS "count", max(f."id") AS "last" FROM "Payment" f
-        WHERE f."projectId" = p."id" AND f."failureStage" IS NOT NULL AND f."id" >= $1 AND f."failureReason" = $2
+        WHERE f."projectId" = ${asReference('p."id"')} AND f."failureStage" IS NOT NULL AND f."id" >= $1 AND f."failureReason" = $2
           AND f."id" > coalesce((
             SELECT v."id" FROM "Payment" v
-            WHERE v."projectId" = p."id" AND v."id" >= $1 AND v."verifiedAt" IS NOT NULL ORDER BY v."id" DESC LIMIT 1
+            WHERE v."projectId" = ${asReference('p."id"')} AND v."id" >= $1 AND v."verifiedAt" IS NOT NULL ORDER BY v."id" DESC LIMIT 1
           ), '')
       ) AS failed
-      WHERE failed."count" >= $3`,
+      WHERE p."id" > $4 AND ($5::text IS NULL OR p."id" <= $5) AND failed."count" >= $3`,
   ),
 );
 

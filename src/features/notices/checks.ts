@@ -64,11 +64,13 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
       ...place,
     ),
   'payment.uncertain': (_options, place) => PAYMENT_UNCERTAIN(UNCERTAIN_SECONDS, ...place),
-  'facilitator.unreachable': ({ now }, place) =>
+  'facilitator.unreachable': ({ now, page }, place) =>
     FACILITATOR_UNREACHABLE(
       firstIdAt('Payment', now - UNREACHABLE.withinMilliseconds),
       FACILITATOR_UNAVAILABLE,
       UNREACHABLE.failures,
+      page.after,
+      page.upTo,
       ...place,
     ),
   'credential.expiring': (_options, place) => CREDENTIAL_EXPIRING(CREDENTIAL_DAYS, ...place),
@@ -89,8 +91,8 @@ const CHECKS: Partial<Record<NoticeType, Check>> = {
   },
 };
 
-/** Each project can have millions of rows that these checks look at. */
-const PAGED: ReadonlySet<string> = new Set<NoticeType>(['deliveries.expiring']);
+/** These checks look at each project, which can have millions of the rows that they read. */
+const PAGED: ReadonlySet<string> = new Set<NoticeType>(['deliveries.expiring', 'facilitator.unreachable']);
 const ALL_PROJECTS: ProjectPage = { after: '', upTo: null };
 
 const longDate = (day: string) => new Date(day).toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' });

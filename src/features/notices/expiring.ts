@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { asReference } from '../../database/reference.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 
 const PROJECTS_PER_PAGE = 100;
@@ -20,7 +21,7 @@ export const EXPIRING = `
     SELECT p."id" AS "projectId", coalesce(d."webhookId", d."connectorId") AS "subjectId", count(*)::int AS "count"
     FROM "Project" p CROSS JOIN LATERAL (
       SELECT "webhookId", "connectorId" FROM "Delivery"
-      WHERE "projectId" = p."id" AND "outcome" IS NULL AND "id" < $1 ORDER BY "id" LIMIT ${MAX_COUNTED}
+      WHERE "projectId" = ${asReference('p."id"')} AND "outcome" IS NULL AND "id" < $1 ORDER BY "id" LIMIT ${MAX_COUNTED}
     ) AS d
     WHERE p."id" > $2 AND ($3::text IS NULL OR p."id" <= $3) GROUP BY 1, 2
     UNION ALL
@@ -30,7 +31,7 @@ export const EXPIRING = `
     ) AS paused CROSS JOIN LATERAL (
       SELECT count(*)::int AS "count" FROM (
         SELECT FROM "Delivery"
-        WHERE coalesce("webhookId", "connectorId") = paused."id" AND "outcome" IS NULL AND "nextAttemptAt" IS NULL
+        WHERE coalesce("webhookId", "connectorId") = ${asReference('paused."id"')} AND "outcome" IS NULL AND "nextAttemptAt" IS NULL
           AND "reason" = 'paused' AND "id" < $1
         LIMIT ${MAX_COUNTED_PAUSED}
       ) AS oldest

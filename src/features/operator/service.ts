@@ -9,6 +9,7 @@ import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween } from '../../database/created-between.ts';
 import { lockForNoKeyUpdate } from '../../database/locks.ts';
+import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { type TenantDatabase, type TenantTransaction, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
@@ -197,10 +198,10 @@ const USAGE = preparedStatement(
   'usage-of-user',
   `
   SELECT (SELECT count(*)::int FROM "Project" WHERE "userId" = $1) AS "projectCount",
-    (SELECT count(*)::int FROM "Connector" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1)
+    (SELECT count(*)::int FROM "Project" p JOIN "Connector" c ON c."projectId" = ${asReference('p."id"')} WHERE p."userId" = $1)
       AS "connectorCount",
     (SELECT count(*)::int FROM (
-      SELECT 1 FROM "Project" p JOIN "Delivery" d ON d."projectId" = p."id"
+      SELECT 1 FROM "Project" p JOIN "Delivery" d ON d."projectId" = ${asReference('p."id"')}
        WHERE p."userId" = $1 AND d."outcome" IS NULL LIMIT $2
     ) waiting) AS "waitingDeliveryCount"`,
 );

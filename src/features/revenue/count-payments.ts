@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 
 /**
@@ -17,16 +18,18 @@ const TIMES = ['settledAt', 'updatedAt'] as const;
  */
 export const findProjectsWithPayments = (condition: string, pageSize: number): string => `
   SELECT p."id", ${[
-    'EXISTS (SELECT FROM "ChangedRevenueHour" c WHERE c."projectId" = p."id")',
+    'EXISTS (SELECT FROM "ChangedRevenueHour" c WHERE c."projectId" = p."projectId")',
     ...TIMES.map(
       (time) => `EXISTS (
-        SELECT FROM "Payment" y WHERE y."projectId" = p."id"
+        SELECT FROM "Payment" y WHERE y."projectId" = p."projectId"
           AND y."${time}" >= coalesce(progress."countedUntil", '-infinity') AND y."${time}" < $2::timestamptz - ${LATE}
       )`,
     ),
   ].join(' OR ')} AS "isDue"
-  FROM (SELECT "id" FROM "Project" WHERE "id" > $1 AND ${condition} ORDER BY "id" LIMIT ${pageSize}) AS p
-  LEFT JOIN "RevenueProgress" progress ON progress."projectId" = p."id"
+  FROM (
+    SELECT "id", ${asReference('"id"')} AS "projectId" FROM "Project" WHERE "id" > $1 AND ${condition} ORDER BY "id" LIMIT ${pageSize}
+  ) AS p
+  LEFT JOIN "RevenueProgress" progress ON progress."projectId" = p."projectId"
   ORDER BY p."id"`;
 
 /** The hour of a project's first payment that isn't in the rollups yet, by one of its times. */

@@ -1,3 +1,4 @@
+import { asReference } from '../../database/reference.ts';
 import { type Statement, statement, statements } from '../../database/statement.ts';
 import type { IdType } from '../../ids.ts';
 import { SEARCHED_TYPES, type SearchedType } from './results.ts';
@@ -55,8 +56,7 @@ export const BY_HASH: Lookup = statement('search-by-hash', select('Payment', '"t
 
 /**
  * Finds a customer and its newest payments by wallet. In stored wallet addresses, the case of the letters encodes a
- * checksum. The collation of IDs isn't that of the columns that refer to them, and with it, the comparison couldn't use
- * the index of the payments' column.
+ * checksum.
  */
 export const BY_WALLET: Lookup = statement(
   'search-by-wallet',
@@ -66,7 +66,7 @@ export const BY_WALLET: Lookup = statement(
       'Payment',
       'true',
       `(SELECT p.* FROM "Customer" c CROSS JOIN LATERAL (
-        SELECT * FROM "Payment" WHERE "customerId" = c."id" COLLATE "default" ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE}
+        SELECT * FROM "Payment" WHERE "customerId" = ${asReference('c."id"')} ORDER BY "id" DESC LIMIT ${MAX_PER_TYPE}
       ) p WHERE c."projectId" = ANY($1) AND c."walletAddress" = $2) AS found`,
     ),
   ),

@@ -47,7 +47,7 @@ const BYTES_PER_CHARACTER = 2;
 const LOAD_CATALOG = preparedStatement(
   'gateway-catalog',
   `SELECT p.name, p.description, p."iconUrl", p.contact,
-         (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive") AS active,
+         (SELECT count(*)::int FROM "Endpoint" e WHERE e."projectId" = $1 AND e."isActive") AS active,
          (SELECT json_agg(json_build_object(
                    'path', s.path, 'description', s.description, 'priceAtomic', s."priceAtomic"::text,
                    'protocol', s.protocol, 'methods', s.methods, 'mimeType', s."mimeType", 'tags', s.tags,
@@ -58,7 +58,7 @@ const LOAD_CATALOG = preparedStatement(
                          sum(octet_length(e.path) + coalesce(octet_length(e.description), 0)
                              + octet_length(e.tags::text)) OVER (ORDER BY e.id) AS "textBytes"
                     FROM "Endpoint" e
-                   WHERE e."projectId" = p.id AND e."isActive"
+                   WHERE e."projectId" = $1 AND e."isActive"
                    ORDER BY e.id LIMIT $2) s
            WHERE s."textBytes" <= $4) AS offers
     FROM "Project" p JOIN "User" u ON u.id = p."userId"

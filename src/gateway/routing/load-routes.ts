@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/client.ts';
+import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { type BuyerRules, RULES_JSON, type RulesJson, rulesOf } from '../../features/projects/buyers/rules.ts';
 import type { EndpointProtocol, SettlementOrder } from '../../generated/prisma/client.ts';
@@ -116,9 +117,9 @@ const VERSION = `(
            SELECT string_agg(concat_ws(' ', e.id, e.xmin, e."updatedAt", (
                     SELECT string_agg(concat_ws(' ', o."priceAtomic", o.xmin), ' ' ORDER BY o."priceAtomic")
                       FROM "PreviousPrice" o
-                     WHERE o."endpointId" = e.id AND o."validUntil" > now())), ' ' ORDER BY e.id)
-             FROM "Endpoint" e WHERE e."projectId" = p.id AND e."isActive")), 'UTF8')), 'hex')
-    FROM "Project" p JOIN "User" u ON u.id = p."userId" LEFT JOIN "BuyerRules" b ON b."projectId" = p.id
+                     WHERE o."endpointId" = ${asReference('e.id')} AND o."validUntil" > now())), ' ' ORDER BY e.id)
+             FROM "Endpoint" e WHERE e."projectId" = $1 AND e."isActive")), 'UTF8')), 'hex')
+    FROM "Project" p JOIN "User" u ON u.id = p."userId" LEFT JOIN "BuyerRules" b ON b."projectId" = $1
    WHERE p.id = $1)`;
 
 function bytesOf({ path, description, upstreamUrl, secretUpstreamHeaders }: Row): number {
@@ -168,10 +169,10 @@ const LOAD_ROUTES = preparedStatement(
          p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
          ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
                  FROM "PreviousPrice" o
-                WHERE o."endpointId" = e.id AND o."validUntil" > now()
+                WHERE o."endpointId" = ${asReference('e.id')} AND o."validUntil" > now()
                   AND o."priceAtomic" > 0) AS "previousPrices",
          CASE WHEN row_number() OVER (ORDER BY e.id) = 1
-              THEN (SELECT ${RULES_JSON} FROM "BuyerRules" b WHERE b."projectId" = p.id) END AS "buyers",
+              THEN (SELECT ${RULES_JSON} FROM "BuyerRules" b WHERE b."projectId" = $1) END AS "buyers",
          ${OFFER_COLUMN}, ${VERSION} AS version
     FROM "Endpoint" e
     JOIN "Project" p ON p.id = e."projectId"

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../errors.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import type { Row } from './formats.ts';
 
 /** Reads a page of the list, newest first. The variables are the ones that `exportDocument` adds. */
@@ -15,7 +16,8 @@ const PAGE_SIZE = 100;
 const MAX_RETRIES = 10;
 
 /**
- * Reads all rows, oldest first, a page at a time. Between pages, no transaction or connection is open. The last row is
+ * Reads all rows, oldest first, a page at a time. An array is emptied when the next one is requested. Between pages, no
+ * transaction or connection is open. The last row is
  * the newest one at the time of the call, so rows that are added later don't make an export endless.
  *
  * @param after the cursor of the row to start after. Without one, the first row is the oldest one.
@@ -28,10 +30,13 @@ export async function* readRows(readPage: ReadPage, signal: AbortSignal, after?:
   if (!newest) return;
   let page = await readPage({ last: PAGE_SIZE, ...(after !== undefined && { before: after }) });
   for (;;) {
-    const rows = page.nodes.toReversed();
+    const rows = page.nodes.reverse();
     // IDs sort by creation time.
     const end = rows.findIndex(({ id }) => id > newest.id);
     yield end < 0 ? rows : rows.slice(0, end);
+    // The consumer is done with them. Otherwise, they would stay in use until the next page has been read.
+    rows.length = 0;
+    collectGarbage();
     const { startCursor, hasPreviousPage } = page.pageInfo;
     if (end >= 0 || !hasPreviousPage || startCursor === null) return;
     page = await persistently(() => readPage({ last: PAGE_SIZE, before: startCursor }), signal);

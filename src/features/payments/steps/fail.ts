@@ -1,3 +1,4 @@
+import { asReference } from '../../../database/reference.ts';
 import { preparedStatement } from '../../../database/statement.ts';
 import type { BatchStep } from '../../../database/write-batcher.ts';
 import type { Payment, PaymentStage, PaymentStatus } from '../../../generated/prisma/client.ts';
@@ -107,7 +108,7 @@ const FAIL = preparedStatement(
     FROM due d WHERE p."id" = d."id"
     RETURNING p.*
   ), unpaid AS (
-    DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT "id" FROM moved))
+    DELETE FROM "PaymentAnswer" WHERE "paymentId" = ANY(ARRAY(SELECT ${asReference('"id"')} FROM moved))
   ), entry AS (
     SELECT m."projectId", ${dayOf('coalesce(d."now", m."updatedAt")')} AS "day", m."endpointId", 0 AS "totalAtomic",
       0 AS "paymentCount", count(*)::int AS "failedCount"

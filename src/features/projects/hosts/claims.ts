@@ -1,5 +1,6 @@
 import { sharedNow } from '../../../clock.ts';
 import type { Transaction } from '../../../database/client.ts';
+import { asReference } from '../../../database/reference.ts';
 import { executeWithPrisma, runWithPrisma, statement } from '../../../database/statement.ts';
 import { AppError } from '../../../errors.ts';
 import { isDevelopmentHost } from '../gateway-host.ts';
@@ -27,7 +28,7 @@ const FIRST_CHECK_AT = statement(
     coalesce(c."lastCheckedAt" + interval '${PAUSE_MINUTES} minutes', c."nextCheckAt"),
     statement_timestamp() + interval '${PAUSE_MINUTES} minutes'
   ))) AS "at"
-  FROM "HostClaim" c JOIN "Project" p ON p."id" = c."projectId" WHERE p."userId" = $1`,
+  FROM "Project" p JOIN "HostClaim" c ON c."projectId" = ${asReference('p."id"')} WHERE p."userId" = $1`,
 );
 
 /** The host, as the owner entered it. */
