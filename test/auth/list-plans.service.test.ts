@@ -4,7 +4,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import type { BatchClient, Writer } from '../../src/database/batch-client.ts';
-import { queryOf, type Statement } from '../../src/database/statement.ts';
+import { type Statement as BoundStatement, queryOf } from '../../src/database/statement.ts';
 import type { VisibleProjectId } from '../../src/database/tenant-filter.ts';
 import { countReplay } from '../../src/delivery/replay/batch.ts';
 import { createTokenStore } from '../../src/delivery/send/token-store.ts';
@@ -393,7 +393,7 @@ describe.each(['a person', 'an API key'])('for %s', (who) => {
 /** IDs have another collation than the columns that refer to them, so a comparison of the two uses no index by itself. */
 describe('rows are found by the ID that they refer to, without reading those of others', () => {
   const writer = {
-    query: async (bound: Statement) => {
+    query: async (bound: BoundStatement) => {
       const { text, values } = queryOf(bound);
       return (await sql.query(text, [...values])).rows;
     },
