@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { pace } from '../support/pace.ts';
 
 const CONFIG = resolve(import.meta.dirname, '../../deploy/high-availability/haproxy.cfg');
 const isInstalled = process.platform === 'linux' && spawnSync('haproxy', ['-v']).status === 0;
@@ -80,7 +80,7 @@ async function reachUntilChecked(replaced: Promise<unknown>): Promise<Set<string
   });
   while (!isReplaced || Object.keys(checks).length < 3) {
     reached.push(reach());
-    await sleep(20);
+    await pace(20);
   }
   return new Set((await Promise.all([...reached, reach()])).filter((name) => name !== undefined));
 }
