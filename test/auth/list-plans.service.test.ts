@@ -390,7 +390,10 @@ describe.each(['a person', 'an API key'])('for %s', (who) => {
   });
 });
 
-/** The collation of IDs is different from that of the columns that refer to them, so a comparison of the two uses no index by itself. */
+/**
+ * The collation of IDs is different from that of the columns that refer to them, so a comparison of the two uses no index
+ * by itself.
+ */
 describe('rows are found by the ID that they refer to, without reading those of others', () => {
   const writer = {
     query: async (bound: BoundStatement) => {
