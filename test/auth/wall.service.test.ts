@@ -8,8 +8,8 @@ import { REMOVALS, type Removal } from './tenant-filters.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
-/** The line that ends a function in a file, or a method in a service. */
-const END_OF_FUNCTION = /^( {4}\},?| {2}\},?|\}\)?;?)$/;
+/** The line that ends a function or a statement in a file, or a method in a service. */
+const END_OF_FUNCTION = /^( {4}\},?| {2}\},?|\}\)?;?|\);)$/;
 
 /** Declares a service that some of the files use. */
 const SERVICES = 'src/live/feed.ts';
@@ -30,6 +30,8 @@ beforeAll(async () => {
   await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  // The types of all statements.
+  await cp(join(ROOT, 'prisma/statements.ts'), join(folder, 'prisma/statements.ts'));
   places = new Map();
   const files = Map.groupBy(REMOVALS, ({ file }) => `src/${file}`);
   for (const [path, removals] of files) {

@@ -115,6 +115,10 @@ test('the TypeScript program for buyers pays for a request', async () => {
 
 /** The code that a page's programs leave to the reader. */
 const LEFT_OPEN: Readonly<Record<string, string>> = {
+  'CONTRIBUTING.md':
+    'declare const db: object;\ndeclare const paymentId: string;\n' +
+    'declare function statement(name: string, text: string): (...values: string[]) => object;\n' +
+    'declare function runStatement(db: object, bound: object): Promise<{ rows: object[] }>;',
   'docs/live.md':
     'declare function freshToken(): Promise<string>;\ndeclare function handle(event: object): Promise<void>;\n' +
     'declare const project: string;\nlet after: string | undefined;',

@@ -1,10 +1,11 @@
 import { asReference } from '../../database/reference.ts';
 import { type Statement, statement, statements } from '../../database/statement.ts';
+import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import type { IdType } from '../../ids.ts';
 import { SEARCHED_TYPES, type SearchedType } from './results.ts';
 
 /** A statement that finds items in projects by a value. */
-export type Lookup = (projectIds: readonly string[], value: string) => Statement<Found>;
+export type Lookup = (projectIds: readonly VisibleProjectId[], value: string) => Statement<Found>;
 
 type Found = { type: string; id: string; projectId: string | null; label: string; status: string };
 
