@@ -36,7 +36,11 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/auth/viewer.service.test.ts',
     'test/features/api-keys/api-keys.service.test.ts',
   ],
-  isolation: ['test/conformance/isolation.service.test.ts', 'test/auth/access.service.test.ts'],
+  isolation: [
+    'test/conformance/isolation.service.test.ts',
+    'test/auth/access.service.test.ts',
+    'test/auth/wall.service.test.ts',
+  ],
   'members and operators': [
     'test/features/members/members.service.test.ts',
     'test/features/operator/operator.service.test.ts',
@@ -124,12 +128,11 @@ const isCore = process.env.TEST_SELECTION === 'core';
 const isAll = process.env.TEST_SELECTION === 'all';
 
 /**
- * In `npm run test:all`, groups of tiers run one after the other. The tests of the first group keep the processor busy,
- * and those of the second one wait most of the time. Nothing may run beside the third.
+ * In `npm run test:all`, groups of tiers run one after the other. Browser and fuzz tests keep the processor busy, and
+ * service tests wait most of the time, so they share a group. Nothing may run beside the second one.
  */
 const GROUPS = [
-  { tiers: ['unit', 'fuzz', 'browser', 'chaos'], maxWorkers: 6 },
-  { tiers: ['service'], maxWorkers: 8 },
+  { tiers: ['unit', 'fuzz', 'browser', 'chaos', 'service'], maxWorkers: 8 },
   { tiers: ['timing'], maxWorkers: 1 },
 ];
 
