@@ -28,6 +28,9 @@ type Schedule = <T>(job: () => Promise<T>) => Promise<T>;
 /** Limits how many jobs run at the same time, and treats accounts fairly. */
 export type FairQueue = { run<T>(accountId: string, job: () => Promise<T>): Promise<T> };
 
+/** How long callers wait for their operations. */
+export const OPERATION_MILLISECONDS = 10_000;
+
 type State = Operation & { beginChange(): Change; schedule: Schedule };
 
 const storage = new AsyncLocalStorage<State>();

@@ -2,10 +2,8 @@ import { type GraphQLSchema, isObjectType } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../auth/viewer.ts';
 import { createFairQueue } from '../limits/fair-queue.ts';
-import { startOperation, withinDeadline } from '../operation.ts';
+import { OPERATION_MILLISECONDS, startOperation, withinDeadline } from '../operation.ts';
 import type { GraphQLContext } from '../schema/context.ts';
-
-const DEADLINE_MILLISECONDS = 10_000;
 
 /** Runs the work of a caller's operation: a query, a mutation, or one item of a subscription. */
 export type RunOperation = <T>(viewer: Viewer, work: () => T | Promise<T>) => Promise<T>;
@@ -14,11 +12,11 @@ export type RunOperation = <T>(viewer: Viewer, work: () => T | Promise<T>) => Pr
  * Gives every operation a deadline, including the operations of REST routes. `stopAtDeadline` makes fields obey it. An
  * account's operations use at most a quarter of the database connections, because everyone else has to share the rest.
  */
-export function createOperationRunner(poolSize: number): RunOperation {
+export function createOperationRunner(poolSize: number, milliseconds = OPERATION_MILLISECONDS): RunOperation {
   const fairQueue = createFairQueue({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
   return async (viewer, work) => {
     const schedule = <R>(job: () => Promise<R>) => fairQueue.run(viewer.userId, job);
-    const operation = startOperation(DEADLINE_MILLISECONDS, schedule);
+    const operation = startOperation(milliseconds, schedule);
     try {
       return await operation.run(work);
     } finally {

@@ -29,11 +29,13 @@ export function createGraphQLServer(options: {
   publicUrl: string | undefined;
   /** How many database connections this process has. */
   poolSize: number;
+  /** How long an operation may take. */
+  operationMilliseconds?: number;
   onOperation?: OnOperation;
 }) {
-  const { log, ownDocuments, publicUrl, poolSize, onOperation } = options;
+  const { log, ownDocuments, publicUrl, poolSize, operationMilliseconds, onOperation } = options;
   const maskError = createErrorMask(log, publicUrl);
-  const runOperation = createOperationRunner(poolSize);
+  const runOperation = createOperationRunner(poolSize, operationMilliseconds);
   const yoga = createYoga<GraphQLContext>({
     schema,
     graphqlEndpoint: '/graphql',

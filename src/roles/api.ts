@@ -88,6 +88,7 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     ownDocuments,
     publicUrl: config.publicUrl,
     poolSize: config.databasePoolSize,
+    operationMilliseconds: resources.overrides.operationMilliseconds,
     onOperation: metrics.onOperation,
   });
   const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
@@ -180,7 +181,7 @@ function createServices(resources: AppResources): Services {
   const db = behindWall(resources.db);
   const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
   const networks = config.networks.map(({ network }) => network);
-  const { payloadVersions } = overrides;
+  const { payloadVersions, operationMilliseconds } = overrides;
   const versions = payloadVersions && { payloadVersions };
   const withToken = createWithToken({
     pool: db.pool,
@@ -236,7 +237,8 @@ function createServices(resources: AppResources): Services {
       egressAllow,
       upstreamAllow,
       endpoints,
-      readDocument: createReadDocument(),
+      readDocument: createReadDocument({ operationMilliseconds }),
+      operationMilliseconds,
     }),
     apiKeys: createApiKeyService({ db, bus, keyring, networks }),
     buyerRules: createBuyerRuleService({ db, bus }),

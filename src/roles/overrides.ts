@@ -16,6 +16,8 @@ export type Overrides = {
   hostOverrides?: Record<string, string>;
   /** The delivery worker's settings. The API uses the same retry schedule to predict retries. */
   delivery?: Partial<DeliverySettings>;
+  /** How long an operation of the API may take. */
+  operationMilliseconds?: number;
   /** How often the credentials of open streams are checked, even without a notification. */
   credentialRecheckMilliseconds?: number;
   /** The clock by which tokens expire, in milliseconds since 1970. */

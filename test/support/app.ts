@@ -65,7 +65,8 @@ export async function startTestApp(
     config: { ...config, ...(pooledUrl && { databaseDirectUrl: databaseUrl }), ...changes },
     databaseUrl: pooledUrl ?? databaseUrl,
     log: log ?? pino({ level: process.env.TEST_LOG ?? 'silent' }),
-    overrides,
+    // A busy machine may need longer than callers would wait.
+    overrides: { operationMilliseconds: 60_000, ...overrides },
   });
   const issuer: DevIssuer = await openDevIssuer({ dataDir });
 

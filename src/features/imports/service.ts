@@ -5,6 +5,7 @@ import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { AppError, type ErrorCode, type FieldError, invalidField } from '../../errors.ts';
+import { OPERATION_MILLISECONDS } from '../../operation.ts';
 import { parseInput } from '../../validation.ts';
 import type { UpdateEndpointInput } from '../endpoints/input.ts';
 import { canonicalPath } from '../endpoints/path.ts';
@@ -40,10 +41,10 @@ export type ImportedItem = {
 export type ImportService = ReturnType<typeof createImportService>;
 
 /**
- * How long an import may take. A document must be read within this time, and items that haven't been imported by then
- * are left for the next import. Requests time out after ten seconds.
+ * The share of an operation's time that an import may take. A document must be read within this time, and items that
+ * haven't been imported by then are left for the next import.
  */
-const MAX_MILLISECONDS = 8_000;
+const MAX_SHARE = 0.8;
 
 /**
  * Imports endpoints from OpenAPI documents. Methods throw AppError `NOT_FOUND`, `VALIDATION_FAILED`,
@@ -56,10 +57,10 @@ export function createImportService(options: {
   upstreamAllow: ProjectAllow;
   endpoints: EndpointService;
   readDocument: ReadDocument;
-  maxMilliseconds?: number;
+  operationMilliseconds?: number;
 }) {
   const { db, egress, egressAllow, upstreamAllow, endpoints, readDocument } = options;
-  const { maxMilliseconds = MAX_MILLISECONDS } = options;
+  const maxMilliseconds = Math.ceil(MAX_SHARE * (options.operationMilliseconds ?? OPERATION_MILLISECONDS));
   const { previewInput, importInput } = createImportInputs(egressAllow, upstreamAllow);
 
   async function compare(viewer: Viewer, projectId: string, input: PreviewInput, signal: AbortSignal) {

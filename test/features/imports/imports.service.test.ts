@@ -53,10 +53,10 @@ async function importing(body: object, caller = alice): Promise<Result[]> {
 
 /** Runs a separate service for Alice's project. `read` gets the endpoints that each statement of the service reads. */
 async function withService(
-  options: { readDocument?: ReadDocument; maxMilliseconds?: number; read?: (endpoints: object[]) => void },
+  options: { readDocument?: ReadDocument; operationMilliseconds?: number; read?: (endpoints: object[]) => void },
   run: (context: { service: ImportService; id: string; viewer: Viewer }) => Promise<void>,
 ): Promise<void> {
-  const { readDocument = async (text) => readOpenApi(text), maxMilliseconds = 60_000, read = () => {} } = options;
+  const { readDocument = async (text) => readOpenApi(text), operationMilliseconds = 60_000, read = () => {} } = options;
   const db = await openDatabase({ url: app.databaseUrl, poolSize: 2, log: pino({ level: 'silent' }) });
   try {
     const prisma = db.prisma.$extends({
@@ -81,7 +81,7 @@ async function withService(
       egressAllow,
       upstreamAllow,
       readDocument,
-      maxMilliseconds,
+      operationMilliseconds,
       endpoints: createEndpointService({ db: tenantDb, bus, events, egressAllow, secretBox: {} as never }),
     });
     const id = base.split('/').at(-1)!;
@@ -456,7 +456,7 @@ describe('an import', () => {
       if (!signal.aborted) await once(signal, 'abort');
       return readOpenApi(text);
     };
-    await withService({ readDocument, maxMilliseconds: 1 }, async ({ service, id, viewer }) => {
+    await withService({ readDocument, operationMilliseconds: 1 }, async ({ service, id, viewer }) => {
       const items = [{ path: '/b' }, { path: '/c' }];
       const statuses = async () => statusesOf(await service.import(viewer, id, { document, priceUsd: '1', items }));
       expect(await statuses()).toEqual(['CREATED /b', 'FAILED /c']);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { invalidField } from '../../../errors.ts';
+import { OPERATION_MILLISECONDS } from '../../../operation.ts';
 import { type ApiDocument, LIMITS } from './document.ts';
 import { createReadingSlots, notReadInTime } from './reading-slots.ts';
 
@@ -31,7 +32,8 @@ const PROGRAM = fileURLToPath(new URL(`./openapi-reader${extname(import.meta.fil
 const MAX_HEAP_MEGABYTES = 256;
 // The title, the servers, and the problems need much less than the added megabyte.
 const MAX_OUTPUT_BYTES = LIMITS.operationsBytes + 1024 * 1024;
-const MAX_MILLISECONDS = 4_000;
+/** The share of an operation's time that reading a document may take. */
+const MAX_SHARE = 0.4;
 
 /**
  * Creates a function that reads each document in a separate process. Parsing a large document takes a second, and this
@@ -39,9 +41,9 @@ const MAX_MILLISECONDS = 4_000;
  * process that reads it. (If a thread read the document, that would take down this whole process.)
  */
 export function createReadDocument(
-  limits: { milliseconds?: number; heapMegabytes?: number; outputBytes?: number } = {},
+  limits: { operationMilliseconds?: number; heapMegabytes?: number; outputBytes?: number } = {},
 ): ReadDocument {
-  const { milliseconds = MAX_MILLISECONDS, heapMegabytes = MAX_HEAP_MEGABYTES } = limits;
+  const { operationMilliseconds = OPERATION_MILLISECONDS, heapMegabytes = MAX_HEAP_MEGABYTES } = limits;
   const { outputBytes = MAX_OUTPUT_BYTES } = limits;
   const slots = createReadingSlots();
 
@@ -66,7 +68,7 @@ export function createReadDocument(
       timer = setTimeout(() => {
         isLate = true;
         stop();
-      }, milliseconds);
+      }, MAX_SHARE * operationMilliseconds);
     });
     // The program may end before it has received everything.
     child.stdin.on('error', () => {});
