@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
+import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { type Address, parseAddress } from '../egress/address.ts';
 
-type Address = ReturnType<typeof ipaddr.parse>;
 type Network = [address: Address, bits: number];
 
 /** The prefix of an IPv4 address that is written as IPv6 (RFC 4291 §2.5.5.2). */
@@ -41,18 +41,15 @@ export function shownAddress(address: string): string {
   return networkOf(address)?.[0].toString() ?? 'an unknown address';
 }
 
-/** Node's check is stricter than `ipaddr.js`: it doesn't accept `127.1` or `0x7f.0.0.1`. */
 function networkOf(text: string): Network | undefined {
-  const [, address = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  if (isIP(address) === 0) return undefined;
-  const parsed = ipaddr.parse(address);
-  const bits = length === undefined ? lengthOf(parsed) : Number(length);
-  if (bits > lengthOf(parsed)) return undefined;
-  if (parsed.kind() === 'ipv4') return [parsed, bits];
-  const whole = parsed as ipaddr.IPv6;
-  if (!whole.isIPv4MappedAddress()) return [whole, bits];
-  // A larger block would also contain addresses that aren't IPv4.
-  return bits < MAPPED_BITS ? undefined : [whole.toIPv4Address(), bits - MAPPED_BITS];
+  const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const parsed = parseAddress(address);
+  if (!parsed) return undefined;
+  if (length === undefined) return [parsed, lengthOf(parsed)];
+  const isMapped = parsed.kind() === 'ipv4' && isIPv6(address);
+  // A larger block than the one of IPv4 addresses would also contain others.
+  const bits = isMapped ? Number(length) - MAPPED_BITS : Number(length);
+  return bits < 0 || bits > lengthOf(parsed) ? undefined : [parsed, bits];
 }
 
 function lengthOf(address: Address): number {

@@ -5,7 +5,7 @@ import { createLru } from '../lru.ts';
 
 /**
  * Remembers recently used valid credentials, so that they keep working while other callers from the same address are
- * blocked.
+ * blocked, and those that were valid but refused.
  */
 export type KnownCredentials = {
   isKnown(authorization: string): boolean;
@@ -17,6 +17,10 @@ export type KnownCredentials = {
    * minutes: a new one isn't known yet, but must not be blocked because of other callers.
    */
   claimedBy(authorization: string, address: string): string | undefined;
+  /** Remembers that a credential was refused at an address, until it is accepted there. */
+  refuse(authorization: string, address: string): void;
+  /** Identifies a credential that was refused at this address. Otherwise, undefined. */
+  refusedAt(authorization: string, address: string): string | undefined;
 };
 
 const HOUR_MILLISECONDS = 3_600_000;
@@ -26,11 +30,15 @@ const MAX_REMEMBERED = 20_000;
 export function createKnownCredentials({ now = () => performance.now() } = {}): KnownCredentials {
   const credentials = createMemory(now);
   const people = createMemory(now);
+  const refused = createMemory(now);
 
   function personAt(authorization: string, address: string): string | undefined {
     const subject = subjectOf(authorization);
     return subject === undefined ? undefined : digestOf(JSON.stringify([sourceOf(address), subject]));
   }
+
+  const placeOf = (authorization: string, address: string) =>
+    digestOf(JSON.stringify([sourceOf(address), authorization]));
 
   return {
     isKnown: (authorization) => credentials.has(digestOf(authorization)),
@@ -38,11 +46,18 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
       credentials.add(digestOf(authorization));
       const person = personAt(authorization, address);
       if (person !== undefined) people.add(person);
+      refused.remove(placeOf(authorization, address));
     },
     forget: (authorization) => credentials.remove(digestOf(authorization)),
     claimedBy(authorization, address) {
       const person = personAt(authorization, address);
       return person !== undefined && people.has(person) ? person : undefined;
+    },
+    refuse: (authorization, address) => refused.add(placeOf(authorization, address)),
+    refusedAt(authorization, address) {
+      if (refused.isEmpty()) return undefined;
+      const place = placeOf(authorization, address);
+      return refused.has(place) ? place : undefined;
     },
   };
 }
@@ -51,6 +66,7 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
 function createMemory(now: () => number) {
   const untilByKey = createLru<number>(MAX_REMEMBERED);
   return {
+    isEmpty: () => untilByKey.size === 0,
     has: (key: string) => (untilByKey.get(key) ?? 0) > now(),
     remove: (key: string) => untilByKey.delete(key),
     add: (key: string) => void untilByKey.set(key, now() + HOUR_MILLISECONDS),

@@ -6,15 +6,15 @@ import { AppError } from '../errors.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { CONSOLE_READS_PER_MINUTE, limitsOf } from '../limits/tiers.ts';
-import { type CredentialWatch, createCredentialWatch } from './credential-watch.ts';
+import { type CredentialWatch, createCredentialWatch, isForbidden } from './credential-watch.ts';
 
 export type Authentication = {
   /**
    * Identifies the caller. Every transport rejects missing and invalid credentials in the same way.
    *
    * @param address the caller's address, as `clientAddress` returns it. Some API keys work only from certain addresses.
-   * @throws AppError `UNAUTHENTICATED`, `FORBIDDEN` for an API key that can't be used from this address, or `RATE_LIMITED`
-   * for an address that sent too many invalid credentials.
+   * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, `FORBIDDEN` for an API key that can't be used from this address,
+   * or `RATE_LIMITED` for an address that sent too many invalid credentials, or one of the other two too often.
    */
   identify(authorization: string | undefined, address: string): Promise<Viewer>;
   /**
@@ -59,12 +59,14 @@ export function createAuthentication(options: {
     } catch (error) {
       // Counted once, because concurrent requests with a credential that used to be valid aren't guesses.
       if (isBad(error) && knownCredentials.forget(authorization)) failedCredentials.record(address);
+      if (isRefused(error)) knownCredentials.refuse(authorization, address);
       throw error;
     }
   }
 
-  async function identifyUnknown(authorization: string, address: string): Promise<Viewer> {
-    const bucket = knownCredentials.claimedBy(authorization, address);
+  /** @param refused what identifies a credential that was refused at this address. */
+  async function identifyUnknown(authorization: string, address: string, refused: string | undefined): Promise<Viewer> {
+    const bucket = refused ?? knownCredentials.claimedBy(authorization, address);
     const attempt = await failedCredentials.reserve(address, bucket).catch((error) => {
       onRateLimited?.('credentials');
       throw error;
@@ -74,7 +76,8 @@ export function createAuthentication(options: {
       knownCredentials.remember(authorization, address);
       return viewer;
     } catch (error) {
-      if (isBad(error)) attempt.fail();
+      if (isRefused(error)) knownCredentials.refuse(authorization, address);
+      if (isBad(error) || (isRefused(error) && refused !== undefined)) attempt.fail();
       throw error;
     } finally {
       attempt.giveBack();
@@ -107,8 +110,9 @@ export function createAuthentication(options: {
     async identify(authorization, address) {
       // A missing credential doesn't count as an attempt.
       if (!authorization) return authenticator.authenticate(authorization, address);
-      const isKnown = knownCredentials.isKnown(authorization);
-      return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address);
+      const refused = knownCredentials.refusedAt(authorization, address);
+      const isKnown = refused === undefined && knownCredentials.isKnown(authorization);
+      return isKnown ? identifyKnown(authorization, address) : identifyUnknown(authorization, address, refused);
     },
 
     count: (viewer) => take(viewer, 1, 0),
@@ -124,4 +128,13 @@ export function createAuthentication(options: {
 /** Whether a credential was checked and is invalid. */
 function isBad(error: unknown): boolean {
   return error instanceof AppError && error.code === 'UNAUTHENTICATED';
+}
+
+/**
+ * Whether a credential is valid, but its account is blocked, or it can't be used from this address. These requests don't
+ * count toward the account's rate limit, so the credential has its own limit. It isn't the address's, because the
+ * credential may be a program's that others share the address with.
+ */
+function isRefused(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'ACCOUNT_BLOCKED' || isForbidden(error));
 }

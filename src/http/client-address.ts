@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { parseAddress } from '../egress/address.ts';
 
 /** Whether an address belongs to a trusted proxy, so its `X-Forwarded-For` can be used. */
 export type TrustsProxy = (address: string) => boolean;
@@ -12,13 +13,13 @@ export type TrustsProxy = (address: string) => boolean;
 export function trustProxies(proxies: readonly string[]): TrustsProxy {
   const networks = proxies.map((text) => {
     if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-    if (!ipaddr.isValid(text)) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or a CIDR block`);
-    const address = ipaddr.process(text);
+    const address = parseAddress(text);
+    if (!address) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or a CIDR block`);
     return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
   });
   return (text) => {
-    if (!ipaddr.isValid(text)) return false;
-    const address = ipaddr.process(text);
+    const address = parseAddress(text);
+    if (!address) return false;
     return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
   };
 }

@@ -53,10 +53,10 @@ export function costOfField(
 /** The longest list of intervals in the document that is being priced, by the context of its price. */
 const longest = new WeakMap<object, number>();
 
-/** The cost of a statistic with a list of intervals. */
+/** The cost of a statistic with a list of intervals. All of them are computed, even if only their totals are selected. */
 export function costOfIntervalStatistic(pricing: object, intervalCount: number) {
   longest.set(pricing, Math.max(intervalCount, longest.get(pricing) ?? 0));
-  return { field: STATISTIC_COST, multiplier: 1 };
+  return { field: Math.max(STATISTIC_COST, intervalCount), multiplier: 1 };
 }
 
 /**

@@ -12,6 +12,7 @@ describe('an allowed address', () => {
     ['2001:db8::1/128', '2001:db8::1'],
     ['::ffff:203.0.113.9', '203.0.113.9'],
     ['::ffff:203.0.113.9/120', '203.0.113.0/24'],
+    ['::203.0.113.9', '::cb00:7109'],
   ])('%j is stored as %j', (text, expected) => {
     expect(normalizeAllowedAddress(text)).toBe(expected);
     expect(normalizeAllowedAddress(expected)).toBe(expected);
@@ -34,6 +35,10 @@ test.each([
   [['203.0.113.9'], '::ffff:cb00:7109', true],
   [['10.0.0.0/8', '203.0.113.0/24'], '203.0.113.255', true],
   [['10.0.0.0/8', '203.0.113.0/24'], '203.0.114.0', false],
+  // The deprecated IPv4-compatible addresses are other addresses.
+  [['203.0.113.9'], '::203.0.113.9', false],
+  [['203.0.113.9'], '::cb00:7109', false],
+  [['::/96'], '::203.0.113.9', true],
   [['2001:db8::/32'], '2001:db8:ffff::1', true],
   [['2001:db8::/32'], '2001:db9::1', false],
   // 203.0.113.9 in the first 32 bits of IPv6.

@@ -312,6 +312,29 @@ describe('authentication', () => {
     await expect(authentication.identify('Bearer new', '198.51.100.1')).resolves.toBe(caller);
   });
 
+  test.each([
+    ['an API key at an address where it can’t be used', 'FORBIDDEN'],
+    ['a blocked account', 'ACCOUNT_BLOCKED'],
+  ] as const)('checks the credential of %s thirty times a minute, without blocking others', async (_whose, code) => {
+    const authentication = admit();
+    const knock = (authorization: string, address = '198.51.100.1') =>
+      authentication.identify(authorization, address).then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock('Bearer x', '203.0.113.9')).toBe('good');
+    refuse(code);
+    expect(await knock('Bearer x')).toBe(code);
+    lookups = 0;
+    const codes = await Promise.all(Array.from({ length: 100 }, () => knock('Bearer x')));
+    expect(codes.filter((one) => one === code)).toHaveLength(30);
+    expect(codes.filter((one) => one === 'RATE_LIMITED')).toHaveLength(70);
+    expect(lookups).toBe(30);
+    refusal = undefined;
+    expect(await knock('Bearer y')).toBe('good');
+    expect(await knock('Bearer x', '203.0.113.9')).toBe('good');
+  });
+
   test('does not count failures of the service against an address', async () => {
     const authentication = admit();
     refuse('UNAVAILABLE');

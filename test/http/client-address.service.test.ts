@@ -24,6 +24,7 @@ describe("a client's address", () => {
     ['is that of the farthest proxy if all are trusted', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
     ['is recognized for IPv4 within IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
     ['is recognized for IPv6', 'fd12::1', '2001:db8::1', '2001:db8::1'],
+    ['is not a proxy’s if it only contains a proxy’s', '::10.1.2.3', '198.51.100.1', '::10.1.2.3'],
     ['is the forwarded text even if it is not an address', '10.1.2.3', 'unknown', 'unknown'],
     ['is that of the proxy if the header is empty', '10.1.2.3', ' , ', '10.1.2.3'],
     ['is empty if the connection is closed', undefined, undefined, ''],

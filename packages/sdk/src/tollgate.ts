@@ -97,6 +97,8 @@ function fillIn(path: string, values: Readonly<Record<string, unknown>>): string
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
     if (typeof value !== 'string' || value === '') throw missing(name);
+    // In a URL, these segments name the path itself and the one above it, even if they are encoded.
+    if (value === '.' || value === '..') throw new TypeError(`${name} can't be "${value}".`);
     return encodeURIComponent(value);
   });
 }

@@ -11,6 +11,7 @@ type Query = { from?: Date | null; to?: Date | null; interval: RevenueInterval }
 export const MAX_BUCKETS = 1_000;
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 // Between these years, the calendars of the database and JavaScript agree, and there is room for the next bucket.
 const MIN_YEAR = 1970;
 const MAX_YEAR = 9998;
@@ -78,7 +79,8 @@ function countBuckets({ from, to, interval, timeZone }: Period): number {
 
 /** The start of the interval that is `count` intervals after the one with this time. */
 export function startOfInterval(time: Date, interval: RevenueInterval, count: number, timeZone = 'UTC'): Date {
-  if (interval === 'HOUR') return new Date((Math.floor(time.getTime() / HOUR) + count) * HOUR);
+  const length = interval === 'HOUR' ? HOUR : interval === 'DAY' && timeZone === 'UTC' ? DAY : undefined;
+  if (length !== undefined) return new Date((Math.floor(time.getTime() / length) + count) * length);
   const date = dateAt(time, timeZone);
   return startOfDate(interval === 'MONTH' ? firstOfMonth(date, count) : addDays(date, count), timeZone);
 }

@@ -20,8 +20,10 @@ import { inAnyCase } from '../values.ts';
 import { type Column, EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
 import { type Page, readRows } from './pages.ts';
 
-/** How many exports can run at the same time. */
+/** How many exports can run at the same time. A client that reads slowly can make one last for hours. */
 const EXPORT_LIMITS: SlotLimits = { perAccount: 3, perProcess: 20 };
+/** The share of the process's slots that is reserved for accounts without a running export. */
+const SHARE_FOR_NEW_ACCOUNTS = 1 / 2;
 /** How long clients are told to wait. A small export takes less time than this. */
 const RETRY_AFTER_SECONDS = 10;
 
@@ -53,13 +55,17 @@ export function createExportHandlers(
     contextOf,
     exports: { limits = EXPORT_LIMITS, stallMilliseconds } = {},
   } = options;
-  const slots = createSlots(limits, {
-    texts: {
-      account: `You have ${limits.perAccount} exports running, which is the limit. Wait for one to finish.`,
-      process: 'Too many exports are running. Retry later.',
+  const forNewAccounts = Math.floor(limits.perProcess * SHARE_FOR_NEW_ACCOUNTS);
+  const slots = createSlots(
+    { forNewAccounts, ...limits },
+    {
+      texts: {
+        account: `You have ${limits.perAccount} exports running, which is the limit. Wait for one to finish.`,
+        process: 'Too many exports are running. Retry later.',
+      },
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
     },
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  );
   const running = new Set<() => void>();
   app.addHook('preClose', async () => {
     for (const cut of running) cut();

@@ -448,6 +448,25 @@ describe('requeueing an account’s failed deliveries', () => {
     );
     expect(used.rowCount).toBe(0);
   });
+
+  test('leaves out a project that gets a new owner while its deliveries are counted', async () => {
+    const [user, heir] = [await newUser('former owner'), await newUser('new owner')];
+    const { base, id } = await createProject(user);
+    await createWebhook(user, base);
+    await createEndpoint(user, base);
+    await withSql(async (sql) => {
+      await sql.query(`UPDATE "Delivery" SET "status" = 'FAILED', "nextAttemptAt" = NULL WHERE "projectId" = $1`, [id]);
+      await sql.query('BEGIN');
+      await sql.query('SELECT FROM "User" WHERE "id" = $1 FOR UPDATE', [user.id]);
+      const requeued = rest.send(olga, 'POST', `${USERS}/${user.id}/requeue`, { body: {} });
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await sql.query(waiting)).rowCount).toBe(1);
+      await sql.query('UPDATE "Project" SET "userId" = $1 WHERE "id" = $2', [heir.id, id]);
+      await sql.query('COMMIT');
+      expect((await requeued).body).toEqual({ total: 0, replayCount: 0 });
+    });
+    expect((await rest.send<{ data: object[] }>(heir, 'GET', `${base}/replays`)).body.data).toEqual([]);
+  });
 });
 
 test('an operator cannot be blocked', async () => {

@@ -232,6 +232,20 @@ test('an account can’t run more concurrent exports than allowed, and running e
   expect((await download(app, alice, base + EXPORT)).status).toBe(200);
 });
 
+test('slow exports of a few accounts leave half of the slots to accounts that have none', async () => {
+  await sql.end();
+  await app.stop();
+  await start({ exports: { limits: { perAccount: 3, perProcess: 4 } } });
+  await insertEvents(sql, { projectId, count: COUNT });
+  const open = [await openHalf(), await openHalf()];
+  const refused = await download(app, alice, base + EXPORT);
+  expect([refused.status, JSON.parse(refused.text).code]).toEqual([503, 'UNAVAILABLE']);
+  const bob = await app.user('bob', 'ENTERPRISE');
+  const { base: other } = await createProject(bob);
+  expect((await download(app, bob, other + EXPORT)).status).toBe(200);
+  for (const response of open) response.destroy();
+});
+
 test('an export continues after the database was unavailable for a moment', async () => {
   const ids = await insertEvents(sql, { projectId, count: COUNT });
   const response = await openHalf();
