@@ -128,11 +128,12 @@ const isCore = process.env.TEST_SELECTION === 'core';
 const isAll = process.env.TEST_SELECTION === 'all';
 
 /**
- * In `npm run test:all`, groups of tiers run one after the other. Browser and fuzz tests keep the processor busy, and
- * service tests wait most of the time, so they share a group. Nothing may run beside the second one.
+ * In `npm run test:all`, groups of tiers run one after the other. The tests of the first group keep the processor busy,
+ * and those of the second one wait most of the time. Nothing may run beside the third.
  */
 const GROUPS = [
-  { tiers: ['unit', 'fuzz', 'browser', 'chaos', 'service'], maxWorkers: 8 },
+  { tiers: ['unit', 'fuzz', 'browser', 'chaos'], maxWorkers: 6 },
+  { tiers: ['service'], maxWorkers: 8 },
   { tiers: ['timing'], maxWorkers: 1 },
 ];
 

@@ -50,7 +50,7 @@ beforeAll(async () => {
     expect((await sent()).map(({ status }) => status)).toEqual(Array(5).fill('SUCCEEDED'));
   }, WAIT);
   deliveryId = (await sent())[0]!.id;
-});
+}, 600_000);
 afterEach(async () => {
   for (const folder of folders.splice(0)) await folder.close();
 });

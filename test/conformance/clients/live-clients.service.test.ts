@@ -74,7 +74,7 @@ beforeAll(async () => {
   const options = { role: 'api', databaseUrl: database.url, dataDir } as const;
   restarting = await startServiceNode(options);
   other = await startServiceNode(options);
-});
+}, 600_000);
 afterEach(async () => {
   for (const folder of folders.splice(0)) await folder.close();
 });
