@@ -1015,6 +1015,47 @@ export type StatementTypes = {
     values: [Whole];
     row: object;
   };
+  "index-read-next-partition": {
+    values: [string, string];
+    row: {
+      "name": string;
+    };
+  };
+  "index-read-progress": {
+    values: [number];
+    row: {
+      "phase": string | null;
+      "percent": number;
+      "blocker": number | null;
+      "application": string | null;
+      "since": Date | null;
+    };
+  };
+  "index-read-table-kind": {
+    values: [string];
+    row: {
+      "relkind": string;
+    };
+  };
+  "index-read-validity": {
+    values: [string];
+    row: {
+      "indisvalid": boolean;
+    };
+  };
+  "index-table-exists": {
+    values: [string];
+    row: {
+      "exists": boolean;
+    };
+  };
+  "index-try-lock": {
+    values: [Whole];
+    row: {
+      "isOurs": boolean;
+      "pid": number;
+    };
+  };
   "installation-hold": {
     values: [];
     row: object;

@@ -1,5 +1,6 @@
 /**
- * Writes a migration with the changes to prisma/schema.prisma since the last migration.
+ * Writes a migration with the changes to prisma/schema.prisma since the last migration. New indexes of existing tables get
+ * migrations of their own.
  *
  *   npm run migration -- NAME           writes prisma/migrations/<time>_NAME/migration.sql
  *   npm run migration -- NAME --empty   writes an empty file there, for SQL that Prisma schemas can't express
@@ -10,6 +11,7 @@ import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { dangersIn } from './migration-rules.ts';
 import { compareWithMigrations, MIGRATED_SCHEMA, MIGRATIONS, missingMigration } from './schema-diff.ts';
+import { splitIndexes } from './split-indexes.ts';
 import { startThrowawayPostgres } from './throwaway-postgres.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -36,16 +38,21 @@ async function write(name: string, isEmpty: boolean): Promise<number> {
     console.log('The migrations already match prisma/schema.prisma. Use --empty for custom SQL.');
     return 0;
   }
-  const file = join(MIGRATIONS, `${timestamp(new Date())}_${name}`, 'migration.sql');
-  await mkdir(join(file, '..'), { recursive: true });
-  await writeFile(file, difference?.sql ?? '');
+  const now = Date.now();
+  const migrations = difference ? splitIndexes(name, difference.sql) : [{ name, sql: '' }];
+  for (const [index, migration] of migrations.entries()) {
+    const file = join(MIGRATIONS, `${timestamp(new Date(now + index * 1000))}_${migration.name}`, 'migration.sql');
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, migration.sql);
+    console.log(`Wrote ${relative(ROOT, file)}`);
+  }
   await writeFile(join(MIGRATIONS, 'migration_lock.toml'), LOCK_FILE);
   await writeFile(MIGRATED_SCHEMA, schema);
 
-  console.log(`Wrote ${relative(ROOT, file)}${difference?.summary ?? '\n'}`);
-  const dangers = isFirst ? [] : dangersIn(difference?.sql ?? '');
+  console.log(difference?.summary ?? '');
+  const dangers = isFirst ? [] : migrations.flatMap(({ sql }) => dangersIn(sql));
   if (dangers.length > 0) console.log(`Review these statements before you commit:\n\n${dangers.join('\n')}\n`);
-  console.log('The migration runs at the next start, in one transaction. You can edit it until then.');
+  console.log('Migrations run at the next start. You can edit them until then.');
   return 0;
 }
 

@@ -8,6 +8,8 @@ export const SENDS_SQL: ReadonlyMap<string, string> = new Map([
   ['src/database/client.ts', 'applies settings'],
   ['src/database/pooler.ts', 'reads settings'],
   ['src/database/migrations.ts', 'creates the schema'],
+  ['src/database/migration-history.ts', 'works before there is a schema'],
+  ['src/database/concurrent-indexes.ts', 'builds and drops indexes'],
   ['src/database/partitions.ts', 'creates and drops partitions'],
   ['src/database/readiness.ts', 'sends a whole transaction as one message'],
   ['src/cli/doctor/database-connections.ts', 'listens on a channel'],

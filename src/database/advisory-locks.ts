@@ -8,6 +8,7 @@ export const ADVISORY_LOCKS = {
   migrations: 72_707_369,
   partitions: 72_707_370,
   deliveryRollups: 72_707_371,
+  indexes: 72_707_372,
   /** The second number is the hash of a project's ID. */
   books: 402,
   /** The second number is the hash of a network, an asset, and a wallet. */

@@ -1,6 +1,8 @@
 import pg from 'pg';
 
 const CONNECT_TIMEOUT_MILLISECONDS = 10_000;
+/** Networks forget connections that send nothing for a few minutes, and an index can take longer than that. */
+const KEEP_ALIVE_MILLISECONDS = 60_000;
 
 /**
  * Runs work on its own connection, and then closes the connection.
@@ -17,6 +19,7 @@ export async function withConnection<T>(
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MILLISECONDS,
   });
   // The statement that is running reports the error. Without a listener, this event would crash the process.
   client.on('error', () => {});

@@ -1,13 +1,23 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pRetry from 'p-retry';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { closeOlderConnections } from './close-older-connections.ts';
+import { changeIndex, type IndexChange, indexChangeOf, lockIndexChanges } from './concurrent-indexes.ts';
 import { withConnection } from './connection.ts';
+import { whileReporting } from './index-reports.ts';
 import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
+import {
+  CREATE_HISTORY,
+  compare,
+  findForeignTable,
+  type Migration,
+  readHistory,
+  readMigrations,
+  recordMigration,
+  refuseDivergence,
+} from './migration-history.ts';
 import { SESSION_SETTINGS, setForSession } from './session-settings.ts';
 
 /** This version's migrations. */
@@ -30,23 +40,11 @@ const LOCK_RETRIES = {
   randomize: true,
 };
 
+/** Building an index makes nobody wait, so it can wait for locks itself. */
+const INDEX_SETTINGS = { ...SETTINGS, lock_timeout: '0' };
+
 /** How long to wait for other processes' transactions before leaving their connections alone. */
 const MAX_BUSY_MILLISECONDS = 5_000;
-
-type Migration = { name: string; sql: string; checksum: string };
-type RecordedMigration = { name: string; checksum: string; isFinished: boolean };
-
-/** Compares this version's migrations with a database's, by name. */
-export type MigrationState = {
-  /** Not applied yet. */
-  pending: string[];
-  /** Recorded as failed. */
-  failed: string[];
-  /** Changed after they were applied. */
-  edited: string[];
-  /** Applied by a newer version. */
-  unknown: string[];
-};
 
 /** The database has tables of another program. The message is for operators. */
 export class OccupiedDatabaseError extends Error {
@@ -59,26 +57,13 @@ export class OccupiedDatabaseError extends Error {
   }
 }
 
-// The table that `prisma migrate` uses, column for column.
-const CREATE_HISTORY = `
-  CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
-    "id"                  VARCHAR(36) PRIMARY KEY NOT NULL,
-    "checksum"            VARCHAR(64) NOT NULL,
-    "finished_at"         TIMESTAMPTZ,
-    "migration_name"      VARCHAR(255) NOT NULL,
-    "logs"                TEXT,
-    "rolled_back_at"      TIMESTAMPTZ,
-    "started_at"          TIMESTAMPTZ NOT NULL DEFAULT now(),
-    "applied_steps_count" INTEGER NOT NULL DEFAULT 0
-  )`;
-
 /**
  * Updates the database: applies the missing migrations in `directory` (`<YYYYMMDDHHMMSS_name>/migration.sql`) in the
- * order of their names, each in its own transaction. If other transactions are in the way, it tries again until it gets
- * the locks. Several processes can call it at the same time: one does the work, and the others wait and find nothing
- * left to do.
+ * order of their names, each in its own transaction, except for those that change an index concurrently. If other
+ * transactions are in the way, it tries again until it gets the locks. Several processes can call it at the same time:
+ * one does the work, and the others wait and find nothing left to do.
  *
- * @param directUrl points to the server itself, because the lock lasts as long as the session
+ * @param directUrl points to the server itself, because the locks last as long as the session
  * @returns the names of the migrations that this call applied
  * @throws OccupiedDatabaseError if another application's tables are there
  * @throws if an applied migration was edited, if one is recorded as failed, or if one fails now (and is rolled back)
@@ -92,110 +77,66 @@ export async function applyMigrations(
   // Closing the connection releases the lock.
   return withConnection(directUrl, 'tollgate-migrations', async (client) => {
     await client.query(setForSession(SETTINGS));
-    await waitForOtherRuns(client);
-    const foreign = await findForeignTable(client, migrations);
-    if (foreign) throw new OccupiedDatabaseError(foreign);
-    await client.query(CREATE_HISTORY);
-    const recorded = await readHistory(client);
-    const state = compare(migrations, recorded);
-    refuseDivergence(state, log);
-
     const applied: string[] = [];
-    const isUpgrade = recorded.size > 0;
-    for (const migration of migrations.filter(({ name }) => state.pending.includes(name))) {
-      await applyOnceUnlocked(client, migration, log);
-      log.debug({ migration: migration.name }, 'migration applied');
-      applied.push(migration.name);
-      // The next migration may have to wait for hours.
-      if (isUpgrade) await replaceOlderConnections(client, 0, log);
+    for (;;) {
+      const next = await applyUntilIndex(client, migrations, applied, log);
+      if (!next) return { applied };
+      if (await applyToIndex({ directUrl, client, ...next, log })) applied.push(next.migration.name);
     }
-    if (applied.length > 0) {
-      log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
-      if (isUpgrade) await replaceOlderConnections(client, MAX_BUSY_MILLISECONDS, log);
-    }
-    return { applied };
   });
 }
 
-/** Compares the migrations in `directory` with a database's. Doesn't change anything. */
-export async function readMigrationState(pool: pg.Pool, directory: string): Promise<MigrationState> {
-  const migrations = await readMigrations(directory);
-  const { rows } = await pool.query<{ table: string | null }>(`SELECT to_regclass('"_prisma_migrations"') AS "table"`);
-  return compare(migrations, rows[0]!.table === null ? new Map() : await readHistory(pool));
-}
+type IndexMigration = { migration: Migration; change: IndexChange };
 
-/** The name of a table that another program has created, in a database that has none of ours yet. */
-export async function findForeignTable(
-  client: pg.Pool | pg.Client,
-  migrations: readonly { name: string }[],
-): Promise<string | undefined> {
-  const { rows } = await client.query<{ name: string; isHistory: boolean }>(
-    `SELECT relname AS "name", relname = '_prisma_migrations' AS "isHistory" FROM pg_class
-     WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
-       AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
-     ORDER BY relname`,
-  );
-  const recorded = rows.some(({ isHistory }) => isHistory) ? await readHistory(client) : new Map();
-  if (migrations.some(({ name }) => recorded.has(name))) return undefined;
-  return rows.find(({ isHistory }) => !isHistory)?.name;
-}
+/**
+ * Applies the missing migrations, up to the first one that changes an index concurrently.
+ *
+ * @returns that one, if any
+ */
+async function applyUntilIndex(
+  client: pg.Client,
+  migrations: Migration[],
+  applied: string[],
+  log: Logger,
+): Promise<IndexMigration | undefined> {
+  await lockMigrations(client);
+  const foreign = await findForeignTable(client, migrations);
+  if (foreign) throw new OccupiedDatabaseError(foreign);
+  await client.query(CREATE_HISTORY);
+  const recorded = await readHistory(client);
+  const state = compare(migrations, recorded);
+  refuseDivergence(state, log);
 
-export async function readMigrations(directory: string): Promise<Migration[]> {
-  const entries = await readdir(directory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return Promise.all(
-    names.sort().map(async (name) => {
-      const text = await readFile(join(directory, name, 'migration.sql'), 'utf8');
-      // A checkout may have changed the line endings. Prisma's checksums ignore them too.
-      const sql = text.replaceAll('\r\n', '\n');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    }),
-  );
-}
-
-async function readHistory(client: pg.Pool | pg.Client): Promise<Map<string, RecordedMigration>> {
-  const { rows } = await client.query<RecordedMigration>(
-    `SELECT "migration_name" AS "name", "checksum", "finished_at" IS NOT NULL AS "isFinished"
-     FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "started_at"`,
-  );
-  return new Map(rows.map((row) => [row.name, row]));
-}
-
-function compare(migrations: Migration[], recorded: Map<string, RecordedMigration>): MigrationState {
-  const known = new Set(migrations.map(({ name }) => name));
-  const isEdited = ({ name, checksum }: Migration) => recorded.has(name) && recorded.get(name)!.checksum !== checksum;
-  return {
-    pending: [...known].filter((name) => !recorded.has(name)),
-    failed: [...recorded.values()].filter(({ isFinished }) => !isFinished).map(({ name }) => name),
-    edited: migrations.filter(isEdited).map(({ name }) => name),
-    unknown: [...recorded.keys()].filter((name) => !known.has(name)),
-  };
-}
-
-function refuseDivergence({ failed, edited, unknown }: MigrationState, log: Logger): void {
-  if (failed[0]) {
-    throw new Error(
-      `The migration ${failed[0]} failed earlier. Undo its changes manually, run ` +
-        `UPDATE "_prisma_migrations" SET "rolled_back_at" = now() WHERE "migration_name" = '${failed[0]}', then start again.`,
-    );
+  const isUpgrade = recorded.size > 0;
+  const before = applied.length;
+  let next: IndexMigration | undefined;
+  for (const migration of migrations.filter(({ name }) => state.pending.includes(name))) {
+    const change = indexChangeOf(migration.sql);
+    if (change) {
+      next = { migration, change };
+      break;
+    }
+    await onceUnlocked(migration, log, () => applyMigration(client, migration));
+    log.debug({ migration: migration.name }, 'migration applied');
+    applied.push(migration.name);
+    // The next migration may have to wait for hours.
+    if (isUpgrade) await replaceOlderConnections(client, 0, log);
   }
-  if (edited[0]) {
-    throw new Error(
-      `The migration ${edited[0]} was edited after this database applied it. Restore the original file, and put the ` +
-        'change in a new migration.',
-    );
-  }
-  if (unknown.length > 0) {
-    log.warn({ migrations: unknown }, 'the database was upgraded by a newer version and has unknown migrations');
-  }
+  if (applied.length > before && isUpgrade) await replaceOlderConnections(client, MAX_BUSY_MILLISECONDS, log);
+  if (applied.length > 0 && !next) log.info({ count: applied.length, last: applied.at(-1) }, 'migrations applied');
+  await unlockMigrations(client);
+  return next;
 }
 
 /** Another process's migrations can take a long time, so this lock has no time limit. */
-async function waitForOtherRuns(client: pg.Client): Promise<void> {
+async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query(`SET lock_timeout = 0`);
   await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
   await client.query(`SET lock_timeout = '${SETTINGS.lock_timeout}'`);
 }
+
+const unlockMigrations = (client: pg.Client): Promise<unknown> =>
+  client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migrations]);
 
 /** Prevents errors in the other processes. If this fails, the migrations have still been applied. */
 async function replaceOlderConnections(client: pg.Client, waitMilliseconds: number, log: Logger): Promise<void> {
@@ -204,34 +145,59 @@ async function replaceOlderConnections(client: pg.Client, waitMilliseconds: numb
   );
 }
 
-async function applyOnceUnlocked(client: pg.Client, migration: Migration, log: Logger): Promise<void> {
-  await pRetry(() => applyMigration(client, migration), {
+/**
+ * Applies a migration that changes an index concurrently, on a connection of its own. This can take hours, so it doesn't
+ * hold the lock for migrations: processes of the last version must be able to start.
+ *
+ * @returns false if another process has applied it
+ */
+async function applyToIndex(
+  options: IndexMigration & { directUrl: string; client: pg.Client; log: Logger },
+): Promise<boolean> {
+  const { directUrl, client, migration, change, log } = options;
+  return withConnection(directUrl, 'tollgate-indexes', async (builder) => {
+    await builder.query(setForSession(INDEX_SETTINGS));
+    const pid = await lockIndexChanges(builder);
+    if ((await readHistory(builder)).has(migration.name)) return false;
+    await whileReporting({ client, pid, migration: migration.name, log }, () =>
+      onceUnlocked(migration, log, () => applyIndexChange(builder, migration, change)),
+    );
+    await recordMigration(builder, migration);
+    return true;
+  });
+}
+
+async function onceUnlocked({ name }: Migration, log: Logger, apply: () => Promise<void>): Promise<void> {
+  await pRetry(apply, {
     ...LOCK_RETRIES,
     shouldRetry: ({ error }) => isLockConflict(error.cause),
     onFailedAttempt: ({ error }) => {
       if (!isLockConflict(error.cause)) return;
-      log.warn(
-        { migration: migration.name },
-        'a migration is waiting for locks that other transactions hold; retrying',
-      );
+      log.warn({ migration: name }, 'a migration is waiting for locks that other transactions hold; retrying');
     },
   });
 }
 
-async function applyMigration(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+async function applyMigration(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN');
   try {
     // Without parameters, the driver sends the whole script and the server splits it, including `$$ … $$` bodies.
-    await client.query(sql);
-    await client.query(
-      `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
-       VALUES ($1, $2, $3, clock_timestamp(), 1)`,
-      [randomUUID(), checksum, name],
-    );
+    await client.query(migration.sql);
+    await recordMigration(client, migration);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The migration ${name} failed and was rolled back: ${reason}`, { cause: error });
+    throw failure(migration, 'failed and was rolled back', error);
   }
+}
+
+async function applyIndexChange(builder: pg.Client, migration: Migration, change: IndexChange): Promise<void> {
+  await changeIndex(builder, change).catch((error) => {
+    throw failure(migration, 'failed, and can be tried again', error);
+  });
+}
+
+function failure({ name }: Migration, outcome: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`The migration ${name} ${outcome}: ${reason}`, { cause: error });
 }

@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
-import { applyMigrations } from '../../src/database/migrations.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
-import { startNode } from '../support/node-process.ts';
+import { createMigrationFolder, type MigrationFolder } from './migration-folder.ts';
 
 const FIRST = '20260101000000_first';
 const SECOND = '20260102000000_second';
@@ -23,35 +18,18 @@ const TWO_STATEMENTS_AND_A_BODY = `
   CREATE TRIGGER bump BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION bump();
   INSERT INTO note VALUES (6);
 `;
-const log = pino({ level: 'silent' });
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let directory: string;
+let folder: MigrationFolder;
 
 beforeEach(async () => {
-  database = await createEmptyDatabase();
-  pool = new pg.Pool({ connectionString: database.url });
-  directory = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'));
-  await writeFile(join(directory, 'migration_lock.toml'), 'provider = "postgresql"\n');
+  folder = await createMigrationFolder();
 });
 
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => folder.close());
 
-async function writeMigration(name: string, sql: string): Promise<void> {
-  await mkdir(join(directory, name), { recursive: true });
-  await writeFile(join(directory, name, 'migration.sql'), sql);
-}
-
-async function rowsOf(sql: string): Promise<pg.QueryResultRow[]> {
-  return (await pool.query(sql)).rows;
-}
-
-const apply = () => applyMigrations(database.url, directory, log);
+const apply = () => folder.apply();
+const writeMigration = (name: string, sql: string) => folder.write(name, sql);
+const rowsOf = (sql: string) => folder.rowsOf(sql);
 
 test('migrations, including those with function bodies, are each applied once, in the order of their names', async () => {
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
@@ -82,11 +60,9 @@ test('five processes that start at the same time apply each migration once', asy
   await writeMigration(FIRST, TWO_STATEMENTS_AND_A_BODY);
   await writeMigration(SECOND, 'INSERT INTO note VALUES (10)');
   // None of them starts before all of them are ready.
-  const starter = await pool.connect();
+  const starter = await folder.pool.connect();
   await starter.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
-  const processes = Array.from({ length: 5 }, () =>
-    startNode(resolve(import.meta.dirname, 'applies-migrations.ts'), [database.url, directory]),
-  );
+  const processes = Array.from({ length: 5 }, () => folder.applyElsewhere());
   const waiting = `SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
   await expect.poll(() => rowsOf(waiting)).toEqual([{ count: processes.length }]);
@@ -125,10 +101,10 @@ test('line endings that a checkout rewrote do not count as an edit', async () =>
 test('a migration that another tool recorded as failed is rejected until it is marked as rolled back', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
-  await pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');
+  await folder.pool.query('DROP TABLE note; UPDATE _prisma_migrations SET finished_at = NULL');
   const refusal = await apply().catch((error: Error) => error.message);
   expect(refusal).toContain(`The migration ${FIRST} failed earlier.`);
-  await pool.query(/UPDATE .*?'(?=,)/.exec(String(refusal))![0]);
+  await folder.pool.query(/UPDATE .*?'(?=,)/.exec(String(refusal))![0]);
   expect(await apply()).toEqual({ applied: [FIRST] });
 });
 
@@ -136,9 +112,9 @@ test('a database that is newer than this version is left unchanged, with a warni
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await writeMigration(SECOND, 'CREATE TABLE other (number INTEGER)');
   await apply();
-  await rm(join(directory, SECOND), { recursive: true });
+  await folder.remove(SECOND);
   const write = vi.fn();
-  expect(await applyMigrations(database.url, directory, pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
+  expect(await folder.apply(pino({ level: 'warn' }, { write }))).toEqual({ applied: [] });
   expect(write.mock.calls.join()).toContain(SECOND);
 });
 
@@ -147,10 +123,10 @@ test('a migration yields to transactions that hold locks, and is applied after t
   await apply();
   await writeMigration(SECOND, 'ALTER TABLE note ADD COLUMN text TEXT');
   const write = vi.fn();
-  const backup = await pool.connect();
+  const backup = await folder.pool.connect();
   try {
     await backup.query('BEGIN; SELECT * FROM note');
-    const applying = applyMigrations(database.url, directory, pino({ level: 'warn' }, { write }));
+    const applying = folder.apply(pino({ level: 'warn' }, { write }));
     await expect.poll(() => write.mock.calls.join()).toContain(SECOND);
     // Without the limit, this would wait behind the migration until the backup ends.
     expect(await rowsOf('SELECT number FROM note')).toEqual([]);
@@ -164,7 +140,7 @@ test('a migration yields to transactions that hold locks, and is applied after t
 test('a prepared statement works again after a migration changed its result, because its connection is replaced', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
-  const older = new pg.Pool({ connectionString: database.url, application_name: 'tollgate', max: 2 });
+  const older = new pg.Pool({ connectionString: folder.url, application_name: 'tollgate', max: 2 });
   older.on('error', () => {});
   try {
     const read = { name: 'read', text: 'SELECT * FROM note' };

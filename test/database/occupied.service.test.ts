@@ -1,7 +1,8 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withConnection } from '../../src/database/connection.ts';
-import { applyMigrations, findForeignTable, MIGRATIONS, OccupiedDatabaseError } from '../../src/database/migrations.ts';
+import { findForeignTable } from '../../src/database/migration-history.ts';
+import { applyMigrations, MIGRATIONS, OccupiedDatabaseError } from '../../src/database/migrations.ts';
 import { createEmptyDatabase, runOnServer, type TestDatabase } from '../support/database.ts';
 
 const log = pino({ level: 'silent' });

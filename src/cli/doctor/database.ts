@@ -1,6 +1,7 @@
 import { QUEUE_POOL_SIZE } from '../../database/client.ts';
 import { readHold } from '../../database/installation.ts';
-import { findForeignTable, MIGRATIONS, readMigrationState, readMigrations } from '../../database/migrations.ts';
+import { findForeignTable, readMigrationState, readMigrations } from '../../database/migration-history.ts';
+import { MIGRATIONS } from '../../database/migrations.ts';
 import { type CheckContext, type Finding, findingsOf } from './finding.ts';
 
 const MIN_VERSION = 150_000;

@@ -32,7 +32,7 @@ const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 /**
  * SQL for the closed time. No delivery can finish, no payment can fail, and no event can happen, before this time
  * anymore: each gets the start time of the transaction that writes it, or a later time, and every open transaction
- * started after the closed time. Backups don't count, because they write nothing. A margin allows for clock corrections
+ * started after the closed time. Backups and index builds don't count, because they write no rows. A margin allows for clock corrections
  * and for transactions that aren't listed yet. The time is in whole seconds, because stored times are rounded to
  * milliseconds.
  */
@@ -41,7 +41,7 @@ const CLOSED = statement(
   `
   SELECT date_trunc('second', least(min(xact_start), now() - interval '1 minute')) AS "closed" FROM pg_stat_activity
   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
-    AND application_name NOT IN ('pg_dump', 'pg_dumpall')`,
+    AND application_name NOT IN ('pg_dump', 'pg_dumpall', 'tollgate-indexes')`,
 );
 
 /** What is counted by project and hour. Each statement finds the projects where there may be something to count. */
