@@ -40,8 +40,7 @@ async function deleteNewEndpoints(databaseUrl: string): Promise<void> {
 export async function openStage({ core, cpuProfile }: { core: number | undefined; cpuProfile: string | undefined }) {
   const postgres = await openPostgres();
   const clients = startChild<LoadMethods>(new URL('load.ts', import.meta.url));
-  // The peers are faster in production.
-  const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
+  const env: Record<string, string> = cpuProfile ? { CPU_PROFILE: cpuProfile } : {};
 
   /** Runs `use` with newly started servers on one database. */
   async function withServers<T>(names: readonly ServerName[], use: (contest: Contest) => Promise<T>): Promise<T> {

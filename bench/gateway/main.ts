@@ -13,7 +13,7 @@ import { reserveCore } from '../support/processes.ts';
 import { print, rate } from '../support/table.ts';
 import { isNginxInstalled } from './nginx.ts';
 import { PARTS, type Part } from './parts.ts';
-import type { ServerName } from './server.ts';
+import { type ServerName, WITHOUT_PUBLIC_URL } from './server.ts';
 import { openStage } from './stage.ts';
 
 const { values } = parseArgs({
@@ -36,7 +36,7 @@ const hasNginx = isNginxInstalled();
 /** The reason why a server isn't measured, or undefined if it is. */
 function obstacleTo(name: ServerName): string | undefined {
   if (name === 'nginx') return hasNginx ? undefined : 'it is not installed';
-  return name === 'tollgate' || hasPeers ? undefined : 'it could not be installed';
+  return name === 'tollgate' || name === WITHOUT_PUBLIC_URL || hasPeers ? undefined : 'it could not be installed';
 }
 
 const stage = await openStage({ core, cpuProfile: values.profile });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { median, percentile } from '../support/statistics.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
-import { NODE_SERVERS, type ServerName, STREAM_CHUNKS } from './server.ts';
+import { NODE_SERVERS, type ServerName, STREAM_CHUNKS, WITHOUT_PUBLIC_URL } from './server.ts';
 import type { Contest, Contestant, LoadOptions, Measurement, SideBySide } from './stage.ts';
 
 export type Part = {
@@ -28,7 +28,7 @@ const EXPRESS = '@x402/express';
 export const PARTS = {
   unpaid: {
     title: `Unpaid requests, ${AT_ONCE} at a time: a 402 response with the terms`,
-    names: [...NODE_SERVERS, 'nginx'],
+    names: [WITHOUT_PUBLIC_URL, ...NODE_SERVERS, 'nginx'],
     run: unpaid,
   },
   paid: {

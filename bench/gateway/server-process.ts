@@ -3,13 +3,14 @@ import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { serve } from '../support/child.ts';
-import type { NodeServer, Server, ServerOptions, Usage } from './server.ts';
+import { type NodeServer, type Server, type ServerOptions, type Usage, WITHOUT_PUBLIC_URL } from './server.ts';
 
 export type ServerMethods = typeof methods;
 
 // The peers aren't dependencies of the project, so the project's code can't import them by name.
 const FILES: Record<NodeServer, string> = {
   tollgate: './tollgate.ts',
+  [WITHOUT_PUBLIC_URL]: './tollgate.ts',
   '@x402/express': '../peers/x402-express.mjs',
   '@x402/hono': '../peers/x402-hono.mjs',
 };

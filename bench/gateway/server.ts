@@ -16,6 +16,8 @@ export type ServerOptions = {
   /** For Tollgate only: its database, which already has the endpoint, and the folder with its keys. */
   databaseUrl: string;
   dataDir: string;
+  /** For Tollgate only. */
+  publicUrl?: string;
 };
 
 /** The chunks of a streamed response. */
@@ -30,7 +32,9 @@ export type StreamName = (typeof STREAMS)[number];
 
 /** The servers that run in a Node.js process. */
 export const NODE_SERVERS = ['tollgate', '@x402/express', '@x402/hono'] as const;
-export type NodeServer = (typeof NODE_SERVERS)[number];
+/** It can't remember its 402 responses, because they depend on the request's headers. */
+export const WITHOUT_PUBLIC_URL = 'tollgate without PUBLIC_URL';
+export type NodeServer = (typeof NODE_SERVERS)[number] | typeof WITHOUT_PUBLIC_URL;
 export type ServerName = NodeServer | 'nginx';
 
 export type Usage = StatementCounts & { cpuMicroseconds: number; rssBytes: number };

@@ -8,7 +8,7 @@ import { checkBooks } from './books.ts';
 import type { BuyerMethods, Load, OpenStreams, StreamResult } from './buyers.ts';
 import { startNginx } from './nginx.ts';
 import { type Terms, termsOf } from './payment-header.ts';
-import type { NodeServer, ServerName, StreamName, Usage } from './server.ts';
+import { type NodeServer, type ServerName, type StreamName, type Usage, WITHOUT_PUBLIC_URL } from './server.ts';
 import type { ServerMethods } from './server-process.ts';
 import { createShop } from './shop.ts';
 import type { StubMethods } from './stub.ts';
@@ -66,8 +66,7 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
   const stub = startChild<StubMethods>(new URL('stub.ts', import.meta.url));
   const buyers = startChild<BuyerMethods>(new URL('buyers.ts', import.meta.url));
   const behind = await stub.call('listen', NETWORK);
-  // The peers are faster in production mode.
-  const env = { NODE_ENV: 'production', ...(cpuProfile && { CPU_PROFILE: cpuProfile }) };
+  const env: Record<string, string> = cpuProfile ? { CPU_PROFILE: cpuProfile } : {};
 
   /**
    * Runs `use` with newly started servers: Tollgate and others.
@@ -90,7 +89,8 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
         await child.call('stop').catch(() => {});
         await child.end();
       });
-      const where = { databaseUrl: database.url, dataDir };
+      const publicUrl = name === 'tollgate' ? { publicUrl: 'https://pay.example' } : {};
+      const where = { databaseUrl: database.url, dataDir, ...publicUrl };
       const origin = await child.call('open', name, { network: NETWORK, payTo: SELLER, ...behind, ...where });
       const url = `${origin}${path}`;
       const meters = { usage: () => child.call('usage'), usedBytes: () => child.call('usedBytes') };
@@ -110,7 +110,8 @@ export async function openStage({ core, cpuProfile }: { core: number | undefined
       const contestants = [tollgate];
       for (const name of names) {
         if (name === 'nginx') contestants.push(await startStatic(tollgate));
-        else if (name !== 'tollgate') contestants.push(await startServer(name, '/data'));
+        else if (name !== 'tollgate')
+          contestants.push(await startServer(name, name === WITHOUT_PUBLIC_URL ? shop : '/data'));
       }
       const paid = new Map<Contestant, number>();
       const settled = await stub.call('settlements');

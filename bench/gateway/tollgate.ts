@@ -7,15 +7,14 @@ import type { Server, ServerOptions } from './server.ts';
 
 /** Tollgate as it runs with `ROLES=gateway`, with its log discarded. */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const { network, facilitatorUrl, databaseUrl, dataDir } = options;
+  const { network, facilitatorUrl, databaseUrl, dataDir, publicUrl } = options;
   const counts = countStatements();
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',
     DATA_DIR: dataDir,
     ROLES: 'gateway',
-    // As in production.
-    PUBLIC_URL: 'https://pay.example',
+    PUBLIC_URL: publicUrl,
     SANDBOX: 'off',
     NETWORK: network,
     FACILITATOR_URL: facilitatorUrl,

@@ -24,7 +24,8 @@ export function startChild<M extends Methods>(program: URL, env: Record<string, 
     serialization: 'advanced',
     // The child writes its log as usual, but the output is discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, ...env },
+    // GraphQL, Express, and Apollo are faster in production.
+    env: { ...process.env, NODE_ENV: 'production', ...env },
     execPath,
     execArgv,
   });

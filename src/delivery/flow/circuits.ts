@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import { runStatement, type Statement, statement } from '../../database/statement.ts';
+import { createLru } from '../../lru.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
@@ -27,15 +28,14 @@ type Circuit = { failures: number; openSeconds: number; openUntil: number };
  * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createCircuits(now: () => number = () => performance.now()) {
-  const circuits = new Map<string, Circuit>();
+  // Forgetting a circuit only costs a few attempts until it opens again.
+  const circuits = createLru<Circuit>(MAX_REMEMBERED);
 
   const isBroken = (circuit: Circuit | undefined): circuit is Circuit => (circuit?.failures ?? 0) >= FAILURES_TO_OPEN;
 
   function circuitOf(id: string): Circuit {
     const known = circuits.get(id);
     if (known) return known;
-    // Forgetting a circuit only costs a few attempts until it opens again.
-    if (circuits.size >= MAX_REMEMBERED) circuits.clear();
     const circuit = { failures: 0, openSeconds: 0, openUntil: 0 };
     circuits.set(id, circuit);
     return circuit;
@@ -58,7 +58,7 @@ export function createCircuits(now: () => number = () => performance.now()) {
      * deliveries, up to that many.
      */
     slots(): Map<string, number> {
-      for (const [id, { openUntil }] of circuits)
+      for (const [id, { openUntil }] of [...circuits])
         if (openUntil > 0 && openUntil < now() - FORGET_MILLISECONDS) circuits.delete(id);
       const broken = [...circuits].filter(([, circuit]) => isBroken(circuit));
       return new Map(broken.map(([id, { openUntil }]) => [id, openUntil > now() ? -MANUAL_SLOTS : 1]));
@@ -99,6 +99,7 @@ type Throttle = { account: string; slots: number; closedUntil: number };
  * @param now returns the time of a monotonic clock, in milliseconds.
  */
 export function createThrottles(now: () => number = () => performance.now()) {
+  // Not an LRU cache, so that an account with many limited destinations can't push out those of other accounts.
   const throttles = new Map<string, Throttle>();
 
   /**

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
+import { createLru } from '../../lru.ts';
 import type { Job } from '../send/jobs.ts';
 import { burstSeconds, intervalOf, type Pace, paceOfJob } from './pace.ts';
 
@@ -80,7 +81,8 @@ type StoredSlot = { id: string; maxPerSecond: number | null; lastSlot: number | 
  * that was suspended for too long can't move back another process's slot.
  */
 export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
-  const limits = new Map<string, Limit>();
+  // Forgetting a limit only costs a question, because the database hands out the slots.
+  const limits = createLru<Limit>(MAX_REMEMBERED);
   /** The destinations that this process keeps to itself: by how long their slots are too late, and how they are stored. */
   const exclusive = new Map<string, { seconds: number; storedAs: string }>();
 
@@ -88,7 +90,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     /** How many requests each destination with a limit may get now, and how many deliveries each of them carries. */
     slots(): Map<string, { requests: number; deliveriesPerRequest: number }> {
       const now = performance.now();
-      for (const [id, { lastSlotAt }] of limits) if (lastSlotAt < now - FORGET_MILLISECONDS) limits.delete(id);
+      for (const [id, { lastSlotAt }] of [...limits]) if (lastSlotAt < now - FORGET_MILLISECONDS) limits.delete(id);
       const slotsOf = ({ pace }: Limit, id: string) => ({
         requests: freeSlots(id, pace),
         deliveriesPerRequest: pace.deliveriesPerRequest,
@@ -110,7 +112,6 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
      * the queue.
      */
     async reserve(id: string, pace: Pace, count: number): Promise<number[]> {
-      if (limits.size >= MAX_REMEMBERED && !limits.has(id)) limits.clear();
       limits.set(id, { lastSlotAt: performance.now() - intervalOf(pace) * 1000, ...limits.get(id), pace });
       try {
         return await ask(id, pace, count);

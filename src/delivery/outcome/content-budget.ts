@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import { type DayUse, takeEachOfDay } from '../../limits/rate-limit.ts';
 import { TIERS, type Tier } from '../../limits/tiers.ts';
+import { createLru } from '../../lru.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 
@@ -13,9 +14,7 @@ import type { DeliveryOutcome } from '../model/outcome.ts';
 const SHARES = 256;
 /** How long to wait after a share was refused. A share refills in less than six minutes. */
 const REFUSED_MILLISECONDS = 60_000;
-/**
- * The maximum number of accounts to remember. The oldest ones are forgotten first, and each loses at most one share.
- */
+/** The maximum number of accounts to remember. An account that is forgotten loses at most one share. */
 const MAX_ACCOUNTS = 10_000;
 
 /** Bytes taken but not used yet. Negative if content was stored while the database couldn't count it. */
@@ -28,7 +27,7 @@ export type ContentBudgetOptions = { pool: Queryable; log: Logger; now?: () => n
  * could fill the disk. All processes share the count.
  */
 export function createContentBudget({ pool, log, now = () => performance.now() }: ContentBudgetOptions) {
-  const balances = new Map<string, Balance>();
+  const balances = createLru<Balance>(MAX_ACCOUNTS);
 
   function balanceOf(account: string): Balance {
     const balance = balances.get(account) ?? { bytes: 0, refusedUntil: Number.NEGATIVE_INFINITY };
@@ -65,7 +64,7 @@ export function createContentBudget({ pool, log, now = () => performance.now() }
         if (bytes > 0) needed.set(delivery.account, (needed.get(delivery.account) ?? 0) + bytes);
       }
       const covered = await topUp(needed);
-      const limited = outcomes.map((outcome) => {
+      return outcomes.map((outcome) => {
         const { account } = outcome.delivery;
         const attempts = outcome.attempts.map((attempt) => {
           const bytes = contentBytes(attempt);
@@ -76,11 +75,6 @@ export function createContentBudget({ pool, log, now = () => performance.now() }
         });
         return { ...outcome, attempts };
       });
-      for (const account of balances.keys()) {
-        if (balances.size <= MAX_ACCOUNTS) break;
-        balances.delete(account);
-      }
-      return limited;
     },
   };
 }

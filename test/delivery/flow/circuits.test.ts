@@ -63,6 +63,15 @@ describe('a circuit', () => {
     expect(circuits.openSeconds('a')).toBe(5);
   });
 
+  test('stays open while thousands of other destinations fail, as long as it is used', () => {
+    const circuits = openCircuits();
+    circuits.fail(5);
+    for (let count = 1; count < 5_000; count++) circuits.onFailure(`other-${count}`);
+    expect(circuits.isBroken('a')).toBe(true);
+    circuits.onFailure('other-5000');
+    expect(circuits.isBroken('a')).toBe(true);
+  });
+
   test('can be opened by another process, for a minute at most', () => {
     const circuits = openCircuits();
     circuits.learn('a', -3);
