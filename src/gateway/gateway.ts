@@ -47,6 +47,8 @@ export function startGateway(options: {
   rails: readonly PaymentRail[];
   signer: UpstreamSigner;
   rateLimiter: RateLimiter;
+  /** The clock of the limits that this process counts itself: monotonic, in milliseconds. */
+  rateLimitNow?: (() => number) | undefined;
   publicUrl: string | undefined;
   /** The time on the clock shared by all processes. */
   now: () => Date;
@@ -75,7 +77,7 @@ export function startGateway(options: {
   const settlements = new Map(rails.map((rail) => [rail.network.id, settlementOn(rail, metrics)] as const));
   const settler = createSettler({ ledger, settlements, log, now });
   const streamPaid = createStreamPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
-  const repeat = createRepeat({ ledger, settler, streamPaid });
+  const repeat = createRepeat({ ledger, settler, streamPaid, rateLimitNow: options.rateLimitNow });
   const verify = createVerify({ ledger, settlements, log, now });
   const callPaid = createCallPaid({ ledger, dispatcherOf: dispatcherFor('paid'), signer, log, now });
   const pay = createPay({

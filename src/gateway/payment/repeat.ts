@@ -28,10 +28,16 @@ const REPEATED_KILOBYTES_PER_MINUTE = 100 * 1024;
  * second upstream call or settlement. A different request is rejected. Streamed responses aren't stored: the upstream
  * is called again if the buyer has paid and hasn't been served.
  */
-export function createRepeat(options: { ledger: Ledger; settler: Settler; streamPaid: StreamPaid }) {
-  const { ledger, settler, streamPaid } = options;
+export function createRepeat(options: {
+  ledger: Ledger;
+  settler: Settler;
+  streamPaid: StreamPaid;
+  /** A monotonic clock, in milliseconds. */
+  rateLimitNow?: (() => number) | undefined;
+}) {
+  const { ledger, settler, streamPaid, rateLimitNow } = options;
   // Each process counts for itself, because it protects its own database connections and its own main thread.
-  const repeated = createMemoryRateLimiter();
+  const repeated = createMemoryRateLimiter({ now: rateLimitNow });
 
   return async function repeat(payment: Payment, presented: PaidRequest): Promise<PaidResponse> {
     if (payment.projectId !== presented.route.projectId) throw refusal('PAYMENT_REUSED', {});
