@@ -32,9 +32,9 @@ const IS_KEPT = `"userId" <> '${DELETED_USER_ID}'`;
 /**
  * SQL for the closed time. No delivery can finish, no payment can fail, and no event can happen, before this time
  * anymore: each gets the start time of the transaction that writes it, or a later time, and every open transaction
- * started after the closed time. Backups and index builds don't count, because they write no rows. A margin allows for clock corrections
- * and for transactions that aren't listed yet. The time is in whole seconds, because stored times are rounded to
- * milliseconds.
+ * started after the closed time. Backups and index builds don't count, because they write no rows. A margin allows for
+ * clock corrections and for transactions that aren't listed yet. The time is in whole seconds, because stored times are
+ * rounded to milliseconds.
  */
 const CLOSED = statement(
   'delivery-stats-closed-hour',
