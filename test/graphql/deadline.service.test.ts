@@ -11,7 +11,7 @@ let sql: pg.Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  app = await startTestApp({ databaseUrl: database.url, env: { ROLES: 'api' } });
+  app = await startTestApp({ databaseUrl: database.url, env: { ROLES: 'api' }, operationMilliseconds: 10_000 });
   sql = new pg.Pool({ connectionString: database.url });
 });
 afterAll(async () => {
