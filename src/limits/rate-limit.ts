@@ -33,7 +33,9 @@ const DEFAULT_MAX_KEYS = 100_000;
  * Counts only this process's requests, which is enough if there is no other process. `now` returns the time of a
  * monotonic clock, in milliseconds.
  */
-export function createMemoryRateLimiter(options: { now?: (() => number) | undefined; maxKeys?: number } = {}): RateLimiter {
+export function createMemoryRateLimiter(
+  options: { now?: (() => number) | undefined; maxKeys?: number } = {},
+): RateLimiter {
   const { now = () => performance.now(), maxKeys = DEFAULT_MAX_KEYS } = options;
   const table = createGcraTable({ now, maxKeys });
   return {
