@@ -373,7 +373,7 @@ describe('claimDue', () => {
       return (await rowsRead()) - before;
     };
     // Scans also read the entries of rows that were just parked, until these are removed. That fails while autovacuum has a
-    // snapshot, and on a busy machine, it can take long.
+    // snapshot, and on a busy machine, it can do so for minutes.
     const rowsReadWithoutGarbage = async () => {
       await pool.query('VACUUM (INDEX_CLEANUP ON) "Delivery"');
       return rowsReadByClaims();
