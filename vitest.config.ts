@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { SlowestFirst } from './test/support/slowest-first.ts';
 import { PROJECTS } from './test/tiers.ts';
 
 // Tests start hundreds of processes, and each spends most of its startup compiling the same files.
@@ -12,6 +13,7 @@ export default defineConfig({
     // Without this, Vitest loads the ESM build alongside the CommonJS one that Yoga requires, and `instanceof` fails
     // between them.
     alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }],
+    sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // Twice the number of CI cores, because most service tests spend their time waiting.
     maxWorkers: 4,

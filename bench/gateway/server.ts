@@ -32,7 +32,6 @@ export type StreamName = (typeof STREAMS)[number];
 
 /** The servers that run in a Node.js process. */
 export const NODE_SERVERS = ['tollgate', '@x402/express', '@x402/hono'] as const;
-/** It can't remember its 402 responses, because they depend on the request's headers. */
 export const WITHOUT_PUBLIC_URL = 'tollgate without PUBLIC_URL';
 export type NodeServer = (typeof NODE_SERVERS)[number] | typeof WITHOUT_PUBLIC_URL;
 export type ServerName = NodeServer | 'nginx';

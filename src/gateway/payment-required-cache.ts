@@ -19,6 +19,8 @@ const MAX_TARGET_CHARACTERS = 512;
 const MAX_BODY_CHARACTERS = 8_192;
 /** A request with any of these headers needs a different response. */
 const SPECIAL = ['payment-signature', 'x-payment', 'content-length', 'transfer-encoding', 'expect', 'upgrade'] as const;
+/** Without a public URL, the terms contain what a trusted proxy reports in these headers. */
+const REPORTED_BY_PROXIES = ['x-forwarded-host', 'x-forwarded-proto'] as const;
 
 export type PaymentRequiredCache = ReturnType<typeof createPaymentRequiredCache>;
 
@@ -30,7 +32,7 @@ export type PaymentRequiredCache = ReturnType<typeof createPaymentRequiredCache>
  */
 export function createPaymentRequiredCache(options: {
   routes: Pick<RouteTable, 'version' | 'projectOfHost'>;
-  /** Without a public URL, the terms depend on the request's host and proxies, so nothing is remembered. */
+  /** Without a public URL, requests that come through a proxy are handled as usual. */
   publicUrl: string | undefined;
   log: Logger;
   onResponse(labels: { method: string; route: string; status: number }, seconds: number): void;
@@ -38,6 +40,7 @@ export function createPaymentRequiredCache(options: {
   const { routes, publicUrl, log, onResponse } = options;
   const requestLog = requestLogOf(log);
   const cache = createLru<CachedResponse>(MAX_TARGETS);
+  const special = publicUrl === undefined ? [...SPECIAL, ...REPORTED_BY_PROXIES] : SPECIAL;
 
   function find(host: string, target: string): CachedResponse | undefined {
     const cached = cache.get(keyOf(host, target));
@@ -49,7 +52,7 @@ export function createPaymentRequiredCache(options: {
   return {
     /** Responds if the response is known. Returns false if it isn't, and the request must be handled as usual. */
     respond(request: IncomingMessage, response: ServerResponse): boolean {
-      if (publicUrl === undefined || isTracing() || !isPlain(request)) return false;
+      if (isTracing() || !isPlain(request, special)) return false;
       const cached = find(request.headers.host!, request.url!);
       if (!cached) return false;
       const startedAt = performance.now();
@@ -70,8 +73,7 @@ export function createPaymentRequiredCache(options: {
     /** Remembers a response made from this version of the routes. */
     remember(request: FastifyRequest, { headers, body, version }: Omit<CachedResponse, 'path' | 'route'>): void {
       const { raw, originalUrl: target } = request;
-      if (publicUrl === undefined || target.length > MAX_TARGET_CHARACTERS || !isPlain(raw)) return;
-      if (body.length > MAX_BODY_CHARACTERS) return;
+      if (target.length > MAX_TARGET_CHARACTERS || body.length > MAX_BODY_CHARACTERS || !isPlain(raw, special)) return;
       cache.set(keyOf(raw.headers.host!, target), {
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         body,
@@ -86,9 +88,10 @@ export function createPaymentRequiredCache(options: {
 const keyOf = (host: string, target: string) => `${host} ${target}`;
 
 /** Whether the response depends only on the host and the target. */
-function isPlain({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+function isPlain(request: IncomingMessage, special: readonly string[]): boolean {
+  const { method, httpVersion, headers, rawHeaders } = request;
   if (method !== 'GET' || httpVersion !== '1.1') return false;
-  if (SPECIAL.some((name) => headers[name] !== undefined) || wantsPage(headers)) return false;
+  if (special.some((name) => headers[name] !== undefined) || wantsPage(headers)) return false;
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;

@@ -19,7 +19,7 @@ let path: string;
 
 beforeAll(async () => {
   rails = await startRails();
-  app = await startTestApp({ env: rails.env });
+  app = await startTestApp({ env: { ...rails.env, TRUSTED_PROXIES: '127.0.0.1' } });
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const { databaseUrl, dataDir } = app;
@@ -64,6 +64,20 @@ test.each([
     expect(response).toEqual(responses[0]);
     expect(response.headers['payment-required']).toBe(full.headers['payment-required']);
     expect(namesOf(response)).toEqual(namesOf(full));
+  }
+});
+
+test('without a public URL, the terms have the host and scheme of each request', async () => {
+  const urlFor = async (...headers: string[]) => {
+    const [answer] = await sendRaw(app.url, [rawRequest(`GET ${path}`, ...headers)]);
+    const { 'payment-required': terms } = Object.fromEntries(answer!.headers);
+    return decodeHeader<{ resource: { url: string } }>(terms!).resource.url;
+  };
+  const proxied = ['Host: pay.example', 'X-Forwarded-Host: shop.example', 'X-Forwarded-Proto: https'];
+  for (let n = 0; n < 3; n++) {
+    expect(await urlFor('Host: pay.example')).toBe(`http://pay.example${path}`);
+    expect(await urlFor('Host: other.example:81')).toBe(`http://other.example:81${path}`);
+    expect(await urlFor(...proxied)).toBe(`https://shop.example${path}`);
   }
 });
 

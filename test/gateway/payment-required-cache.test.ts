@@ -152,10 +152,17 @@ describe('a cached 402 response', () => {
     expect(written).toHaveLength(lines.length);
   });
 
-  test('is never remembered without a public URL, because it depends on the request', () => {
-    const nowhere = open();
-    remember(requestFor(), nowhere);
-    expect(responseTo(requestFor(), nowhere)).toBeUndefined();
+  test('without a public URL, is remembered for each host, but not for requests through a proxy', () => {
+    const direct = open();
+    const forwarded = ['x-forwarded-host', 'x-forwarded-proto'].map((name) =>
+      requestFor({ headers: { [name]: 'https' } }),
+    );
+    for (const request of forwarded) remember(request, direct);
+    expect(responseTo(requestFor(), direct)).toBeUndefined();
+    remember(requestFor(), direct);
+    expect(responseTo(requestFor(), direct)).toBeDefined();
+    expect(responseTo(requestFor({ headers: { host: 'other.example' } }), direct)).toBeUndefined();
+    expect(forwarded.map((request) => responseTo(request, direct))).toEqual([undefined, undefined]);
   });
 
   test('is remembered for a limited number of targets', () => {

@@ -1,12 +1,26 @@
 import type { Transaction } from '../../database/client.ts';
 import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { AppError } from '../../errors.ts';
+import type { PrismaClient } from '../../generated/prisma/client.ts';
 
 /**
  * The limit is the same on every tier, because every gateway keeps the endpoints of the projects that it serves in
  * memory.
  */
 export const MAX_ENDPOINTS_PER_PROJECT = 1_000;
+/** More than all processes create at the same time for one project. */
+const MARGIN = 100;
+
+/**
+ * Whether a project has so few endpoints that one more is within the limit, whatever else is being created. Most
+ * endpoints can then be created without a transaction and its four statements. Otherwise, use `requireEndpointQuota`.
+ */
+export async function isFarFromEndpointQuota(
+  client: Pick<PrismaClient, 'endpoint'>,
+  projectId: string,
+): Promise<boolean> {
+  return (await client.endpoint.count({ where: { projectId } })) < MAX_ENDPOINTS_PER_PROJECT - MARGIN;
+}
 
 /**
  * Locks the project until the transaction ends. Otherwise, two concurrent requests could exceed the limit. Existing

@@ -29,21 +29,34 @@ export const Endpoint = builder.prismaNode('Endpoint', {
   id: { field: 'id', description: 'Identifier, `ep_…`.' },
   nullable: true,
   findUnique: (id, { viewer }) => ({ id, ...inVisibleProject(viewer) }),
-  // Only what a document selects is read, because an endpoint can be large.
-  select: { id: true, projectId: true },
+  // Columns that can be large are read only if a document selects them.
+  select: {
+    id: true,
+    projectId: true,
+    path: true,
+    upstreamUrl: true,
+    priceAtomic: true,
+    isActive: true,
+    methods: true,
+    mimeType: true,
+    tags: true,
+    protocol: true,
+    settlement: true,
+    timeoutSeconds: true,
+    createdAt: true,
+    updatedAt: true,
+  },
   fields: (t) => ({
     projectId: t.exposeID('projectId', { description: 'The project that the endpoint belongs to.' }),
     path: t.exposeString('path', { ...LONG_TEXT, description: 'Public path, in canonical form.' }),
     upstreamUrl: t.string({
       ...LONG_TEXT,
       description: 'URL of the API behind the endpoint. Its secrets are masked for API keys and for the role `VIEWER`.',
-      select: { upstreamUrl: true },
       resolve: ({ projectId, upstreamUrl }, _args, { viewer }) => shownUrl(viewer, projectId, upstreamUrl),
     }),
     priceUsd: t.string({
       description:
         'Price per request, or per tool call of an MCP server, in USD, as a decimal string with at most 6 decimal places. "0" is free.',
-      select: { priceAtomic: true },
       resolve: priceUsdOf,
     }),
     description: t.exposeString('description', {
@@ -66,7 +79,6 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     methods: t.stringList({
       description:
         'The HTTP methods that the endpoint serves, in uppercase. Other requests get 405. Several endpoints can have the same path with different methods, for example, to set a price per method.',
-      select: { methods: true },
       resolve: (endpoint) => [...methodsOf(endpoint)],
     }),
     mimeType: t.exposeString('mimeType', {
@@ -94,7 +106,6 @@ export const Endpoint = builder.prismaNode('Endpoint', {
     }),
     warnings: t.stringList({
       description: 'Potential problems, for example, a price that most clients refuse to pay.',
-      select: { priceAtomic: true, mimeType: true, protocol: true, settlement: true, timeoutSeconds: true },
       resolve: warningsOf,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the endpoint was created.' }),

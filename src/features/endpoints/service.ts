@@ -32,7 +32,7 @@ import { rethrowPathConflict } from './path-conflict.ts';
 import { keepPrice } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
 import { checkProtocol, methodsFor } from './protocol.ts';
-import { requireEndpointQuota } from './quota.ts';
+import { isFarFromEndpointQuota, requireEndpointQuota } from './quota.ts';
 import { createEndpointReader } from './reader.ts';
 import { countedBytes, takeSchemas } from './schema-limit.ts';
 import { checkTimeout } from './settlement.ts';
@@ -87,11 +87,17 @@ export function createEndpointService(options: {
   const storedHeaders = createStoredUpstreamHeaders(options.secretBox);
   const { createInput, updateInput } = createEndpointInputs(upstreamUrls);
 
-  function insert(viewer: Viewer, endpoint: NewEndpoint, destinations: readonly EventDestination[]): Promise<Endpoint> {
+  async function insert(
+    viewer: Viewer,
+    endpoint: NewEndpoint,
+    destinations: readonly EventDestination[],
+  ): Promise<Endpoint> {
     const { id, projectId } = endpoint;
     const changes = changesBetween(undefined, auditedOf(endpoint));
     const audit = auditValues(viewer, { action: 'endpoint.created', projectId, targetId: id, ...changes });
     const event = events.stepValues(createdEvent(endpoint), destinations);
+    if (await isFarFromEndpointQuota(unfiltered(db.prisma), projectId))
+      return insertEndpoint(db.prisma, endpoint, { event, audit });
     return db.prisma.$transaction(async (tx) => {
       await requireEndpointQuota(unfiltered(tx), projectId, 1);
       return insertEndpoint(tx, endpoint, { event, audit });

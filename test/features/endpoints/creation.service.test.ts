@@ -6,10 +6,12 @@ import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import type { VisibleProjectId } from '../../../src/database/tenant-filter.ts';
 import { softDeleteProject } from '../../../src/features/deletions/soft-delete.ts';
+import { MAX_ENDPOINTS_PER_PROJECT as MAX } from '../../../src/features/endpoints/quota.ts';
 import { createEndpointService } from '../../../src/features/endpoints/service.ts';
 import { createEventService, type EventService } from '../../../src/features/events/service.ts';
 import { newId } from '../../../src/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { insertEndpoints } from '../../support/fill.ts';
 
 const bus = { publish: () => {}, publishHereFirst: () => {} } as never;
 const input = { path: '/new', upstreamUrl: 'https://api.example.com/new', priceUsd: '0.01' };
@@ -78,12 +80,12 @@ async function stored() {
 const NOTHING = { endpoints: 0, events: 0, deliveries: 0, audited: 0 };
 
 describe('creating an endpoint', () => {
-  test('takes six statements, no matter how many destinations get its event', async () => {
+  test('takes three statements, no matter how many destinations get its event', async () => {
     await addWebhook();
     await addWebhook();
     const query = vi.spyOn(pg.Client.prototype, 'query');
     const endpoint = await calmly().create(user, projectId, input);
-    expect(query.mock.calls).toHaveLength(6);
+    expect(query.mock.calls).toHaveLength(3);
     query.mockRestore();
     expect(endpoint).toEqual(await db.prisma.endpoint.findUnique({ where: { id: endpoint.id } }));
     expect(await stored()).toEqual({ endpoints: 1, events: 1, deliveries: 2, audited: 1 });
@@ -136,7 +138,12 @@ describe('creating an endpoint', () => {
     expect(await stored()).toEqual(NOTHING);
   });
 
-  test('waits while the project is being deleted, and then writes nothing', async () => {
+  test.each([
+    { existing: 0, waiting: '%/* endpoint-insert */%' },
+    // So close to the limit, the project is locked first.
+    { existing: MAX - 100, waiting: '%FOR NO KEY UPDATE' },
+  ])('waits while a project with $existing endpoints is deleted, and then writes nothing', async (given) => {
+    await insertEndpoints(db.pool, projectId, given.existing);
     const locked = Promise.withResolvers<void>();
     const committing = Promise.withResolvers<void>();
     const deletion = behindWall(db).prisma.$transaction(async (tx) => {
@@ -149,8 +156,8 @@ describe('creating an endpoint', () => {
     const outcome = calmly()
       .create(user, projectId, input)
       .catch(({ code }) => code);
-    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE'`;
-    await expect.poll(async () => (await db.pool.query(waiting)).rowCount).toBe(1);
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`;
+    await expect.poll(async () => (await db.pool.query(waiting, [given.waiting])).rowCount).toBe(1);
     committing.resolve();
     await deletion;
     expect(await outcome).toBe('NOT_FOUND');
