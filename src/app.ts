@@ -74,7 +74,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       rewriteUrl,
       publicUrl: config.publicUrl,
       allowedOrigins: { listed: config.corsOrigins, allowsLocal: !config.production && isLoopback(config.host) },
-      trustsProxy: config.trustedProxies.length > 0 && trustProxies(config.trustedProxies),
+      proxies: resources.proxies,
       onResponse: ({ method, routeOptions }, { statusCode, elapsedTime }) =>
         metrics.onResponse({ method, route: routeOptions.url ?? 'none', status: statusCode }, elapsedTime / 1000),
     });
@@ -157,6 +157,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       egress,
       metrics,
       hold,
+      proxies: trustProxies(config.trustedProxies, log),
       overrides,
       onClose,
       serviceEgress: egress.within(anyOf(config.egressAllow, config.serviceAllow)),

@@ -24,7 +24,7 @@ export function normalizeAllowedAddress(text: string): string | undefined {
  * Whether an API key with these addresses can be used from an address.
  *
  * @param allowed addresses and blocks from `normalizeAllowedAddress`; none means any address.
- * @param address as `clientAddress` returns it. Text that isn't an address is allowed only by keys without a list.
+ * @param address as `TrustedProxies.clientOf` returns it. Text that isn't an address is allowed only by keys without a list.
  */
 export function isAllowedAddress(allowed: readonly string[], address: string): boolean {
   if (allowed.length === 0) return true;

@@ -54,7 +54,7 @@ export type Authenticator = {
    * Identifies a request's caller.
    *
    * @param authorization the value of the `Authorization` header.
-   * @param address where the request comes from, as `clientAddress` returns it.
+   * @param address where the request comes from, as `TrustedProxies.clientOf` returns it.
    * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, or `UNAVAILABLE`, for the same reasons as `TokenVerifier.verify`,
    * or `FORBIDDEN` if the API key can't be used from this address.
    */

@@ -14,7 +14,15 @@ import {
   type ServedNetwork,
 } from './networks.ts';
 import { OAUTH_VENDORS, type OauthApps, readOauthApp } from './oauth-apps.ts';
-import { developmentAddresses, isSafeUrl, isTooWide, TOO_WIDE, UNSAFE_URL } from './openings.ts';
+import {
+  developmentAddresses,
+  isSafeUrl,
+  isTooWide,
+  TOO_WIDE,
+  TRUSTS_TOO_MANY,
+  trustsTooMany,
+  UNSAFE_URL,
+} from './openings.ts';
 import { type ProjectAllow, parseProjectAllow } from './project-allow.ts';
 import { type Role, VARIABLES, type VariableValues } from './variables.ts';
 
@@ -265,6 +273,8 @@ function unsafeInProduction(config: Config, variables: VariableValues): string[]
     ['SERVICE_ALLOW', serviceAllow.entries],
   ] as const)
     for (const entry of entries.filter(isTooWide)) problems.push(`${name}: ${entry} ${TOO_WIDE}`);
+  for (const proxy of config.trustedProxies.filter(trustsTooMany))
+    problems.push(`TRUSTED_PROXIES: ${proxy} ${TRUSTS_TOO_MANY}`);
   return problems;
 }
 

@@ -8,11 +8,19 @@ export const UNSAFE_URL = 'must be a public https URL, or an address in SERVICE_
 /** The largest networks that may be allowed in production, as prefix lengths in bits. */
 const MIN_BITS = { ipv4: 8, ipv6: 16 };
 
-export const TOO_WIDE = `allows a network that is too large. Use a prefix length of at least ${MIN_BITS.ipv4} (IPv4) or ${MIN_BITS.ipv6} (IPv6)`;
+const TOO_LARGE = `a network that is too large. Use a prefix length of at least ${MIN_BITS.ipv4} (IPv4) or ${MIN_BITS.ipv6} (IPv6)`;
+export const TOO_WIDE = `allows ${TOO_LARGE}`;
+export const TRUSTS_TOO_MANY = `trusts ${TOO_LARGE}, and list only your load balancers: callers with a trusted address can claim any other`;
 
 /** Whether an entry of an allow-list covers more addresses than any private network needs. */
 export function isTooWide(entry: string): boolean {
   return prefixBitsOf(entry) < (entry.startsWith('[') ? MIN_BITS.ipv6 : MIN_BITS.ipv4);
+}
+
+/** Whether an item of `TRUSTED_PROXIES` covers so many addresses that callers could choose their own. */
+export function trustsTooMany(proxy: string): boolean {
+  const [, bits] = proxy.split('/');
+  return bits !== undefined && Number(bits) < (proxy.includes(':') ? MIN_BITS.ipv6 : MIN_BITS.ipv4);
 }
 
 /**

@@ -42,7 +42,7 @@ const url = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 export const VARIABLES = {
   NODE_ENV: {
     schema: z.enum(['development', 'production', 'test']).default('development'),
-    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, a very wide `UPSTREAM_ALLOW`, `WEBHOOK_ALLOW`, or `SERVICE_ALLOW`, or no facilitator.',
+    help: 'In `production`, the process refuses to start with unsafe values: a missing or insecure issuer, no `SECRET_KEYS`, an open `EGRESS_ALLOW`, a very wide `UPSTREAM_ALLOW`, `WEBHOOK_ALLOW`, `SERVICE_ALLOW`, or `TRUSTED_PROXIES`, or no facilitator.',
   },
   PORT: { schema: wholeNumber(0, 65535).default(4000), help: 'TCP port to listen on.' },
   HOST: {
@@ -246,7 +246,7 @@ export const VARIABLES = {
   },
   TRUSTED_PROXIES: {
     schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
-    help: 'CIDRs of load balancers whose `X-Forwarded-For` header is trusted, separated by commas.',
+    help: 'Addresses or CIDRs of the [proxies and load balancers](deployment.md#behind-a-reverse-proxy) whose `X-Forwarded-For` header is trusted, separated by commas. Entries in the header may have a port. If one isn’t an address, the proxy’s own address is used.',
   },
   LOG_LEVEL: {
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

@@ -12,7 +12,7 @@ export type Authentication = {
   /**
    * Identifies the caller. Every transport rejects missing and invalid credentials in the same way.
    *
-   * @param address the caller's address, as `clientAddress` returns it. Some API keys work only from certain addresses.
+   * @param address the caller's address, as `TrustedProxies.clientOf` returns it. Some API keys work only from certain addresses.
    * @throws AppError `UNAUTHENTICATED`, `ACCOUNT_BLOCKED`, `FORBIDDEN` for an API key that can't be used from this address,
    * or `RATE_LIMITED` for an address that sent too many invalid credentials, or one of the other two too often.
    */

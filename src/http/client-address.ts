@@ -1,32 +1,87 @@
 import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Logger } from 'pino';
 import { parseAddress } from '../egress/address.ts';
 
-/** Whether an address belongs to a trusted proxy, so its `X-Forwarded-For` can be used. */
-export type TrustsProxy = (address: string) => boolean;
+/** Where a request comes from. */
+export type Client = {
+  /** In its only spelling. Empty if the connection was closed before its address was read. */
+  address: string;
+  /**
+   * A trusted proxy didn't say where the request comes from, so the address is the proxy's. Others have the same one, so
+   * it doesn't prove who the client is.
+   */
+  isAddressShared: boolean;
+};
+
+/** The proxies whose headers can be used. */
+export type TrustedProxies = {
+  /** Whether an address belongs to one of them. */
+  trusts(address: string): boolean;
+  /**
+   * The nearest hop that isn't a trusted proxy, or else the farthest hop. Farther hops are ignored, because anyone can
+   * claim them.
+   */
+  clientOf(request: Pick<IncomingMessage, 'headers' | 'socket'>): Client;
+};
+
+/** With more characters, an entry isn't logged in full. */
+const MAX_LOGGED_CHARACTERS = 50;
+/** Some load balancers append a port, and write IPv6 addresses in brackets to keep the two apart. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
 
 /**
- * Creates the check from a list of addresses and CIDR blocks.
+ * Creates the proxies from a list of addresses and CIDR blocks.
  *
  * @throws Error if an item is anything else.
  */
-export function trustProxies(proxies: readonly string[]): TrustsProxy {
+export function trustProxies(proxies: readonly string[], log: Pick<Logger, 'warn'>): TrustedProxies {
   const networks = proxies.map((text) => {
     if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
     const address = parseAddress(text);
     if (!address) throw new Error(`TRUSTED_PROXIES: ${text} is not an IP address or a CIDR block`);
     return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
   });
-  return (text) => {
-    const address = parseAddress(text);
+  let hasWarned = false;
+
+  function trusts(text: string): boolean {
+    const address = networks.length > 0 ? readHop(text) : undefined;
     if (!address) return false;
     return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  }
+
+  function warn(proxy: string, entry: string): void {
+    if (hasWarned) return;
+    hasWarned = true;
+    log.warn(
+      { proxy, entry: entry.slice(0, MAX_LOGGED_CHARACTERS) },
+      "a proxy in TRUSTED_PROXIES sent an X-Forwarded-For entry that isn't an IP address, so the proxy's own address is used. Callers behind it share limits, and can repeat paid requests only with an Idempotency-Key. Make the proxy set X-Forwarded-For to the address that connected to it",
+    );
+  }
+
+  return {
+    trusts,
+    clientOf({ headers, socket }) {
+      let address = readHop(socket.remoteAddress ?? '')?.toString() ?? '';
+      const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').trim();
+      for (const entry of forwarded === '' ? [] : forwarded.split(',').reverse()) {
+        if (!trusts(address)) break;
+        const hop = readHop(entry.trim());
+        if (!hop) {
+          warn(address, entry.trim());
+          return { address, isAddressShared: true };
+        }
+        address = hop.toString();
+      }
+      return { address, isAddressShared: false };
+    },
   };
 }
 
-/** The address that a request comes from: the nearest hop that isn't a trusted proxy, or else the farthest hop. */
-export function clientAddress(request: IncomingMessage, trustsProxy: TrustsProxy): string {
-  const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
-  const hops = [...forwarded.map((hop) => hop.trim()).filter(Boolean), request.socket.remoteAddress ?? ''];
-  return hops.findLast((hop) => !trustsProxy(hop)) ?? hops[0]!;
+/** Reads an address, without its port and zone ID. Returns undefined for anything else, such as `unknown` (RFC 7239 §6.2). */
+function readHop(text: string): ReturnType<typeof parseAddress> {
+  const [, bracketed, dotted] = WITH_PORT.exec(text) ?? [];
+  const address = bracketed ?? dotted ?? text;
+  return parseAddress(isIPv6(address) ? address.split('%', 1)[0]! : address);
 }

@@ -6,7 +6,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import { requestLogOf } from '../log.ts';
 import { clientOf, requestIdOf, runInRequest } from '../request-context.ts';
-import type { TrustsProxy } from './client-address.ts';
+import type { Client, TrustedProxies } from './client-address.ts';
 import { type AllowedOrigins, corsOptions } from './cors.ts';
 import { ignoreTypeOfEmptyBody } from './empty-body.ts';
 import { continueWhenRead } from './expect-continue.ts';
@@ -22,6 +22,8 @@ import { asksForSocket } from './upgrades.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     viewer: Viewer | undefined;
+    /** Whether `ip` is a proxy's address; see `Client`. */
+    isAddressShared: Client['isAddressShared'];
   }
 }
 
@@ -41,15 +43,15 @@ const STOPPING = 'This process is stopping. Nothing was changed. Retry, and anot
 export function createHttpServer(options: {
   log: Logger;
   allowedOrigins: AllowedOrigins;
-  /** False ignores all headers that a proxy could have set. */
-  trustsProxy: TrustsProxy | false;
+  /** Headers that any other proxy could have set are ignored. */
+  proxies: TrustedProxies;
   /** Where clients find the documentation, if it is known. */
   publicUrl: string | undefined;
   /** Returns the path that is used to route a request. */
   rewriteUrl(request: IncomingMessage): string;
   onResponse(request: FastifyRequest, reply: FastifyReply): void;
 }): FastifyInstance {
-  const { log, publicUrl } = options;
+  const { log, publicUrl, proxies } = options;
   const rewriteUrl = (request: IncomingMessage) => {
     useOriginForm(request);
     return options.rewriteUrl(request);
@@ -66,7 +68,7 @@ export function createHttpServer(options: {
     forceCloseConnections: 'idle',
     // A hook rejects them with a proper response.
     return503OnClosing: false,
-    trustProxy: options.trustsProxy,
+    trustProxy: proxies.trusts,
     rewriteUrl,
     genReqId: requestIdOf,
     routerOptions: { maxParamLength: 200 },
@@ -111,7 +113,12 @@ export function createHttpServer(options: {
     isStopping = true;
   });
   app.decorateRequest('viewer', undefined);
+  app.decorateRequest('isAddressShared', false);
   app.addHook('onRequest', (request, reply, done) => {
+    const client = proxies.clientOf(request.raw);
+    // Fastify's own `ip` can be any text in `X-Forwarded-For`, and is lost when the connection is closed.
+    Object.defineProperty(request, 'ip', { value: client.address });
+    request.isAddressShared = client.isAddressShared;
     reply.headers(commonHeaders(request));
     if (isStopping) throw new AppError('UNAVAILABLE', { detail: STOPPING, retryAfterSeconds: 1 });
     if (!hasOneHost(request)) throw new AppError('BAD_REQUEST', { detail: 'Send exactly one `Host` header.' });

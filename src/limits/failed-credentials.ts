@@ -174,9 +174,9 @@ export function sourceOf(address: string): string {
   return networkOf(address, { ipv4: 32, ipv6: 64 });
 }
 
-/** The first address of the network that an address belongs to. */
+/** The first address of the network that an address belongs to. Connections that are closed already may have no address. */
 export function networkOf(address: string, prefixLengths: { ipv4: number; ipv6: number }): string {
-  if (!ipaddr.isValid(address)) return 'unknown';
+  if (!ipaddr.isValid(address)) return 'closed';
   const parsed = ipaddr.process(address);
   const kind = parsed.kind();
   const cidr = `${parsed.toString()}/${prefixLengths[kind]}`;

@@ -50,7 +50,6 @@ import { createStreams } from '../graphql/streams.ts';
 import { serveWebSocket } from '../graphql/websocket.ts';
 import { createGraphQLServer } from '../graphql/yoga.ts';
 import { type Authentication, createAuthentication } from '../http/authentication.ts';
-import { clientAddress, trustProxies } from '../http/client-address.ts';
 import { registerConsole } from '../http/console.ts';
 import { consoleSettings, registerDevSignIn } from '../http/console-sign-in.ts';
 import { registerDocs } from '../http/docs.ts';
@@ -122,14 +121,13 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     hasExplorer: config.graphqlExplorer,
     publicUrl: config.publicUrl,
   });
-  const trustsProxy = trustProxies(config.trustedProxies);
   const sockets = serveWebSocket(http.server, {
     server,
     authentication,
     streams,
     consoleReads,
     log,
-    addressOf: (request) => clientAddress(request, trustsProxy),
+    addressOf: (request) => resources.proxies.clientOf(request).address,
     contextOf: makeContext,
   });
   // Runs before the server starts waiting for its connections to end.

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../database/client.ts';
 import type { Egress, EgressDoor } from '../egress/egress.ts';
 import type { EventService } from '../features/events/service.ts';
+import type { TrustedProxies } from '../http/client-address.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
@@ -24,6 +25,7 @@ export type AppResources = {
   events: EventService;
   metrics: Metrics;
   hold: Hold;
+  proxies: TrustedProxies;
   overrides: Overrides;
   /** Registers something to close at shutdown. The last one registered closes first. */
   onClose: (close: () => Promise<unknown> | unknown) => void;

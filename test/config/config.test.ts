@@ -403,6 +403,15 @@ describe('in production, the service', () => {
     },
   );
 
+  test.each(['0.0.0.0/0', '::/0', '128.0.0.0/1', '10.0.0.0/7', '2000::/15'])(
+    'does not start if the proxies are in %s, because all callers could choose their address',
+    (network) => {
+      expect(problemsOf({ ...PRODUCTION, TRUSTED_PROXIES: `10.0.0.0/8,2001::/16,::1,${network}` })).toEqual([
+        `TRUSTED_PROXIES: ${network} trusts a network that is too large. Use a prefix length of at least 8 (IPv4) or 16 (IPv6), and list only your load balancers: callers with a trusted address can claim any other`,
+      ]);
+    },
+  );
+
   test('accepts private URLs in its own settings only if SERVICE_ALLOW includes their addresses', () => {
     const PRIVATE = {
       FACILITATOR_URL: 'http://10.0.0.2:4022/x402',

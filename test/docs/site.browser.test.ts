@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { trustProxies } from '../../src/http/client-address.ts';
 import { registerDocs } from '../../src/http/docs.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import {
@@ -24,7 +25,7 @@ describe.skipIf(!executablePath)('the documentation site', () => {
     http = createHttpServer({
       log: pino({ level: 'silent' }),
       allowedOrigins: { listed: [], allowsLocal: false },
-      trustsProxy: false,
+      proxies: trustProxies([], pino({ level: 'silent' })),
       publicUrl: undefined,
       rewriteUrl: ({ url: path = '/' }) => path,
       onResponse: () => undefined,

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { clientAddress, trustProxies } from '../../src/http/client-address.ts';
+import { trustProxies } from '../../src/http/client-address.ts';
 import { openSocket } from '../graphql/socket-client.ts';
 import { startTestApp } from '../support/app.ts';
 import { createKey, createProject, type Resource } from '../support/resources.ts';
 
 const request = (remoteAddress: string | undefined, forwarded?: string | string[]) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
-const trusts = trustProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']);
+const warnings: [object, string][] = [];
+const log = { warn: (...line: [object, string]) => void warnings.push(line) } as unknown as Pick<Logger, 'warn'>;
+const { clientOf } = trustProxies(['10.0.0.0/8', '192.0.2.1', 'fd00::/8', 'fe80::/10'], log);
 
 describe("a client's address", () => {
   test.each([
@@ -24,24 +27,52 @@ describe("a client's address", () => {
     ['is that of the farthest proxy if all are trusted', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
     ['is recognized for IPv4 within IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
     ['is recognized for IPv6', 'fd12::1', '2001:db8::1', '2001:db8::1'],
-    ['is not a proxy’s if it only contains a proxy’s', '::10.1.2.3', '198.51.100.1', '::10.1.2.3'],
-    ['is the forwarded text even if it is not an address', '10.1.2.3', 'unknown', 'unknown'],
-    ['is that of the proxy if the header is empty', '10.1.2.3', ' , ', '10.1.2.3'],
+    ['is not a proxy’s if it only contains a proxy’s', '::10.1.2.3', '198.51.100.1', '::a01:203'],
+    ['has no port', '10.1.2.3', '198.51.100.1:51008', '198.51.100.1'],
+    ['has no port or brackets', '10.1.2.3', '[2001:db8::1]:51008', '2001:db8::1'],
+    ['has no brackets', '10.1.2.3', '[2001:db8::1]', '2001:db8::1'],
+    ['has no zone', 'fe80::1%eth0', '[fe80::2%eth0]:443, 2001:db8::2%1', '2001:db8::2'],
+    ['has one spelling', '10.1.2.3', '2001:DB8:0:0::01', '2001:db8::1'],
+    ['has one spelling for IPv4 within IPv6', '10.1.2.3', '[::ffff:c633:6401]:80', '198.51.100.1'],
+    ['has one spelling without a proxy', '::ffff:203.0.113.9', undefined, '203.0.113.9'],
+    ['is found behind proxies with ports', '10.1.2.3', '1.1.1.1, 198.51.100.1:1, 192.0.2.1:2', '198.51.100.1'],
+    ['is that of the proxy if the header is empty', '10.1.2.3', ' ', '10.1.2.3'],
     ['is empty if the connection is closed', undefined, undefined, ''],
   ])('%s', (_name, remote, forwarded, expected) => {
-    expect(clientAddress(request(remote, forwarded), trusts)).toBe(expected);
+    expect(clientOf(request(remote, forwarded))).toEqual({ address: expected, isAddressShared: false });
+  });
+
+  test.each([
+    ...['unknown', '_hidden', '', 'unix:', '198.51.100.1:x', '198.51.100.1:123456', '198.51.100', '[198.51.100.1'],
+    ...['010.0.0.1', '198.51.100.1%1', '"198.51.100.1"', '[unknown]:80', '198.51.100.1 1.1.1.1', '1'.repeat(10_000)],
+  ])('is the nearest proxy’s, and shared, if the proxy sends %j', (entry) => {
+    const shared = { address: '10.1.2.3', isAddressShared: true };
+    expect(clientOf(request('::ffff:10.1.2.3', `198.51.100.1, ${entry}`))).toEqual(shared);
+    expect(clientOf(request('192.0.2.1', `198.51.100.1, ${entry}, 10.1.2.3:80`))).toEqual(shared);
+    // An entry before that of the client is only a claim.
+    const client = { address: '198.51.100.1', isAddressShared: false };
+    expect(clientOf(request('10.1.2.3', `${entry}, 198.51.100.1`))).toEqual(client);
+  });
+
+  test('that is missing is logged once for all requests', () => {
+    expect(warnings).toEqual([
+      [
+        { proxy: '10.1.2.3', entry: 'unknown' },
+        expect.stringMatching(/sent an X-Forwarded-For entry that isn't an IP address.*Make the proxy set/),
+      ],
+    ]);
   });
 
   test('treats repeated headers as one list', () => {
-    expect(clientAddress(request('10.1.2.3', ['1.1.1.1', '198.51.100.1']), trusts)).toBe('198.51.100.1');
+    expect(clientOf(request('10.1.2.3', ['1.1.1.1', '198.51.100.1'])).address).toBe('198.51.100.1');
   });
 
   test('trusts no proxy by default', () => {
-    expect(clientAddress(request('127.0.0.1', '198.51.100.1'), trustProxies([]))).toBe('127.0.0.1');
+    expect(trustProxies([], log).clientOf(request('127.0.0.1', '198.51.100.1')).address).toBe('127.0.0.1');
   });
 
   test.each(['10.0.0.0/33', 'proxy.example', ''])('rejects %j as a proxy', (text) => {
-    expect(() => trustProxies([text])).toThrow('TRUSTED_PROXIES');
+    expect(() => trustProxies([text], log)).toThrow('TRUSTED_PROXIES');
   });
 });
 
@@ -60,15 +91,16 @@ test('sockets and requests behind a trusted proxy are limited per client', async
       return outcome;
     };
     const outcomes = new Set<unknown>();
-    for (let count = 0; count < 40; count++) outcomes.add(await connect('198.51.100.1', `guess-${count}`));
+    // Some load balancers add the client's port, which is a different one for each connection.
+    for (let count = 0; count < 40; count++) outcomes.add(await connect(`198.51.100.1:${count + 1}`, `guess-${count}`));
     expect(outcomes).toEqual(new Set([4403, 1013]));
     expect(await connect('198.51.100.1', alice.token)).toBe(1013);
-    expect(await connect('198.51.100.2', alice.token)).toBe('connection_ack');
+    expect(await connect('198.51.100.2:1', alice.token)).toBe('connection_ack');
     const from = (client: string, user = alice) =>
       user.rest('GET', '/api/projects', undefined, { 'x-forwarded-for': client });
     const bob = await app.user('bob', 'ENTERPRISE');
-    expect((await from('198.51.100.1', bob)).status).toBe(429);
-    expect((await from('198.51.100.2', bob)).status).toBe(200);
+    expect((await from('198.51.100.1:7', bob)).status).toBe(429);
+    expect((await from('198.51.100.2:7', bob)).status).toBe(200);
     // Alice's token is known to be good by now, so failures by other callers at the address don't block her.
     expect((await from('198.51.100.1')).status).toBe(200);
   } finally {
@@ -111,7 +143,7 @@ test('an API key works only from its addresses, on every transport, whatever the
     };
     const detail = 'This API key can’t be used from 203.0.113.9.';
     // The proxy appends the address of its client, so an earlier one is only a claim.
-    for (const client of ['203.0.113.9', '198.51.100.7, 203.0.113.9', '::ffff:203.0.113.9']) {
+    for (const client of ['203.0.113.9:4711', '198.51.100.7, 203.0.113.9', '::ffff:203.0.113.9']) {
       for (const [name, send] of Object.entries(transports)) {
         const response = await send(client);
         expect({ name, client, status: response.status }).toEqual({ name, client, status: 403 });
@@ -122,7 +154,7 @@ test('an API key works only from its addresses, on every transport, whatever the
       expect(await connect(client)).toMatchObject({ code: 4403, reason: detail });
     }
     expect(await lastUsed()).toBeNull();
-    for (const client of ['198.51.100.7', '203.0.113.9, 198.51.100.7', '2001:db8::7', '::ffff:198.51.100.7']) {
+    for (const client of ['198.51.100.7:1', '203.0.113.9, 198.51.100.7', '[2001:db8::7]:1', '::ffff:198.51.100.7']) {
       for (const [name, send] of Object.entries(transports)) {
         const response = await send(client);
         expect({ name, client, status: response.status }).toEqual({ name, client, status: 200 });

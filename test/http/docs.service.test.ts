@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { trustProxies } from '../../src/http/client-address.ts';
 import { registerDocs } from '../../src/http/docs.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 
@@ -9,7 +10,7 @@ const DOCS = resolve(import.meta.dirname, '../../dist/docs');
 const http = createHttpServer({
   log: pino({ level: 'silent' }),
   allowedOrigins: { listed: [], allowsLocal: false },
-  trustsProxy: false,
+  proxies: trustProxies([], pino({ level: 'silent' })),
   publicUrl: undefined,
   rewriteUrl: ({ url = '/' }) => url,
   onResponse: () => undefined,
@@ -94,7 +95,7 @@ test('without the built documentation, the server runs without it', async () => 
   const bare = createHttpServer({
     log: pino({ level: 'silent' }),
     allowedOrigins: { listed: [], allowsLocal: false },
-    trustsProxy: false,
+    proxies: trustProxies([], pino({ level: 'silent' })),
     publicUrl: undefined,
     rewriteUrl: ({ url: path = '/' }) => path,
     onResponse: () => undefined,

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.ts';
 import { sourceOf } from '../../limits/failed-credentials.ts';
@@ -46,7 +47,11 @@ export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | nu
 /** Identifies the client that may receive the response again; see `fingerprintOf`. */
 export function holderOf(request: FastifyRequest): string {
   const key = request.raw.headers['idempotency-key'];
-  if (typeof key !== 'string' || key === '') return `address ${sourceOf(request.ip)}`;
+  if (typeof key !== 'string' || key === '') {
+    // Without an address of its own, nothing tells the client from others, so nobody gets the response again.
+    const hasOwnAddress = isIP(request.ip) !== 0 && !request.isAddressShared;
+    return hasOwnAddress ? `address ${sourceOf(request.ip)}` : `nobody ${randomUUID()}`;
+  }
   if (key.length > MAX_KEY_CHARACTERS) {
     throw new AppError('BAD_REQUEST', { detail: `Idempotency-Key must be at most ${MAX_KEY_CHARACTERS} characters.` });
   }

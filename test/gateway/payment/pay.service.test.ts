@@ -26,7 +26,7 @@ let database: pg.Client;
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver();
-  app = await startTestApp({ env: rails.env });
+  app = await startTestApp({ env: { ...rails.env, TRUSTED_PROXIES: '127.0.0.1' } });
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
   shop = await createShop(app, await app.user('alice'), {
@@ -305,6 +305,31 @@ describe('a payment that is sent again', () => {
     for (const same of [empty, headers])
       expect((await fetch(`${shop.url}/weather`, { headers: same })).status).toBe(200);
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['addresses with ports', '203.0.113.7:5001', '203.0.113.7:5002', '198.51.100.9:5001'],
+    ['IPv6 addresses in brackets', '[2001:db8:1::1]:5001', '[2001:db8:1::2]', '[2001:db8:2::1]:5001'],
+    ['a claimed address before its own', '8.8.8.8, 203.0.113.7', '203.0.113.7', '203.0.113.7, 198.51.100.9'],
+  ])('is bound to the client address behind a proxy that sends %s', async (_what, buyer, buyerAgain, stranger) => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    const from = (address: string) =>
+      fetch(`${shop.url}/weather`, { headers: { ...headers, 'x-forwarded-for': address } });
+    for (const address of [buyer, buyerAgain]) expect((await from(address)).status).toBe(200);
+    const answer = await from(stranger);
+    expect(answer.status).toBe(409);
+    expect(await answer.text()).not.toContain('sunny');
+  });
+
+  test('is bound to its Idempotency-Key alone behind a proxy that hides the client address', async () => {
+    const headers = v2Headers(await sign(await rails.wallet()));
+    const send = (address: string, key = '') =>
+      fetch(`${shop.url}/weather`, { headers: { ...headers, 'x-forwarded-for': address, 'idempotency-key': key } });
+    expect((await send('unknown')).status).toBe(200);
+    for (const address of ['_hidden', 'unknown', '', '198.51.100.9, unknown', '127.0.0.1'])
+      expect((await send(address)).status, address).toBe(409);
+    Object.assign(headers, v2Headers(await sign(await rails.wallet())));
+    for (const address of ['unknown', '_hidden']) expect((await send(address, 'a secret')).status).toBe(200);
   });
 
   test("doesn't get the response with a forged signature", async () => {
