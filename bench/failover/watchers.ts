@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocket } from 'ws';
 import { openDevIssuer } from '../../src/auth/dev-issuer.ts';
+import { followPrices, type PriceFeed } from '../support/price-feed.ts';
 import { SELLER } from './load.ts';
 import { createInsist } from './requests.ts';
 import { stopwatch } from './stopwatch.ts';
@@ -12,15 +11,6 @@ const CHANGE_PAUSE_MILLISECONDS = 500;
 const RECONNECT_MILLISECONDS = 250;
 /** How long the sockets may take to catch up at the end. */
 const STUCK_MILLISECONDS = 180_000;
-const SUBSCRIPTION = `
-  subscription ($projectId: ID!, $after: String) {
-    eventRecorded(projectId: $projectId, after: $after, types: [ENDPOINT_PRICING_CHANGED]) { cursor event { data } }
-  }`;
-
-type Frame = {
-  type: string;
-  payload?: { data?: { eventRecorded: { cursor: string; event: { data: { priceUsd: string } } } } };
-};
 
 /** Live subscriptions, each on its own socket. */
 export type Watchers = Awaited<ReturnType<typeof startWatchers>>;
@@ -91,31 +81,12 @@ function watch({ url, token, projectId }: { url: string; token: string; projectI
   let first: number | undefined;
   let cursor: string | null = null;
   let isEnding = false;
-  let socket: WebSocket | undefined;
+  let feed: PriceFeed | undefined;
 
-  async function stay(): Promise<void> {
-    socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
-    const closed = once(socket, 'close');
-    // Errors are followed by `close`.
-    socket.on('error', () => {});
-    const opened = await Promise.race([once(socket, 'open').then(() => true), closed.then(() => false)]);
-    if (!opened) return;
-    socket.on('message', (message: Buffer) => read(JSON.parse(message.toString())));
-    socket.send(JSON.stringify({ type: 'connection_init', payload: { Authorization: `Bearer ${token}` } }));
-    await closed;
-  }
-
-  function read({ type, payload }: Frame): void {
-    if (type === 'connection_ack') {
-      const subscription = { query: SUBSCRIPTION, variables: { projectId, after: cursor } };
-      socket?.send(JSON.stringify({ id: '1', type: 'subscribe', payload: subscription }));
-    }
-    if (type === 'error' || type === 'complete') socket?.close();
-    const frame = payload?.data?.eventRecorded;
-    if (type !== 'next' || !frame) return;
-    cursor = frame.cursor;
+  function onPrice(priceUsd: string, next: string): void {
+    cursor = next;
     pause.note();
-    const number = Math.round(Number(frame.event.data.priceUsd) * 1e6);
+    const number = Math.round(Number(priceUsd) * 1e6);
     first ??= number;
     seen.add(number);
     started.resolve();
@@ -123,7 +94,8 @@ function watch({ url, token, projectId }: { url: string; token: string; projectI
 
   const running = (async () => {
     while (!isEnding) {
-      await stay().catch(() => {});
+      feed = followPrices({ url, projectId, token: () => token, after: cursor, onPrice });
+      await feed.closed;
       if (!isEnding) await sleep(RECONNECT_MILLISECONDS);
     }
   })();
@@ -138,7 +110,7 @@ function watch({ url, token, projectId }: { url: string; token: string; projectI
     },
     async close(): Promise<void> {
       isEnding = true;
-      socket?.close();
+      feed?.close();
       await running;
     },
   };

@@ -17,9 +17,14 @@ export type KnownCredentials = {
    * minutes: a new one isn't known yet, but must not be blocked because of other callers.
    */
   claimedBy(authorization: string, address: string): string | undefined;
-  /** Remembers that a credential was refused at an address, until it is accepted there. */
-  refuse(authorization: string, address: string): void;
-  /** Identifies a credential that was refused at this address. Otherwise, undefined. */
+  /**
+   * Remembers that a credential was refused at an address, until it is accepted there. A person's other tokens count as
+   * the same credential, because tokens are renewed.
+   *
+   * @param accountId the account, if it is the reason why the credential was refused.
+   */
+  refuse(authorization: string, address: string, accountId?: string): void;
+  /** Identifies what was refused at this address: the account or the credential. Undefined if it wasn't refused. */
   refusedAt(authorization: string, address: string): string | undefined;
 };
 
@@ -28,48 +33,54 @@ const MAX_REMEMBERED = 20_000;
 
 /** @param now returns the time of a monotonic clock, in milliseconds. */
 export function createKnownCredentials({ now = () => performance.now() } = {}): KnownCredentials {
-  const credentials = createMemory(now);
-  const people = createMemory(now);
-  const refused = createMemory(now);
+  const credentials = createMemory<true>(now);
+  const people = createMemory<true>(now);
+  /** What was refused, by place. */
+  const refused = createMemory<string>(now);
 
   function personAt(authorization: string, address: string): string | undefined {
     const subject = subjectOf(authorization);
     return subject === undefined ? undefined : digestOf(JSON.stringify([sourceOf(address), subject]));
   }
 
+  /** A person or an API key at an address. */
   const placeOf = (authorization: string, address: string) =>
-    digestOf(JSON.stringify([sourceOf(address), authorization]));
+    personAt(authorization, address) ?? digestOf(JSON.stringify([sourceOf(address), authorization]));
 
   return {
-    isKnown: (authorization) => credentials.has(digestOf(authorization)),
+    isKnown: (authorization) => credentials.get(digestOf(authorization)) !== undefined,
     remember(authorization, address) {
-      credentials.add(digestOf(authorization));
+      credentials.add(digestOf(authorization), true);
       const person = personAt(authorization, address);
-      if (person !== undefined) people.add(person);
-      refused.remove(placeOf(authorization, address));
+      if (person !== undefined) people.add(person, true);
+      refused.remove(person ?? placeOf(authorization, address));
     },
     forget: (authorization) => credentials.remove(digestOf(authorization)),
     claimedBy(authorization, address) {
       const person = personAt(authorization, address);
-      return person !== undefined && people.has(person) ? person : undefined;
+      return person !== undefined && people.get(person) ? person : undefined;
     },
-    refuse: (authorization, address) => refused.add(placeOf(authorization, address)),
-    refusedAt(authorization, address) {
-      if (refused.isEmpty()) return undefined;
+    refuse(authorization, address, accountId) {
       const place = placeOf(authorization, address);
-      return refused.has(place) ? place : undefined;
+      refused.add(place, accountId ?? place);
+    },
+    refusedAt(authorization, address) {
+      return refused.isEmpty() ? undefined : refused.get(placeOf(authorization, address));
     },
   };
 }
 
-/** Keys from the last hour, or only the most recently used ones if there are too many. */
-function createMemory(now: () => number) {
-  const untilByKey = createLru<number>(MAX_REMEMBERED);
+/** Entries from the last hour, or only the most recently used ones if there are too many. */
+function createMemory<Value extends string | true>(now: () => number) {
+  const entries = createLru<{ value: Value; until: number }>(MAX_REMEMBERED);
   return {
-    isEmpty: () => untilByKey.size === 0,
-    has: (key: string) => (untilByKey.get(key) ?? 0) > now(),
-    remove: (key: string) => untilByKey.delete(key),
-    add: (key: string) => void untilByKey.set(key, now() + HOUR_MILLISECONDS),
+    isEmpty: () => entries.size === 0,
+    get(key: string): Value | undefined {
+      const entry = entries.get(key);
+      return entry && entry.until > now() ? entry.value : undefined;
+    },
+    remove: (key: string) => entries.delete(key),
+    add: (key: string, value: Value) => void entries.set(key, { value, until: now() + HOUR_MILLISECONDS }),
   };
 }
 

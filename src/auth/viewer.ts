@@ -7,6 +7,7 @@ import type { TierSetter } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
 import type { Tier } from '../limits/tiers.ts';
 import type { Keyring } from '../secrets/keyring.ts';
+import { AccountBlocked } from './account-blocked.ts';
 import { isAllowedAddress, shownAddress } from './allowed-addresses.ts';
 import { apiKeyHashes, looksLikeApiKey, parseApiKey } from './api-keys.ts';
 import type { TokenClaims, TokenVerifier } from './jwt.ts';
@@ -121,11 +122,9 @@ export function idempotencyScope(viewer: Viewer): string {
   return viewer.kind === 'apiKey' ? viewer.apiKeyId : viewer.userId;
 }
 
-/** @throws AppError `ACCOUNT_BLOCKED` with the operator's reason. */
-function rejectBlocked({ blockedReason }: { blockedReason: string | null }): void {
-  if (blockedReason === null) return;
-  const detail = `The operator has blocked this account: ${blockedReason}`;
-  throw new AppError('ACCOUNT_BLOCKED', blockedReason === '' ? {} : { detail });
+/** @throws AccountBlocked with the operator's reason. */
+function rejectBlocked(userId: string, { blockedReason }: { blockedReason: string | null }): void {
+  if (blockedReason !== null) throw new AccountBlocked(userId, blockedReason);
 }
 
 /** @throws AppError `FORBIDDEN` that names the address, so that the key's owner can allow it. */
@@ -164,7 +163,7 @@ export function createAuthenticator(options: {
   async function viewerOfToken(token: string): Promise<Viewer> {
     const claims = await verifier.verify(token);
     const user = (await findUser(claims)) ?? (await createUser(claims));
-    rejectBlocked(user);
+    rejectBlocked(user.id, user);
     const { tier, requestsPerMinute } = await withClaims(user, claims);
     const isOperator = isListed(operators, claims);
     return {
@@ -213,7 +212,7 @@ export function createAuthenticator(options: {
     if (row.isRevoked) throw badCredential('The API key has been revoked.');
     if (row.isExpired) throw badCredential('The API key has expired.');
     rejectAddress(row, address);
-    rejectBlocked(row);
+    rejectBlocked(row.userId, row);
     noteUse(row, hashes[0]!);
     const { id: apiKeyId, projectId, scopes, expiresAt, userId, tier, requestsPerMinute } = row;
     return { kind: 'apiKey', apiKeyId, projectId, scopes, expiresAt, userId, tier, requestsPerMinute };

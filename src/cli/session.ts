@@ -45,7 +45,10 @@ export function addServiceOptions(
   return json === false ? command : command.option('--json', json);
 }
 
-/** @throws Failure if there is no credential or the URL is invalid. */
+/** As a part of a URL's path, a text like this would name another path. */
+const NO_SEGMENT = /^\.{1,2}$|\//;
+
+/** @throws Failure if there is no credential, or the URL or the project ID is invalid. */
 export function openSession(command: Command): Session {
   const options = command.opts<GlobalOptions>();
   // Options take precedence over the environment.
@@ -60,6 +63,9 @@ export function openSession(command: Command): Session {
   }
   if (!/^https?:$/.test(URL.parse(options.url)?.protocol ?? '')) {
     throw new Failure('usage', `--url must be an http(s) URL such as https://pay.example.com, not ${options.url}.`);
+  }
+  if (options.project !== undefined && NO_SEGMENT.test(options.project)) {
+    throw new Failure('usage', `--project must be a project ID such as proj_…, not "${options.project}".`);
   }
   const client = createServiceClient({ url: options.url, credential });
   const send = requestAs({ client: 'cli', userAgent: 'tollgate-cli' });

@@ -15,6 +15,7 @@ import { createNotificationStreams } from './notification-streams.ts';
 import { createBadPayments } from './payment/bad-payments.ts';
 import { createCallPaid } from './payment/call-paid.ts';
 import { createCallSlots } from './payment/call-slots.ts';
+import { createLookups } from './payment/lookups.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { createPay, type OnPaymentStep } from './payment/pay.ts';
 import { createRecovery } from './payment/recovery.ts';
@@ -47,6 +48,8 @@ export function startGateway(options: {
   rails: readonly PaymentRail[];
   signer: UpstreamSigner;
   rateLimiter: RateLimiter;
+  /** How many database connections the process has. */
+  poolSize: number;
   /** The clock of the limits that this process counts itself: monotonic, in milliseconds. */
   rateLimitNow?: (() => number) | undefined;
   publicUrl: string | undefined;
@@ -111,6 +114,7 @@ export function startGateway(options: {
     pay: run,
     free,
     badPayments: createBadPayments(rateLimiter),
+    lookups: createLookups(options.poolSize),
     responseMemory,
     callSlots: createCallSlots(options.maxCallsPerAddress),
     notificationStreams: createNotificationStreams(),

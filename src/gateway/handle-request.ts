@@ -17,6 +17,7 @@ import type { NotificationStreams } from './notification-streams.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
 import type { CallSlots } from './payment/call-slots.ts';
 import { fingerprintOf, holderOf } from './payment/fingerprint.ts';
+import type { Lookups } from './payment/lookups.ts';
 import { unmetTerm } from './payment/match-terms.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { readPaymentHeader } from './payment/payment-header.ts';
@@ -50,6 +51,7 @@ export type GatewayOptions = {
   pay(request: PaidRequest): Promise<PaidResponse>;
   free: CallFree;
   badPayments: BadPayments;
+  lookups: Lookups;
   /** Opens a request's share of the response memory, for a client address and a seller's account. */
   responseMemory(address: string, accountId: string): BufferedResponse;
   /** How fast buyers must read responses. Optional. */
@@ -80,7 +82,7 @@ type Connection = Pick<PaidRequest, 'gone' | 'closed'> & {
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
   const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, paymentRequiredCache } = options;
-  const { callSlots, notificationStreams, detailsOf, documentsOf, now } = options;
+  const { callSlots, notificationStreams, lookups, detailsOf, documentsOf, now } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
@@ -167,6 +169,7 @@ export function createRequestHandler(options: GatewayOptions) {
       ...forwarded(mcp),
       toolCallId: mcp?.id,
       ...counted,
+      ...lookups(request.ip, gone),
       resource,
       declarations,
       payment: header.payment,

@@ -1,7 +1,7 @@
 import { type GraphQLSchema, isObjectType } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../auth/viewer.ts';
-import { createFairQueue } from '../limits/fair-queue.ts';
+import { createConnectionShares } from '../limits/fair-queue.ts';
 import { OPERATION_MILLISECONDS, startOperation, withinDeadline } from '../operation.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 
@@ -9,13 +9,13 @@ import type { GraphQLContext } from '../schema/context.ts';
 export type RunOperation = <T>(viewer: Viewer, work: () => T | Promise<T>) => Promise<T>;
 
 /**
- * Gives every operation a deadline, including the operations of REST routes. `stopAtDeadline` makes fields obey it. An
- * account's operations use at most a quarter of the database connections, because everyone else has to share the rest.
+ * Gives every operation a deadline, including the operations of REST routes, and each account its share of the database
+ * connections. `stopAtDeadline` makes fields obey the deadline.
  */
 export function createOperationRunner(poolSize: number, milliseconds = OPERATION_MILLISECONDS): RunOperation {
-  const fairQueue = createFairQueue({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
+  const shares = createConnectionShares(poolSize);
   return async (viewer, work) => {
-    const schedule = <R>(job: () => Promise<R>) => fairQueue.run(viewer.userId, job);
+    const schedule = <R>(job: () => Promise<R>) => shares.run(viewer.userId, job);
     const operation = startOperation(milliseconds, schedule);
     try {
       return await operation.run(work);

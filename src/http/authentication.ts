@@ -1,3 +1,4 @@
+import { AccountBlocked } from '../auth/account-blocked.ts';
 import type { KnownCredentials } from '../auth/known-credentials.ts';
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { rateLimitScope } from '../auth/viewer.ts';
@@ -52,6 +53,12 @@ export function createAuthentication(options: {
 }): Authentication {
   const { authenticator, rateLimiter, failedCredentials, knownCredentials, bus, onRateLimited } = options;
 
+  /** The credentials of a blocked account share a limit, because it may have thousands of API keys. */
+  function noteRefusal(error: unknown, authorization: string, address: string): void {
+    if (!isRefused(error)) return;
+    knownCredentials.refuse(authorization, address, error instanceof AccountBlocked ? error.userId : undefined);
+  }
+
   /** Recently valid credentials are checked even if their address is blocked. */
   async function identifyKnown(authorization: string, address: string): Promise<Viewer> {
     try {
@@ -59,12 +66,12 @@ export function createAuthentication(options: {
     } catch (error) {
       // Counted once, because concurrent requests with a credential that used to be valid aren't guesses.
       if (isBad(error) && knownCredentials.forget(authorization)) failedCredentials.record(address);
-      if (isRefused(error)) knownCredentials.refuse(authorization, address);
+      noteRefusal(error, authorization, address);
       throw error;
     }
   }
 
-  /** @param refused what identifies a credential that was refused at this address. */
+  /** @param refused what identifies the credential or the account, if it was refused at this address. */
   async function identifyUnknown(authorization: string, address: string, refused: string | undefined): Promise<Viewer> {
     const bucket = refused ?? knownCredentials.claimedBy(authorization, address);
     const attempt = await failedCredentials.reserve(address, bucket).catch((error) => {
@@ -76,7 +83,7 @@ export function createAuthentication(options: {
       knownCredentials.remember(authorization, address);
       return viewer;
     } catch (error) {
-      if (isRefused(error)) knownCredentials.refuse(authorization, address);
+      noteRefusal(error, authorization, address);
       if (isBad(error) || (isRefused(error) && refused !== undefined)) attempt.fail();
       throw error;
     } finally {
@@ -132,8 +139,8 @@ function isBad(error: unknown): boolean {
 
 /**
  * Whether a credential is valid, but its account is blocked, or it can't be used from this address. These requests don't
- * count toward the account's rate limit, so the credential has its own limit. It isn't the address's, because the
- * credential may be a program's that others share the address with.
+ * count toward the account's rate limit, so the credential or the blocked account has its own limit. It isn't the
+ * address's, because the credential may be a program's that others share the address with.
  */
 function isRefused(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'ACCOUNT_BLOCKED' || isForbidden(error));

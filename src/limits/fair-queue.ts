@@ -3,6 +3,14 @@ import type { FairQueue } from '../operation.ts';
 type Account = { running: number; waiting: (() => void)[] };
 
 /**
+ * Lets the jobs of an account or a client address use at most a quarter of the database connections, because everyone
+ * else has to share the rest.
+ */
+export function createConnectionShares(poolSize: number): FairQueue {
+  return createFairQueue({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
+}
+
+/**
  * Limits how many jobs run at the same time, for each account and in total, and lets accounts take turns. An account's
  * jobs start in order. No matter how many jobs it has, it leaves the other slots to other accounts.
  */

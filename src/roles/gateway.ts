@@ -61,6 +61,7 @@ export async function openGatewayRole(resources: AppResources) {
         rails,
         signer,
         rateLimiter,
+        poolSize: config.databasePoolSize,
         rateLimitNow: overrides.rateLimitNow,
         publicUrl,
         paymentRequiredCache,

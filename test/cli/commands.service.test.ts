@@ -172,6 +172,19 @@ describe('before a command starts, the CLI', () => {
     }
   });
 
+  test.each([
+    ['..', ['export', 'payments']],
+    ['.', ['list', 'payments']],
+    ['../x', ['listen']],
+  ])('exits with 2 and a sentence for %j as a project ID', async (projectId, command) => {
+    const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token };
+    expect(await runCli([...command, '--project', projectId], here)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `--project must be a project ID such as proj_…, not "${projectId}".\n`,
+    });
+  });
+
   test('names each value that the service rejects', async () => {
     const { id } = await createProject(user);
     const here = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token, TOLLGATE_PROJECT: id };

@@ -1,14 +1,21 @@
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { TestUser } from '../support/app.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, createWebhook, type Resource } from '../support/resources.ts';
-import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
+import { executablePath, expectAccessible, openSignedIn, openTab, untilComplete } from './browser.ts';
 import { type SharedApp, useService } from './shared.ts';
 
 /** The console waits up to 7.5 s before it reconnects, and Chromium up to another 5 s. */
 const RECONNECT_MILLISECONDS = 120_000;
+
+/** Lets `pass` decide when the page's messages reach the service. What the service sends always reaches the page. */
+const betweenSockets = (page: Page, pass: (message: string, server: WebSocketRoute) => unknown) =>
+  page.routeWebSocket('**/graphql', (client) => {
+    const server = client.connectToServer();
+    client.onMessage((message) => void pass(String(message), server));
+  });
 
 describe.skipIf(!executablePath)('the deliveries page of the console', () => {
   const app = useService('service');
@@ -38,6 +45,8 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     return body;
   };
   const rowOf = (page: Page, eventType: string) => page.getByRole('row').filter({ hasText: eventType });
+  const statuses = async () =>
+    (await alice.rest<{ data: Resource[] }>('GET', `${shop.base}/deliveries`)).body.data.map(({ status }) => status);
   const goLive = async (page: Page, at: Pick<SharedApp, 'url'>) => {
     await openSignedIn(page, at, alice.token, `/console/projects/${shop.id}/deliveries`);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -121,14 +130,55 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     }
   });
 
+  test('a delivery that succeeds before the live feed has started still appears', async () => {
+    const page = await openTab();
+    const start = Promise.withResolvers<void>();
+    await betweenSockets(page, async (message, server) => {
+      if (message.includes('deliveryUpdated')) await start.promise;
+      server.send(message);
+    });
+    await goLive(page, app);
+    await untilComplete(page);
+    // From now on, only the subscription can show anything.
+    await page.route('**/graphql', () => {});
+    await send('payment.settled');
+    await expect.poll(statuses).toEqual(['SUCCEEDED']);
+    start.resolve();
+    await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();
+  });
+
+  test('after a temporary error, the page tries again', async () => {
+    const page = await openTab();
+    // A socket can run at most 20 operations at the same time. After an error in each of its own, the page closes it.
+    const query = `subscription { noticeUpdated(projectId: "${shop.id}") { cursor } }`;
+    const fillers = Array.from({ length: 20 }, (_, index) => ({
+      id: `${index}`,
+      type: 'subscribe',
+      payload: { query },
+    }));
+    const full = new Set<WebSocketRoute>();
+    let isCrowded = true;
+    await betweenSockets(page, (message, server) => {
+      if (isCrowded && !full.has(server) && JSON.parse(message).type === 'subscribe') {
+        for (const filler of fillers) server.send(JSON.stringify(filler));
+        full.add(server);
+      }
+      server.send(message);
+    });
+    await openSignedIn(page, app, alice.token, `/console/projects/${shop.id}/deliveries`);
+    await page.getByText('Reconnecting').waitFor();
+    isCrowded = false;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await send('payment.settled');
+    await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();
+  });
+
   test('a paused page adds no rows until it is resumed', async () => {
     const page = await openTab();
     await goLive(page, app);
     await page.getByRole('button', { name: 'Pause' }).click();
     await send('payment.settled');
     await page.getByRole('button', { name: 'Resume (1 new)' }).waitFor();
-    const statuses = async () =>
-      (await alice.rest<{ data: Resource[] }>('GET', `${shop.base}/deliveries`)).body.data.map(({ status }) => status);
     await expect.poll(statuses).toEqual(['SUCCEEDED']);
     expect(await rowOf(page, 'payment.settled').count()).toBe(0);
     await page.getByRole('button', { name: 'Resume' }).click();

@@ -240,6 +240,12 @@ describe.skipIf(!executablePath)('every page of the console', () => {
     const page = await openTab();
     const refused: string[] = [];
     page.on('response', (response) => void (response.status() === 429 && refused.push(response.url())));
+    page.on('websocket', (socket) =>
+      socket.on(
+        'framereceived',
+        ({ payload }) => void (payload.includes('RATE_LIMITED') && refused.push(`${payload}`)),
+      ),
+    );
     await openSignedIn(page, app, starter.token, `/console/projects/${id}`);
     const navigation = page.getByRole('navigation', { name: 'Project' });
     for (const label of [...Object.keys(PAGES), ...Object.keys(PAGES)]) {

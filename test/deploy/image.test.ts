@@ -10,7 +10,7 @@ type Service = {
   cap_drop?: string[];
   security_opt?: string[];
   user?: string;
-  privileged?: boolean;
+  configs?: unknown[];
 };
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -88,9 +88,17 @@ describe('the Compose file', () => {
     expect(build).toEqual({ context: '.', args: { NODE_IMAGE: `\${NODE_IMAGE:-${nodeImage}}` } });
   });
 
-  test('uses an exact version of PostgreSQL, which can be replaced by a digest, and prevents processes from gaining privileges', () => {
-    const { image, security_opt } = Object.fromEntries(services).database!;
-    expect(image).toMatch(/^\$\{POSTGRES_IMAGE:-postgres:\d+\.\d+\}$/);
-    expect(security_opt).toEqual(['no-new-privileges:true']);
+  test('uses an exact version of PostgreSQL, which can be replaced by a digest, as its own user and without privileges', () => {
+    const { database } = Object.fromEntries(services);
+    expect(database!.image).toMatch(/^\$\{POSTGRES_IMAGE:-postgres:\d+\.\d+\}$/);
+    expect(database).toMatchObject({ user: 'postgres', cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+    for (const key of ['privileged', 'cap_add', 'devices', 'network_mode', 'pid'])
+      expect(database).not.toHaveProperty(key);
   });
+
+  // It would fail with "container rootfs is marked read-only".
+  test.each(services.filter(([, { read_only }]) => read_only))(
+    '%s has no configs, because Compose can’t copy them into a read-only file system',
+    (_name, { configs }) => expect(configs).toBeUndefined(),
+  );
 });

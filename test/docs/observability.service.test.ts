@@ -9,10 +9,11 @@ import { listPages, ROOT, readPage } from './pages.ts';
 
 const FOLDER = 'docs/observability';
 const ALERTS = `${FOLDER}/alerts.yml`;
+const CASES = 'test/docs/alerts-cases.yml';
 const DASHBOARD = `${FOLDER}/grafana-dashboard.json`;
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool)
-  console.warn('Skipped: the syntax of the alert rules, because promtool (prometheus) is not installed.');
+  console.warn('Skipped: the syntax and the cases of the alert rules, because promtool (prometheus) is not installed.');
 
 const page = await readPage(`${FOLDER}/README.md`);
 const alerts = await readPage(ALERTS);
@@ -96,6 +97,13 @@ test('every alert has a runbook entry, and every entry has an alert', () => {
 describe.skipIf(!hasPromtool)('Prometheus', () => {
   test('accepts the alert rules', () => {
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', join(ROOT, ALERTS)], {
+      encoding: 'utf8',
+    });
+    expect(status, stdout + stderr).toBe(0);
+  });
+
+  test('raises the alerts when it should, and not otherwise', () => {
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', join(ROOT, CASES)], {
       encoding: 'utf8',
     });
     expect(status, stdout + stderr).toBe(0);

@@ -1,5 +1,6 @@
 import { UnsecuredJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AccountBlocked } from '../../src/auth/account-blocked.ts';
 import { createKnownCredentials } from '../../src/auth/known-credentials.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { topics } from '../../src/bus/bus.ts';
@@ -36,8 +37,11 @@ let forbidden: string | undefined;
 const listeners = new Map<string, () => void>();
 const onEnd = vi.fn();
 
+/** The limits don't refill. */
+const now = () => 0;
+
 function admit() {
-  const rateLimiter = createMemoryRateLimiter();
+  const rateLimiter = createMemoryRateLimiter({ now });
   return createAuthentication({
     authenticator: {
       async authenticate(authorization, address) {
@@ -55,8 +59,9 @@ function admit() {
       scope: 'credentials',
       what: 'credentials',
       failuresPerMinute: 30,
+      now,
     }),
-    knownCredentials: createKnownCredentials(),
+    knownCredentials: createKnownCredentials({ now }),
     bus: {
       publish: () => {},
       publishHereFirst: () => {},
@@ -334,6 +339,34 @@ describe('authentication', () => {
     expect(await knock('Bearer y')).toBe('good');
     expect(await knock('Bearer x', '203.0.113.9')).toBe('good');
   });
+
+  test.each([
+    ['each of the API keys', (index: number) => `Bearer tg_live_${index}`, [50, 30]],
+    [
+      'one of the tokens',
+      (index: number) => `Bearer ${new UnsecuredJWT({ iss: 'https://i', sub: 'alice', jti: `${index}` }).encode()}`,
+      [31, 0],
+    ],
+  ] as const)(
+    'checks %s of a blocked account once, and all together thirty times a minute',
+    async (_what, credentialOf, counts) => {
+      const authentication = admit();
+      refusal = new AccountBlocked(account.userId, 'abuse');
+      const knock = (index: number) =>
+        authentication.identify(credentialOf(index), '198.51.100.1').then(
+          () => 'good',
+          (error: AppError) => error.code,
+        );
+      for (const count of counts) {
+        lookups = 0;
+        for (let index = 0; index < 50; index++) await knock(index);
+        expect(lookups).toBe(count);
+      }
+      expect(await knock(0)).toBe('RATE_LIMITED');
+      refusal = undefined;
+      expect(await authentication.identify('Bearer y', '198.51.100.1')).toBe(caller);
+    },
+  );
 
   test('does not count failures of the service against an address', async () => {
     const authentication = admit();

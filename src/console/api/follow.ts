@@ -1,16 +1,30 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import type { Client } from 'graphql-ws';
-import { stringifyDocument } from 'urql';
+import { formatDocument, stringifyDocument } from 'urql';
 
-/** `live`: updates arrive immediately. `offline`: the connection was lost and is being reestablished. */
+/**
+ * `live`: updates arrive immediately. `offline`: the connection was lost, or the service is unavailable, and the console
+ * is trying again.
+ */
 export type FollowState = 'connecting' | 'live' | 'offline' | 'failed';
 
-export type FollowOptions<Data, Variables extends { after?: string | null | undefined }> = {
+export type FollowVariables = { projectId: string; after?: string | null | undefined };
+
+export type FollowOptions<Data, Variables extends FollowVariables> = {
+  /**
+   * Reads the cursor that the subscription starts from. Without one, the subscription starts a moment after it is live, so
+   * leave it out only if a missed update doesn't matter for long.
+   */
+  cursor?: TypedDocumentNode<{ project?: { liveCursors: { now: string } } | null }, { projectId: string }>;
   document: TypedDocumentNode<Data, Variables>;
   variables: Omit<Variables, 'after'>;
   /** Handles an update and returns its cursor. */
   onData(data: Data): string | undefined;
-  onState(state: FollowState): void;
+  /**
+   * Called when the subscription is live, but earlier updates may not have arrived: at first, and while there is no cursor.
+   * Use it to fetch them with a query.
+   */
+  onStart(): void;
 };
 
 const FIRST_WAIT_MILLISECONDS = 500;
@@ -21,94 +35,141 @@ const LONGEST_WAIT_MILLISECONDS = 5_000;
  */
 const connections = new WeakMap<Client, { current: unknown }>();
 
-function isConnected(socket: Client): boolean {
-  let connection = connections.get(socket);
-  if (!connection) {
-    const created: { current: unknown } = { current: undefined };
-    connection = created;
-    connections.set(socket, created);
-    socket.on('connected', (opened) => {
-      created.current = opened;
-    });
-    // An earlier connection may close after the next one has opened.
-    socket.on('closed', (event) => {
-      if ((event as CloseEvent).target === created.current) created.current = undefined;
-    });
-  }
-  return connection.current !== undefined;
+function connectionOf(socket: Client): { readonly current: unknown } {
+  const known = connections.get(socket);
+  if (known) return known;
+  const connection: { current: unknown } = { current: undefined };
+  connections.set(socket, connection);
+  socket.on('connected', (opened) => {
+    connection.current = opened;
+  });
+  // An earlier connection may close after the next one has opened.
+  socket.on('closed', (event) => {
+    if ((event as CloseEvent).target === connection.current) connection.current = undefined;
+  });
+  return connection;
 }
 
 /**
- * Follows a subscription until it is stopped. After a lost connection, it continues from the last cursor, so no update
- * is missed, but the same update can arrive twice.
+ * Follows a subscription until it is stopped. Nothing shows when a subscription has started, so only one that starts from
+ * a cursor misses nothing from the beginning. After a lost connection or a temporary error, it continues from the last
+ * cursor, and the same update can arrive twice.
  *
  * @returns a function that stops it.
  */
-export function follow<Data, Variables extends { after?: string | null | undefined }>(
+export function follow<Data, Variables extends FollowVariables>(
   socket: Client,
-  { document, variables, onData, onState }: FollowOptions<Data, Variables>,
+  options: FollowOptions<Data, Variables> & { onState(state: FollowState): void },
 ): () => void {
-  const query = stringifyDocument(document);
+  const { variables, onData, onStart, onState } = options;
+  // With `__typename`, it has the text that the service knows as the console's.
+  const cursorQuery = options.cursor && stringifyDocument(formatDocument(options.cursor));
+  const query = stringifyDocument(options.document);
+  const connection = connectionOf(socket);
   let after: string | undefined;
+  /** At first, and after an error, because a successful query shows that the service works again. */
+  let needsCursor = cursorQuery !== undefined;
+  let hasStarted = false;
   let wait = FIRST_WAIT_MILLISECONDS;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let unsubscribe = () => {};
-  let isStopped = false;
+  let end = () => {};
 
-  const stopListening = socket.on('connected', () => becomeLive());
-  const connectSooner = () => {
+  const stopListening = socket.on('connected', () => {
+    wait = FIRST_WAIT_MILLISECONDS;
     if (timer !== undefined) connect();
-  };
+    else if (!needsCursor) becomeLive();
+  });
   window.addEventListener('online', connectSooner);
   connect();
+
+  function connectSooner(): void {
+    if (timer !== undefined) connect();
+  }
 
   function connect(): void {
     clearTimeout(timer);
     timer = undefined;
-    const isShared = isConnected(socket);
-    unsubscribe = socket.subscribe<Data>(
-      { query, variables: { ...variables, after } },
-      {
-        next({ data, errors }) {
-          if (errors) return fail();
-          if (!data) return;
-          becomeLive();
-          after = onData(data) ?? after;
-        },
-        error: (reason) => (Array.isArray(reason) ? fail() : reconnect()),
-        complete: reconnect,
-      },
-    );
-    if (isShared) becomeLive();
+    if (cursorQuery && needsCursor) readCursor(cursorQuery);
+    else subscribe();
+  }
+
+  function readCursor(text: string): void {
+    const { projectId } = variables;
+    run<{ project?: { liveCursors: { now: string } } | null }>(text, { projectId }, ({ project }) => {
+      if (!project) return fail();
+      needsCursor = false;
+      after ??= project.liveCursors.now;
+      subscribe();
+    });
+  }
+
+  function subscribe(): void {
+    run<Data>(query, { ...variables, after }, (data) => {
+      wait = FIRST_WAIT_MILLISECONDS;
+      after = onData(data) ?? after;
+    });
+    if (connection.current !== undefined) becomeLive();
   }
 
   function becomeLive(): void {
-    if (isStopped) return;
-    wait = FIRST_WAIT_MILLISECONDS;
     onState('live');
+    if (!hasStarted || after === undefined) onStart();
+    hasStarted = true;
   }
 
-  function reconnect(): void {
-    if (isStopped || timer !== undefined) return;
+  /** Runs an operation in place of the last one. Tries again if it ends. */
+  function run<Result>(text: string, values: Record<string, unknown>, onResult: (data: Result) => void): void {
+    end();
+    let isCurrent = true;
+    const unsubscribe = socket.subscribe<Result>(
+      { query: text, variables: values },
+      {
+        next({ data, errors }) {
+          if (!isCurrent) return;
+          if (errors) refuse(errors);
+          else if (data) onResult(data);
+        },
+        error(reason) {
+          if (!isCurrent) return;
+          if (Array.isArray(reason)) refuse(reason);
+          else retry();
+        },
+        complete() {
+          if (isCurrent) retry();
+        },
+      },
+    );
+    end = () => {
+      isCurrent = false;
+      unsubscribe();
+    };
+  }
+
+  function retry(): void {
+    end();
     onState('offline');
     // With jitter, because otherwise all clients would reconnect at the same time after a server restart.
     timer = setTimeout(connect, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, LONGEST_WAIT_MILLISECONDS);
   }
 
-  /** The service responded with an error, so reconnecting won't help. */
+  /** The service responded with errors. */
+  function refuse(errors: readonly { extensions?: Record<string, unknown> }[]): void {
+    needsCursor = cursorQuery !== undefined;
+    if (errors.every(({ extensions }) => extensions?.retryable === true)) retry();
+    else fail();
+  }
+
   function fail(): void {
-    if (isStopped) return;
     stop();
     onState('failed');
   }
 
   function stop(): void {
-    isStopped = true;
     clearTimeout(timer);
     stopListening();
     window.removeEventListener('online', connectSooner);
-    unsubscribe();
+    end();
   }
   return stop;
 }

@@ -1,6 +1,5 @@
 import { ActionIcon, Indicator, Tooltip } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
-import { useMemo } from 'react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
 import { FollowNoticesDocument, UnreadNoticesDocument } from '../../generated/console/notices.ts';
@@ -10,14 +9,14 @@ const MAX_SHOWN = 99;
 
 /** The number of unread notices in the project, updated live. */
 export function useUnreadNotices(projectId: string): number {
-  const variables = useMemo(() => ({ projectId }), [projectId]);
+  const variables = { projectId };
   const [{ data }, reload] = useQuery({ query: UnreadNoticesDocument, variables });
-  useChanges(
-    FollowNoticesDocument,
+  useChanges({
+    document: FollowNoticesDocument,
     variables,
-    ({ noticeUpdated }) => noticeUpdated?.cursor,
-    () => reload({ requestPolicy: 'network-only' }),
-  );
+    cursorOf: ({ noticeUpdated }) => noticeUpdated?.cursor,
+    onChange: () => reload({ requestPolicy: 'network-only' }),
+  });
   return data?.project?.unreadNoticeCount ?? 0;
 }
 

@@ -65,16 +65,17 @@ export function createPay(options: PayOptions) {
   async function pay(request: PaidRequest): Promise<PaidResponse> {
     if (isOnHold()) throw onHoldRefusal();
     if (request.payment.identifier !== undefined) {
-      const known = await ledger.findIdentified(identifierOf(request));
+      const known = await request.lookUp(() => ledger.findIdentified(identifierOf(request)));
       if (known) return options.repeat(known, request);
     }
+    const findAuthorized = () => request.lookUp(() => ledger.find(authorizationOf(request)));
     if (request.unmet !== undefined) {
-      const known = await ledger.find(authorizationOf(request));
+      const known = await findAuthorized();
       return known ? options.repeat(known, request) : request.paymentRequired(request.unmet);
     }
     const attempt = await request.reserve().catch(async (error) => {
       // Other buyers behind the same address must not keep this buyer from getting the response they paid for.
-      const known = await ledger.find(authorizationOf(request));
+      const known = await findAuthorized();
       if (!known) throw error;
       return known;
     });

@@ -1,6 +1,10 @@
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { applyMigrations, MIGRATIONS } from '../../../src/database/migrations.ts';
 import { keepPartitions } from '../../../src/database/partitions.ts';
 import { createHistoryClearing } from '../../../src/features/deletions/clear-history.ts';
 import { countFilteredOut } from '../../../src/features/delivery-stats/filtered-out.ts';
@@ -17,6 +21,8 @@ const log = pino({ level: 'silent' });
 
 let app: TestApp;
 let sql: pg.Pool;
+/** Connections whose clock is ten minutes ahead, so only an open transaction holds back what they count. */
+let ahead: pg.Pool;
 let alice: TestUser;
 let shop: Resource & { base: string };
 
@@ -24,8 +30,16 @@ beforeAll(async () => {
   app = await startTestApp({ env: { ROLES: 'api' } });
   sql = new pg.Pool({ connectionString: app.databaseUrl, max: 4 });
   alice = await app.user('alice', 'ENTERPRISE');
+  await sql.query(`
+    CREATE SCHEMA later;
+    CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '10 minutes' $$`);
+  ahead = new pg.Pool({
+    connectionString: app.databaseUrl,
+    onConnect: async (client) => void (await client.query('SET search_path = later, pg_catalog, public')),
+  });
 });
 afterAll(async () => {
+  await ahead?.end();
   await sql?.end();
   await app?.stop();
 });
@@ -50,6 +64,14 @@ async function happen(time: number, lists: string[][], db: pg.Pool | pg.Client =
 const idAt = (time: number) => firstIdAt('Event', time).slice(0, -16) + newId('Event').slice(-16);
 /** Counts as if the oldest open transaction had started at that time. */
 const countUntil = (time: number) => countFilteredOut(sql, new Date(time), new AbortController().signal);
+
+const countAll = () => createRollups({ pool: ahead, log }).run();
+
+async function connect(applicationName?: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: app.databaseUrl, application_name: applicationName });
+  await client.connect();
+  return client;
+}
 
 type Stats = { filteredOut: { destinationId: string; count: number }[]; from: string; to: string };
 
@@ -97,31 +119,51 @@ describe('the events that filters exclude', () => {
   });
 
   test('are not missed if their transaction ends late', async () => {
-    const late = new pg.Client({ connectionString: app.databaseUrl });
-    await late.connect();
-    // The clocks of the counting connections are ten minutes ahead, so only the open transaction holds them back.
-    await sql.query(`
-      CREATE SCHEMA later;
-      CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.now() + interval '10 minutes' $$`);
-    const counting = new pg.Pool({
-      connectionString: app.databaseUrl,
-      onConnect: async (client) => void (await client.query('SET search_path = later, pg_catalog, public')),
-    });
+    const late = await connect();
     try {
       await late.query('BEGIN');
       await happen(Date.now(), [['wh_late']], late);
       await happen(Date.now(), [['wh_early']]);
-      await createRollups({ pool: counting, log }).run();
+      await countAll();
       expect(await rollups()).toEqual([]);
       await late.query('COMMIT');
-      await createRollups({ pool: counting, log }).run();
+      await countAll();
       expect(await rollups()).toMatchObject([
         { destinationId: 'wh_early', count: 1 },
         { destinationId: 'wh_late', count: 1 },
       ]);
     } finally {
-      await counting.end();
       await late.end();
+    }
+  });
+
+  test('are counted while a backup is running and an index build waits for it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'));
+    // A folder with one of the database's migrations belongs to the same application.
+    const known = (await readdir(MIGRATIONS)).find((name) => /^\d/.test(name))!;
+    await cp(join(MIGRATIONS, known), join(folder, known), { recursive: true });
+    await mkdir(join(folder, '29990101000000_index'));
+    const build = 'CREATE INDEX CONCURRENTLY "note_number" ON "note" ("number")';
+    await writeFile(join(folder, '29990101000000_index', 'migration.sql'), build);
+    await sql.query('CREATE TABLE "note" ("number" INTEGER)');
+
+    const backup = await connect('pg_dump');
+    await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM "note"');
+    const applying = applyMigrations(app.databaseUrl, folder, log);
+    try {
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = $1 AND wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await sql.query(waiting, [build])).rowCount).toBe(1);
+      await happen(Date.now(), [['wh_a']]);
+      const counted = async () => {
+        await countAll();
+        return rollups();
+      };
+      await expect.poll(counted).toMatchObject([{ destinationId: 'wh_a', count: 1 }]);
+    } finally {
+      await backup.end();
+      await applying;
+      await sql.query('DROP TABLE "note"');
+      await rm(folder, { recursive: true });
     }
   });
 

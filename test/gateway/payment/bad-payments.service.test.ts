@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '../../support/app.ts';
+import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
@@ -16,6 +16,7 @@ const MEGABYTE = 1024 * 1024;
 
 let rails: Rails;
 let app: TestApp;
+let alice: TestUser;
 let upstream: Receiver;
 let database: TestDatabase;
 let sql: pg.Client;
@@ -38,7 +39,8 @@ beforeAll(async () => {
     config: { databaseUrl: database.url },
     responseMemory: { maxBytes: 24 * MEGABYTE, maxAddressBytes: 20 * MEGABYTE, maxPaymentBytes: 20 * MEGABYTE },
   });
-  shop = await createShop(app, await app.user('alice'), {
+  alice = await app.user('alice');
+  shop = await createShop(app, alice, {
     '/orders': { upstreamUrl: `${upstream.url}/orders` },
     '/reports': { upstreamUrl: `${upstream.url}/reports`, timeoutSeconds: 1 },
     '/large': { upstreamUrl: `${upstream.url}/large` },
@@ -293,6 +295,31 @@ test('headers for the upstream that total more than 8 KB are rejected before the
   expect([long.status, ((await long.json()) as { code: string }).code]).toEqual([431, 'HEADERS_TOO_LARGE']);
   expect(numberOf('/orders')).toBe(before);
   expect((await ask('/orders', { headers: { ...headers, 'user-agent': 'a'.repeat(7_000) } })).status).toBe(201);
+});
+
+test('payments that don’t meet the terms use two of ten database connections, so that others from elsewhere don’t wait for them', async () => {
+  const cheap = openClient();
+  const headers = v2Headers(await sign(await rails.wallet(CENT), { value: '1' }));
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE "Payment" IN ACCESS EXCLUSIVE MODE');
+    const asked = Array.from({ length: 30 }, () => cheap.ask('/orders', { headers }));
+    const waiting = async () => {
+      const { rows } = await sql.query(
+        `SELECT pid FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%"Payment"%nonce%'`,
+      );
+      return rows.length;
+    };
+    await expect.poll(waiting).toBeGreaterThanOrEqual(2);
+    expect((await alice.rest('GET', shop.base)).status).toBe(200);
+    expect(await waiting()).toBe(2);
+    await client.query('ROLLBACK');
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([402]));
+  } finally {
+    await client.end();
+  }
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { useCallback, useEffectEvent, useRef, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import {
   DeliveriesDocument,
@@ -6,6 +6,7 @@ import {
   type DeliveryRowFragment,
   FollowDeliveriesDocument,
 } from '../../../generated/console/deliveries.ts';
+import { DeliveriesCursorDocument } from '../../../generated/console/live.ts';
 import { useFollow } from '../../api/use-follow.ts';
 import type { PageWindow } from '../../parts/use-paging.ts';
 
@@ -13,11 +14,6 @@ export type DeliveryRow = DeliveryRowFragment;
 
 /** The number of live rows to keep. Older ones are on the next page. */
 const MAX_ROWS = 100;
-/**
- * A query might not see changes made just before the feed started, so the page is reloaded after each of these delays.
- * The last delay is for slow servers, where the feed can start seconds after the connection opens.
- */
-const SETTLE_MILLISECONDS = [1_500, 8_000];
 
 /**
  * A page of deliveries with live updates. On the first page, new deliveries appear at the top. On other pages, and while
@@ -30,7 +26,6 @@ export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFi
   const [isPaused, setPaused] = useState(false);
   const held = useRef(new Map<string, DeliveryRow>());
   const [heldCount, setHeldCount] = useState(0);
-  const hasCursor = useRef(false);
 
   const show = useCallback((rows: Iterable<DeliveryRow>) => {
     setArrived((before) => {
@@ -41,17 +36,12 @@ export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFi
     });
   }, []);
 
-  // A paused page adds no rows. It is loaded again when it is resumed.
-  const settle = useEffectEvent(() => {
-    if (!isPaused) reload();
-  });
-
   const state = useFollow({
+    cursor: DeliveriesCursorDocument,
     document: FollowDeliveriesDocument,
     variables: { projectId, filter: { eventTypes: filter.eventTypes ?? null } },
     onData({ deliveryUpdated }) {
       if (!deliveryUpdated) return undefined;
-      hasCursor.current = true;
       const { cursor, delivery } = deliveryUpdated;
       if (isPaused) {
         held.current.set(delivery.id, newest(held.current.get(delivery.id), delivery));
@@ -59,11 +49,9 @@ export function useDeliveryFeed(options: { projectId: string; filter: DeliveryFi
       } else show([delivery]);
       return cursor;
     },
-    onLive() {
-      // With a cursor, nothing is missed. Without one, fetch what happened in the meantime.
-      if (hasCursor.current) return;
-      reload();
-      for (const milliseconds of SETTLE_MILLISECONDS) setTimeout(() => settle(), milliseconds);
+    onStart() {
+      // A paused page adds no rows. It is loaded again when it is resumed.
+      if (!isPaused) reload();
     },
   });
 

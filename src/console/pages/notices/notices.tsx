@@ -1,6 +1,5 @@
 import { Anchor, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
-import { useMemo } from 'react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
 import {
@@ -37,12 +36,12 @@ export function NoticesPage() {
     requestPolicy: 'cache-and-network',
   });
   const refresh = () => reload({ requestPolicy: 'network-only' });
-  useChanges(
-    FollowNoticesDocument,
-    useMemo(() => ({ projectId: project.id }), [project.id]),
-    ({ noticeUpdated }) => noticeUpdated?.cursor,
-    refresh,
-  );
+  useChanges({
+    document: FollowNoticesDocument,
+    variables: { projectId: project.id },
+    cursorOf: ({ noticeUpdated }) => noticeUpdated?.cursor,
+    onChange: refresh,
+  });
   const { submit, problem, isBusy } = useSubmit(MarkNoticesReadDocument);
   const markRead = async (ids?: string[]) => {
     if (await submit({ input: { projectId: project.id, ...(ids && { ids }) } })) refresh();

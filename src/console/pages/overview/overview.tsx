@@ -1,5 +1,5 @@
 import { SimpleGrid, Skeleton } from '@mantine/core';
-import { Suspense, useMemo } from 'react';
+import { Suspense } from 'react';
 import { useQuery } from 'urql';
 import {
   OverviewDeliveriesDocument,
@@ -37,9 +37,17 @@ export function OverviewPage() {
   const [{ data, error }, ask] = useQuery({ query: OverviewDocument, variables });
   const reload = () => ask({ requestPolicy: 'network-only' });
   const reloadSoon = useCollected(reload, REFRESH_MILLISECONDS);
-  const followed = useMemo(() => ({ projectId: project.id }), [project.id]);
-  const state = useChanges(OverviewPaymentsDocument, followed, (update) => update.paymentUpdated?.cursor, reloadSoon);
-  useChanges(OverviewDeliveriesDocument, followed, (update) => update.deliveryUpdated?.cursor, reloadSoon);
+  const followed = { variables: { projectId: project.id }, onChange: reloadSoon };
+  const state = useChanges({
+    ...followed,
+    document: OverviewPaymentsDocument,
+    cursorOf: ({ paymentUpdated }) => paymentUpdated?.cursor,
+  });
+  useChanges({
+    ...followed,
+    document: OverviewDeliveriesDocument,
+    cursorOf: ({ deliveryUpdated }) => deliveryUpdated?.cursor,
+  });
 
   return (
     <Page

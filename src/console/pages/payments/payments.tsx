@@ -1,6 +1,6 @@
 import { Anchor, Badge, Button, Code } from '@mantine/core';
 import { IconReceipt } from '@tabler/icons-react';
-import { Suspense, useMemo } from 'react';
+import { Suspense } from 'react';
 import { useQuery } from 'urql';
 import { Link, useLocation, useParams } from 'wouter';
 import {
@@ -86,12 +86,12 @@ export function PaymentsPage() {
   const { filter } = filters;
   const variables = { projectId: project.id, filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: PaymentsDocument, variables });
-  const live = useChanges(
-    PaymentsLiveDocument,
-    useMemo(() => ({ projectId: project.id, filter }), [project.id, filter]),
-    ({ paymentUpdated }) => paymentUpdated?.cursor,
-    () => reload({ requestPolicy: 'network-only' }),
-  );
+  const live = useChanges({
+    document: PaymentsLiveDocument,
+    variables: { projectId: project.id, filter },
+    cursorOf: ({ paymentUpdated }) => paymentUpdated?.cursor,
+    onChange: () => reload({ requestPolicy: 'network-only' }),
+  });
   const totals = data?.project?.paymentTotals;
   const pageOf = (id: string) => filters.keepIn(`${base}/${id}`);
   /** Links a card to the payments that it counts, which match the current filters. */

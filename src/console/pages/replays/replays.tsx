@@ -1,6 +1,5 @@
 import { Anchor, Badge, Code, Text } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
-import { useMemo } from 'react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
 import {
@@ -32,12 +31,12 @@ export function ReplaysPage() {
   const variables = { projectId: project.id, filter: filters.filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: ReplaysDocument, variables, requestPolicy: 'cache-and-network' });
   const { atFilters, problem } = filters.split(error);
-  useChanges(
-    FollowReplaysDocument,
-    useMemo(() => ({ projectId: project.id }), [project.id]),
-    ({ replayUpdated }) => replayUpdated?.cursor,
-    () => reload({ requestPolicy: 'network-only' }),
-  );
+  useChanges({
+    document: FollowReplaysDocument,
+    variables: { projectId: project.id },
+    cursorOf: ({ replayUpdated }) => replayUpdated?.cursor,
+    onChange: () => reload({ requestPolicy: 'network-only' }),
+  });
   const deliveriesPage = `/projects/${project.id}/deliveries`;
   return (
     <Page title="Replays" lead="Jobs that resend deliveries, and the progress of each one.">

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useQuery } from 'urql';
+import { ReplaysCursorDocument } from '../../../generated/console/live.ts';
 import {
   FollowReplaysDocument,
   LatestReplaysDocument,
@@ -21,6 +22,7 @@ export function useReplays(projectId: string) {
   const show = (replay: ReplayRowFragment) =>
     setArrived((before) => new Map(before).set(replay.id, newest(before.get(replay.id), replay)));
   useFollow({
+    cursor: ReplaysCursorDocument,
     document: FollowReplaysDocument,
     variables: { projectId },
     onData({ replayUpdated }) {
@@ -28,7 +30,7 @@ export function useReplays(projectId: string) {
       show(replayUpdated.replay);
       return replayUpdated.cursor;
     },
-    onLive: () => ask({ requestPolicy: 'network-only' }),
+    onStart: () => ask({ requestPolicy: 'network-only' }),
   });
   const fetched = data?.project?.replays.nodes ?? [];
   const all = new Map(fetched.filter(({ status }) => status === 'RUNNING').map((replay) => [replay.id, replay]));
