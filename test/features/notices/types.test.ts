@@ -92,7 +92,7 @@ test.each([
   expect(mail.text).not.toMatch(/evil\.example|x{61}/);
 });
 
-describe('in an email, text that someone else wrote is not a link', () => {
+describe('an email', () => {
   const content = { projectId: 'proj_1', projectName: 'Shop', url: 'https://tollgate.example/console' } as const;
   const name = 'your wallet: verify at https://evil.example/x now';
   const shown = 'your wallet: verify at https···evil·example·x now';
@@ -101,13 +101,16 @@ describe('in an email, text that someone else wrote is not a link', () => {
     ['destination.disabled', { subjectId: newId('Webhook'), subject: name }],
     ['destination.paused', { subjectId: newId('Connector'), subject: 'Sales', detail: `Visit us. Confirm ${name}` }],
     ['api_key.expired', { subjectId: newId('ApiKey'), subject: name }],
-    ['transfer.offered', { subjectId: newId('Project'), subject: `${name} evil.example@evil.example evil\uff0eexample` }],
+    [
+      'transfer.offered',
+      { subjectId: newId('Project'), subject: `${name} evil.example@evil.example evil\uff0eexample` },
+    ],
     ['moon.rising', { subjectId: newId('Webhook'), subject: name }],
-  ])('in a notice of the type %s', (type, facts) => {
+  ])('about a notice of the type %s has no link that someone else wrote', (type, facts) => {
     const about = { ...noticeOf(type), ...facts };
     const url = 'https://tollgate.example/console/webhooks';
     const notice = { ...about, ...noticeText(about), id: '', firstAt: '', lastAt: '', url };
-    const notices = { ...content, kind: 'notices', notices: [notice], moreCount: 0 } as const;
+    const notices = { ...content, kind: 'notices' as const, notices: [notice], moreCount: 0 };
     const { subject, text } = mailOf(notices);
     expect(subject + text).toContain(shown);
     expect(subject + text).not.toMatch(/evil[.\uff0e]|https:\/\/evil|@evil/);
@@ -117,7 +120,7 @@ describe('in an email, text that someone else wrote is not a link', () => {
     expect(webhookBodyOf('msg_1', new Date(), notices)).toContain(name);
   });
 
-  test('in a weekly digest', () => {
+  test('with a weekly digest has no link that someone else wrote', () => {
     const digest = {
       week: '2026-11-16',
       totalUsd: '12.34',
