@@ -51,6 +51,9 @@ These requests also need another permission if they change one of these values:
 |---|---|---|---|
 ${valueRows()}
 
+If an endpoint gets [upstream headers](upstream-headers.md#change-headers), \`updateEndpoint\` also needs \`CREDENTIALS\` to let buyers send more:
+further \`methods\` or \`forwardedHeaders\`, or longer paths.
+
 ## REST
 
 ${table('Request', rest)}

@@ -31,7 +31,7 @@ export const ERRORS = {
   },
   RECENT_SIGN_IN_REQUIRED: {
     status: 401,
-    message: 'You must have signed in recently to change this. Sign in again, then retry with the new token.',
+    message: 'You must have signed in recently to do this. Sign in again, then retry with the new token.',
   },
   FORBIDDEN: {
     status: 403,

@@ -179,6 +179,7 @@ function createServices(resources: AppResources): Services {
   const db = behindWall(resources.db);
   const { egressAllow, upstreamAllow, webhookAllow, production, publicUrl, oauthApps, gatewayDomain } = config;
   const networks = config.networks.map(({ network }) => network);
+  const canSendEmail = config.mail !== undefined;
   const { payloadVersions, operationMilliseconds } = overrides;
   const versions = payloadVersions && { payloadVersions };
   const withToken = createWithToken({
@@ -238,7 +239,7 @@ function createServices(resources: AppResources): Services {
       readDocument: createReadDocument({ operationMilliseconds }),
       operationMilliseconds,
     }),
-    apiKeys: createApiKeyService({ db, bus, keyring, networks }),
+    apiKeys: createApiKeyService({ db, bus, keyring, networks, requireRecentSignIn }),
     buyerRules: createBuyerRuleService({ db, bus }),
     hosts: createHostService({ db, checker: openHostChecker(resources), rateLimiter: openRateLimiter(resources) }),
     gatewayAddresses: { publicUrl, gatewayDomain },
@@ -266,22 +267,10 @@ function createServices(resources: AppResources): Services {
       retryScheduleSeconds: overrides.delivery?.retryScheduleSeconds,
     }),
     deliveryStats: createDeliveryStatsService({ db }),
-    notices: createNoticeService({
-      db,
-      secretBox,
-      egressAllow,
-      publicUrl: config.publicUrl,
-      canSendEmail: config.mail !== undefined,
-    }),
-    members: createMemberService({ db, bus }),
-    invitations: createInvitationService({ db, bus, publicUrl, canSendEmail: config.mail !== undefined }),
-    transfers: createTransferService({
-      db,
-      bus,
-      publicUrl,
-      requireRecentSignIn,
-      canSendEmail: config.mail !== undefined,
-    }),
+    notices: createNoticeService({ db, secretBox, egressAllow, publicUrl, canSendEmail }),
+    members: createMemberService({ db, bus, requireRecentSignIn }),
+    invitations: createInvitationService({ db, bus, publicUrl, canSendEmail, requireRecentSignIn }),
+    transfers: createTransferService({ db, bus, publicUrl, canSendEmail, requireRecentSignIn }),
     replays: createReplayService({ db, bus }),
     payments: createPaymentService({ db, isLocalChain: config.sandbox }),
     customers: createCustomerService({ db }),

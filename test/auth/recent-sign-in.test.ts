@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createRequireRecentSignIn } from '../../src/auth/recent-sign-in.ts';
+import { ROLE_PERMISSIONS, type Role } from '../../src/auth/permissions.ts';
+import { createRequireRecentSignIn, grantsProtected } from '../../src/auth/recent-sign-in.ts';
 import type { Viewer } from '../../src/auth/viewer.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
@@ -13,7 +14,7 @@ const person = (agoSeconds?: number): Viewer => ({
 });
 const key: Viewer = { ...ACCOUNT, kind: 'apiKey', apiKeyId: 'key_1', projectId: 'proj_1', scopes: [], expiresAt: null };
 const check = (maxAgeSeconds: number | undefined, viewer: Viewer) => () =>
-  createRequireRecentSignIn(maxAgeSeconds, () => NOW)(viewer, 'walletAddress');
+  createRequireRecentSignIn(maxAgeSeconds, () => NOW)(viewer, 'change `walletAddress`');
 
 describe('a recent sign-in', () => {
   test.each<[string, number | undefined, Viewer]>([
@@ -47,4 +48,18 @@ describe('a recent sign-in', () => {
   ])('has its time limit of %i seconds described in words', (maxAgeSeconds, words) => {
     expect(check(maxAgeSeconds, person())).toThrow(words);
   });
+});
+
+test.each<[Role, Role | undefined, boolean]>([
+  ['OWNER', 'ADMIN', true],
+  ['ADMIN', undefined, true],
+  ['ADMIN', 'DEVELOPER', true],
+  ['ADMIN', 'ADMIN', false],
+  ['DEVELOPER', undefined, true],
+  ['DEVELOPER', 'VIEWER', true],
+  ['DEVELOPER', 'ADMIN', false],
+  ['VIEWER', undefined, false],
+  ['VIEWER', 'ADMIN', false],
+])('giving someone the role %s instead of %s grants protected permissions: %s', (role, before, grants) => {
+  expect(grantsProtected(ROLE_PERMISSIONS[role], before && ROLE_PERMISSIONS[before])).toBe(grants);
 });

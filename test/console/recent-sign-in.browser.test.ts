@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiWith, getting } from '../features/imports/documents.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { join, person } from '../support/members.ts';
 import { createProject } from '../support/resources.ts';
 import { type ConsolePage, closeTabs, executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
@@ -31,12 +32,19 @@ describe.skipIf(!executablePath)('a console session that is too old to change th
     });
 
     test('is renewed on the page, which keeps what was entered', async () => {
-      const alice = await app.user('alice');
+      const alice = await person(app, 'alice');
       const { id, base } = await createProject(alice);
+      await join(alice, base, await person(app, 'bob'), 'VIEWER');
       const signedInAt = new Date(Date.now() - 3_600_000);
       const token = await app.issuer.sign({ subject: 'alice', email: 'alice@example.com', signedInAt });
       const page = await openTab();
-      await openSignedIn(page, app, token, `/console/projects/${id}/settings`);
+      await openSignedIn(page, app, token, `/console/projects/${id}/members`);
+      await page.getByLabel('Role of bob').selectOption('ADMIN');
+      await page.getByText('To give someone the role `ADMIN`, you must have signed in').waitFor();
+      await page.getByRole('button', { name: 'Sign in again' }).waitFor();
+      expect(await page.getByLabel('Role of bob').inputValue()).toBe('VIEWER');
+      await expectAccessible(page);
+      await page.goto(`${app.url}/console/projects/${id}/settings`);
       await changeWallet(page);
       await page.getByText('RECENT_SIGN_IN_REQUIRED').waitFor();
       await expectAccessible(page);
@@ -156,6 +164,35 @@ describe.skipIf(!executablePath)('a console session that is too old to change th
       await expect.poll(() => dialog.getByLabel('Upstream URL').inputValue()).toBe('https://new.example.com');
       await importAll();
       await dialog.getByText('Imported 1 endpoint.').waitFor();
+      await page.keyboard.press('Escape');
+
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signIn();
+      await page.goto(endpoints.replace(/endpoints$/, 'keys'));
+      await page.getByRole('button', { name: 'Create API key' }).first().click();
+      const key = page.getByRole('dialog', { name: 'New API key' });
+      await key.getByLabel('Name').fill('Deployment');
+      await key.getByRole('checkbox', { name: 'Credentials', exact: true }).check();
+      await key.getByRole('button', { name: 'Create key' }).click();
+      await key.getByText('RECENT_SIGN_IN_REQUIRED').waitFor();
+      await signInAgain();
+      await expect.poll(() => key.getByLabel('Name').inputValue()).toBe('Deployment');
+      expect(await key.getByRole('checkbox', { name: 'Credentials', exact: true }).isChecked()).toBe(true);
+      await key.getByRole('button', { name: 'Create key' }).click();
+      const created = page.getByRole('dialog', { name: 'Your new API key' });
+      await created.getByLabel('I’ve stored it in a safe place').check();
+      await created.getByRole('button', { name: 'Done' }).click();
+
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signIn();
+      await page.goto(endpoints.replace(/endpoints$/, 'members'));
+      await page.getByLabel('Email address').fill('bob@example.com');
+      await page.getByRole('button', { name: 'Invite', exact: true }).click();
+      await page.getByText('RECENT_SIGN_IN_REQUIRED').waitFor();
+      await signInAgain();
+      await expect.poll(() => page.getByLabel('Email address').inputValue()).toBe('bob@example.com');
+      await page.getByRole('button', { name: 'Invite', exact: true }).click();
+      await page.getByText('bob@example.com has been invited').waitFor();
       expect(page.complaints).toEqual([]);
     });
   });

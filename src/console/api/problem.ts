@@ -42,7 +42,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   PAGE_FAILED: 'Your connection may be down, or the console may have been updated. Reload the page.',
   NO_RESPONSE: 'This page may be out of date.',
   NOT_FOUND: 'It may have been deleted, or it may belong to another account.',
-  RECENT_SIGN_IN_REQUIRED: 'This change affects who gets paid or what buyers receive. Sign in again, then try again.',
+  RECENT_SIGN_IN_REQUIRED:
+    'This affects who gets paid, what buyers receive, or who can change that. Sign in again, then try again.',
   FORBIDDEN: 'Sign in as the project owner. API keys can’t do this.',
   ACCOUNT_BLOCKED: 'Contact the operator of this server.',
   CONNECTOR_LIMIT_REACHED: 'Open “Limits & usage” to see what your tier includes.',

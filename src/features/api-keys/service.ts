@@ -5,6 +5,7 @@ import { normalizeAllowedAddress } from '../../auth/allowed-addresses.ts';
 import { apiKeyHashes, newApiKey } from '../../auth/api-keys.ts';
 import { lockToManage } from '../../auth/lock-project.ts';
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../auth/permissions.ts';
+import { grantsProtected, type RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
@@ -77,6 +78,8 @@ export function createApiKeyService(options: {
   keyring: Keyring;
   /** The networks that the server supports, if known. */
   networks: readonly Network[];
+  /** The rule for creating a key that can change an upstream URL. Default: none. */
+  requireRecentSignIn?: RequireRecentSignIn;
 }) {
   const { db, bus, keyring } = options;
   const pages = createPages({
@@ -120,7 +123,7 @@ export function createApiKeyService(options: {
     /**
      * Creates a key. `key` is its full value, which isn't stored and can't be read again.
      *
-     * @throws AppError `API_KEY_LIMIT_REACHED`, `NOT_FOUND`, or `VALIDATION_FAILED`
+     * @throws AppError `API_KEY_LIMIT_REACHED`, `NOT_FOUND`, `RECENT_SIGN_IN_REQUIRED`, or `VALIDATION_FAILED`
      */
     async create(
       viewer: Viewer,
@@ -131,9 +134,10 @@ export function createApiKeyService(options: {
         // Without the lock, an admin who is being removed could still create a key, and keep access through it.
         const project = await lockToManage(tx, viewer, requireId('Project', projectId));
         const { name, expiresAt = null, ...given } = parseInput(createInput, input);
-        await requireApiKeyQuota(tx, project);
         const environment = given.environment ?? modeOn(options.networks, project.mode);
         const scopes = [...(given.scopes ?? DEFAULT_SCOPES)];
+        if (grantsProtected(scopes)) options.requireRecentSignIn?.(viewer, 'create an API key with `CREDENTIALS`');
+        await requireApiKeyQuota(tx, project);
         const key = newApiKey(environment);
         const hash = apiKeyHashes(key, keyring)[0]!;
         const allowed = given.allowedAddresses && { allowedAddresses: given.allowedAddresses };

@@ -87,3 +87,8 @@ function normalizeEscapes(segment: string): string {
 function refuse(message: string): CanonicalPath {
   return { ok: false, message };
 }
+
+/** What buyers can append to the upstream URL: the part of the path that starts with its first placeholder. */
+export function openPart(path: string): string {
+  return /\/(?::|\*$).*/.exec(path)?.[0] ?? '';
+}

@@ -33,6 +33,7 @@ import { keepPrice } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
 import { checkProtocol, methodsFor } from './protocol.ts';
 import { isFarFromEndpointQuota, requireEndpointQuota } from './quota.ts';
+import { requireReach } from './reach.ts';
 import { createEndpointReader } from './reader.ts';
 import { countedBytes, takeSchemas } from './schema-limit.ts';
 import { checkTimeout } from './settlement.ts';
@@ -154,8 +155,9 @@ export function createEndpointService(options: {
           const isMoved = address.upstreamUrl !== before.upstreamUrl;
           if (upstreamHeaders !== undefined || isMoved)
             requireCredentials(viewer, before.projectId, '`upstreamUrl` or `upstreamHeaders`');
-          if (isMoved) options.requireRecentSignIn?.(viewer, 'upstreamUrl');
+          if (isMoved) options.requireRecentSignIn?.(viewer, 'change `upstreamUrl`');
           const methods = methodsFor(values.protocol ?? before.protocol, values.methods, before);
+          await requireReach(tx, viewer, before, { ...values, methods });
           const headers = storedHeaders.ofChanged(before, { upstreamHeaders }, address);
           const after = await tx.endpoint.update({
             where: sameRow(before),

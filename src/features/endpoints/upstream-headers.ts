@@ -11,6 +11,7 @@ import {
   upstreamHeaderColumns,
   upstreamHeaderList,
 } from '../headers/upstream-headers.ts';
+import { openPart } from './path.ts';
 
 export type UpstreamHeadersInput = { upstreamHeaders?: readonly SecretHeader[] | null | undefined };
 
@@ -90,11 +91,6 @@ function changedParts(before: Address, after: Address): string[] {
     ...(before.upstreamUrl === after.upstreamUrl ? [] : ['upstream URL']),
     ...(openPart(before.path) === openPart(after.path) ? [] : ['path']),
   ];
-}
-
-/** What buyers can append to the upstream URL: the part of the path that starts with its first placeholder. */
-function openPart(path: string): string {
-  return /\/(?::|\*$).*/.exec(path)?.[0] ?? '';
 }
 
 /** An endpoint's headers as the API shows them. */

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { recordAudit } from '../../audit/record.ts';
 import { inProject, ownerOf, visibleItem, visibleProject } from '../../auth/access.ts';
 import { lockProject, lockToManage } from '../../auth/lock-project.ts';
-import type { Role } from '../../auth/permissions.ts';
+import { ROLE_PERMISSIONS, type Role } from '../../auth/permissions.ts';
+import { grantsProtected, type RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { requirePermission } from '../../auth/require-permission.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
@@ -31,8 +32,17 @@ export function viewerRole(viewer: Viewer, { id, userId }: Pick<Project, 'id' | 
 
 export type MemberService = ReturnType<typeof createMemberService>;
 
-/** A project’s members. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`. */
-export function createMemberService({ db, bus }: { db: TenantDatabase; bus: Bus }) {
+/**
+ * A project’s members. Methods throw AppError `NOT_FOUND` and `VALIDATION_FAILED`.
+ *
+ * @param options `requireRecentSignIn`: the rule for roles that can change who is paid or what buyers get. Default: none.
+ */
+export function createMemberService(options: {
+  db: TenantDatabase;
+  bus: Bus;
+  requireRecentSignIn?: RequireRecentSignIn;
+}) {
+  const { db, bus, requireRecentSignIn } = options;
   return {
     async list(viewer: Viewer, projectId: string, query: Prisma.ProjectMemberFindManyArgs): Promise<ProjectMember[]> {
       return db.prisma.projectMember.findMany({
@@ -63,7 +73,11 @@ export function createMemberService({ db, bus }: { db: TenantDatabase; bus: Bus 
       return owner;
     },
 
-    /** Changes a member's role. If the member is no longer an admin, their open invitations are revoked. */
+    /**
+     * Changes a member's role. If the member is no longer an admin, their open invitations are revoked.
+     *
+     * @throws AppError `RECENT_SIGN_IN_REQUIRED` if the new role can do more.
+     */
     async update(
       viewer: Viewer,
       id: string,
@@ -75,6 +89,8 @@ export function createMemberService({ db, bus }: { db: TenantDatabase; bus: Bus 
       const member = await db.prisma.$transaction(async (tx) => {
         const before = await lockMember(tx, viewer, where);
         if (before.role === role) return before;
+        if (grantsProtected(ROLE_PERMISSIONS[role], ROLE_PERMISSIONS[before.role]))
+          requireRecentSignIn?.(viewer, `give someone the role \`${role}\``);
         const updated = await tx.projectMember.update({
           where: sameRow(before),
           data: { role, updatedAt: new Date(sharedNow()) },

@@ -10,20 +10,41 @@ export type MailText = { subject: string; text: string };
 /** The message as an email. */
 export function mailOf(content: MessageContent): MailText {
   if (content.kind === 'invitation') return invitationMailOf(content);
-  const project = withoutLinks(content.projectName);
+  const safe = withoutForeignLinks(content);
+  const { projectName: project, url } = safe;
   const footer = `You’re receiving this email because your address is a contact for the project “${project}” in Tollgate.`;
-  const parts = [headOf(content), ...bodyOf(content), ...(content.url ? [`Console: ${content.url}`] : []), footer];
-  return { subject: `[${project}] ${subjectOf(content)}`, text: `${parts.join('\n\n')}\n` };
+  const parts = [headOf(safe), ...bodyOf(safe), ...(url ? [`Console: ${url}`] : []), footer];
+  return { subject: `[${project}] ${subjectOf(safe)}`, text: `${parts.join('\n\n')}\n` };
 }
 
 /**
- * A project's name in a form that mail programs don't turn into a link. Contacts may not know the owner, who chose both
- * the name and the addresses.
+ * The content with only our own links. Contacts may not know the owner, who chose their addresses, and also the name of the
+ * project. Titles and causes contain names that the owner chose, such as a webhook's, and what its server responded.
  */
-function withoutLinks(name: string): string {
-  const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name;
-  return short.replaceAll(/[./:@\\]/g, '·');
+function withoutForeignLinks(content: ContactContent): ContactContent {
+  const projectName = withoutLinks(shortened(content.projectName));
+  if (content.kind === 'notices') {
+    const notices = content.notices.map((notice) => ({
+      ...notice,
+      title: withoutLinks(notice.title),
+      cause: withoutLinks(notice.cause),
+    }));
+    return { ...content, projectName, notices };
+  }
+  const { failures, slowest } = content.digest;
+  const digest = {
+    ...content.digest,
+    failures: failures.map((failure) => ({ ...failure, cause: withoutLinks(failure.cause) })),
+    slowest: slowest.map((one) => ({ ...one, name: withoutLinks(one.name) })),
+  };
+  return { ...content, projectName, digest };
 }
+
+const shortened = (name: string) =>
+  name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name;
+
+/** Text that mail programs don't turn into links. Punctuation before a space or at the end can't be part of a link. */
+const withoutLinks = (text: string) => text.replaceAll(/[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=\S)/g, '·');
 
 /** The message as JSON for Slack's incoming webhooks, which Mattermost, Rocket.Chat, and Discord (`/slack`) also accept. */
 export function slackBodyOf(content: ContactContent): string {

@@ -162,7 +162,7 @@ export function createProjectService(options: {
           if (!before) throw notFound();
           const networks = names && networkRules.idsOf(names, before);
           const moved = movedField(before, { ...data, gatewayHost, networks });
-          if (moved) requireRecentSignIn?.(viewer, moved);
+          if (moved) requireRecentSignIn?.(viewer, `change \`${moved}\``);
           checkHeaderUrls(upstreamUrls, id, { upstreamHeaders });
           if (data.slug !== undefined) await moveSlug(unfiltered(tx), before.userId, before.slug, data.slug);
           const hosts = hostColumns(gatewayHost, before.gatewayHost, hostRules.production);

@@ -219,6 +219,53 @@ describe('a new upstream URL', () => {
   });
 });
 
+describe('what buyers can send along with stored headers', () => {
+  const UPSTREAM = 'https://api.example.com/v1/orders';
+  const create = (fields: object = {}) =>
+    createEndpoint(alice, base, { upstreamUrl: UPSTREAM, methods: ['GET', 'POST'], ...fields });
+  const keyWith = async (scopes?: string[]) => app.caller((await createKey(alice, base, scopes ? { scopes } : {})).key);
+  const ofProject = (urlPrefix: string) => send(base, { upstreamHeaders: [{ ...KEY, urlPrefix }] });
+  const WIDER: [field: string, change: object][] = [
+    ['methods', { methods: ['DELETE', 'PUT'], priceUsd: '0' }],
+    ['methods', { protocol: 'MCP' }],
+    ['forwardedHeaders', { forwardedHeaders: ['x-kept', 'X-Account'] }],
+    ['path', { path: '/orders/:id' }],
+  ];
+
+  test.each(['endpoint', 'project'])(
+    'can’t be extended by an API key without CREDENTIALS if the headers are those of the %s',
+    async (owner) => {
+      if (owner === 'project') await ofProject('https://api.example.com/v1');
+      const headers = owner === 'endpoint' ? { upstreamHeaders: [KEY] } : {};
+      const { id } = await create({ path: '/orders', forwardedHeaders: ['x-kept'], ...headers });
+      const key = await keyWith();
+      const before = await read(`${base}/endpoints/${id}`);
+      for (const [field, change] of WIDER) {
+        const refused = await patch(id, change, key);
+        expect(refused, JSON.stringify(change)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+        expect(refused.body.detail).toContain(
+          `Changing \`${field}\` of an endpoint with upstream headers requires the scope CREDENTIALS`,
+        );
+      }
+      expect(await read(`${base}/endpoints/${id}`)).toEqual(before);
+
+      const less = { methods: ['GET'], forwardedHeaders: [], path: '/all-orders', priceUsd: '0.5' };
+      expect((await patch(id, less, key)).status).toBe(200);
+      const able = await keyWith(['READ', 'WRITE', 'CREDENTIALS']);
+      const { path: _, ...more } = { ...less, methods: ['GET', 'DELETE'], forwardedHeaders: ['x-account'] };
+      expect((await patch(id, more, able)).status).toBe(200);
+      expect((await patch(id, { methods: ['GET', 'PUT'] })).status).toBe(200);
+    },
+  );
+
+  test('can be extended by any API key if no stored header is sent', async () => {
+    await ofProject('https://api.example.com/v2');
+    const { id } = await create();
+    const key = await keyWith();
+    for (const [, change] of WIDER) expect((await patch(id, change, key)).status, JSON.stringify(change)).toBe(200);
+  });
+});
+
 describe('the upstream headers of a project', () => {
   const HEADER = { ...KEY, urlPrefix: 'https://api.example.com/v1' };
   const SHOWN = { ...HEADER, value: '••••-api' };

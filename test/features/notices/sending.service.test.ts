@@ -131,7 +131,8 @@ describe('messages to contacts', () => {
     await stage.runner({ mail: { from: FROM, via: { smtpUrl: smtp.url } } }).run();
     expect(smtp.mails).toMatchObject([{ to: ['ops@example.com'] }]);
     const data = smtp.mails[0]!.data.replaceAll('=\r\n', '');
-    expect(data).toContain('Subject: [Weather] hooks.example.com is disabled');
+    expect(data).toContain('Subject: =?UTF-8?Q?=5BWeather=5D_hooks=C2=B7example');
+    expect(data).toContain('\r\nhooks=C2=B7example=C2=B7com is disabled\r\n');
     expect(data).toContain(`https://tollgate.example/console/projects/${projectId}/webhooks`);
     expect(await errorsOf()).toEqual(expect.arrayContaining([null, expect.stringContaining('550')]));
     await smtp.close();
@@ -175,7 +176,7 @@ describe('messages to contacts', () => {
     await runner.run();
     const mails = contact.requests.map(({ headers, body }) => ({ headers, ...JSON.parse(body.toString()) }));
     const ours = mails.filter(({ to }) => to[0] === 'resend@example.com');
-    expect(ours).toMatchObject([{ from: FROM, subject: '[Weather] hooks.example.com is disabled' }, { from: FROM }]);
+    expect(ours).toMatchObject([{ from: FROM, subject: '[Weather] hooks·example·com is disabled' }, { from: FROM }]);
     expect(new Set(ours.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
     await egress.close();
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mailOf, slackBodyOf } from '../../../src/features/notices/render.ts';
+import { mailOf, slackBodyOf, webhookBodyOf } from '../../../src/features/notices/render.ts';
 import { NOTICE_TYPES, noticePath, noticeText } from '../../../src/features/notices/types.ts';
 import { newId } from '../../../src/ids.ts';
 
@@ -66,7 +66,7 @@ test('an email about several notices says how many there are, and one about a si
   };
   const content = { kind: 'notices', projectId: '', projectName: 'Weather', url: null, moreCount: 0 } as const;
   expect(mailOf({ ...content, notices: [notice] }).subject).toBe(
-    '[Weather] hooks.example.com no longer works for this project',
+    '[Weather] hooks·example·com no longer works for this project',
   );
   expect(mailOf({ ...content, notices: [notice, notice], moreCount: 3 }).subject).toBe('[Weather] 5 notices');
   expect(JSON.parse(slackBodyOf({ ...content, notices: [notice] })).text).toContain('*[Weather] 1 notice*');
@@ -82,7 +82,7 @@ test('a name in a chat message can’t mention a whole channel', () => {
 });
 
 test.each([
-  ['Account locked: https://evil.example/login', '[Account locked· https···evil·example·login] 5 notices'],
+  ['Account locked: https://evil.example/login', '[Account locked: https···evil·example·login] 5 notices'],
   ['help@evil.example', '[help·evil·example] 5 notices'],
   ['evil.example\\x', '[evil·example·x] 5 notices'],
   ['x'.repeat(200), `[${'x'.repeat(60)}…] 5 notices`],
@@ -90,4 +90,49 @@ test.each([
   const mail = mailOf({ kind: 'notices', projectId: '', projectName, url: null, notices: [], moreCount: 5 });
   expect(mail.subject).toBe(subject);
   expect(mail.text).not.toMatch(/evil\.example|x{61}/);
+});
+
+describe('an email', () => {
+  const content = { projectId: 'proj_1', projectName: 'Shop', url: 'https://tollgate.example/console' } as const;
+  const name = 'your wallet: verify at https://evil.example/x now';
+  const shown = 'your wallet: verify at https···evil·example·x now';
+
+  test.each([
+    ['destination.disabled', { subjectId: newId('Webhook'), subject: name }],
+    ['destination.paused', { subjectId: newId('Connector'), subject: 'Sales', detail: `Visit us. Confirm ${name}` }],
+    ['api_key.expired', { subjectId: newId('ApiKey'), subject: name }],
+    [
+      'transfer.offered',
+      { subjectId: newId('Project'), subject: `${name} evil.example@evil.example evil\uff0eexample` },
+    ],
+    ['moon.rising', { subjectId: newId('Webhook'), subject: name }],
+  ])('about a notice of the type %s has no link that someone else wrote', (type, facts) => {
+    const about = { ...noticeOf(type), ...facts };
+    const url = 'https://tollgate.example/console/webhooks';
+    const notice = { ...about, ...noticeText(about), id: '', firstAt: '', lastAt: '', url };
+    const notices = { ...content, kind: 'notices' as const, notices: [notice], moreCount: 0 };
+    const { subject, text } = mailOf(notices);
+    expect(subject + text).toContain(shown);
+    expect(subject + text).not.toMatch(/evil[.\uff0e]|https:\/\/evil|@evil/);
+    expect(text).toContain(`\n${url}\n`);
+    if (facts.subject === 'Sales') expect(text).toContain(`Visit us. Confirm ${shown}. Fix the settings`);
+    expect(JSON.parse(slackBodyOf(notices)).text).toContain(name);
+    expect(webhookBodyOf('msg_1', new Date(), notices)).toContain(name);
+  });
+
+  test('with a weekly digest has no link that someone else wrote', () => {
+    const digest = {
+      week: '2026-11-16',
+      totalUsd: '12.34',
+      ...{ paymentCount: 2, failedPaymentCount: 1, customerCount: 1, newCustomerCount: 1 },
+      deliveries: { succeeded: 1, failed: 1, skipped: 0 },
+      failures: [{ of: 'payment' as const, cause: name, count: 1 }],
+      slowest: [{ destinationId: 'wh_1', name: 'hooks.evil.example', p95Ms: 1200, deliveryCount: 1 }],
+    };
+    const { text } = mailOf({ ...content, kind: 'weekly_digest', digest });
+    expect(text).toContain('Revenue: $12.34');
+    expect(text).toContain(`- 1 × payment: ${shown}`);
+    expect(text).toContain('- hooks·evil·example: 1200 ms');
+    expect(text).not.toMatch(/evil\./);
+  });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { join, person } from '../../support/members.ts';
 import { createEndpoint, createKey, createProject, type Resource } from '../../support/resources.ts';
 
 const OTHER_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
@@ -65,6 +66,42 @@ describe('with RECENT_SIGN_IN_SECONDS, someone who signed in an hour ago', () =>
     expect((await fresh.rest('GET', `${base}/transfer`)).status).toBe(404);
     expect(await offer(fresh)).toMatchObject({ status: 200, body: { email: 'mallory@example.com' } });
     expect((await stale.rest('DELETE', `${base}/transfer`)).status).toBe(204);
+  });
+
+  test.each([
+    ['with CREDENTIALS', { scopes: ['WRITE', 'CREDENTIALS'] }, '`CREDENTIALS`'],
+    ['with only CREDENTIALS', { scopes: ['CREDENTIALS'] }, '`CREDENTIALS`'],
+  ])("can't create an API key %s, which could then change an upstream URL", async (_what, fields, named) => {
+    const create = (owner: TestUser) => owner.rest<Resource>('POST', `${base}/keys`, { name: 'Key', ...fields });
+    const before = (await fresh.rest('GET', `${base}/keys`)).body;
+    const refused = await create(stale);
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.body.detail).toContain(named);
+    expect((await fresh.rest('GET', `${base}/keys`)).body).toEqual(before);
+    expect((await create(fresh)).status).toBe(201);
+  });
+
+  test.each(['ADMIN', 'DEVELOPER'])("can't give someone the role %s, who could then do all this", async (role) => {
+    const invite = (owner: TestUser) =>
+      owner.rest<Resource>('POST', `${base}/invitations`, { email: `${role}@example.com`, role });
+    const refused = await invite(stale);
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.body.detail).toContain(`\`${role}\``);
+    expect(await invite(fresh)).toMatchObject({ status: 201, body: { role } });
+
+    const member = await join(fresh, base, await person(app, `promoted-${role}`.toLowerCase()), 'VIEWER');
+    const promote = (owner: TestUser) => owner.rest<Resource>('PATCH', `${base}/members/${member.id}`, { role });
+    expect(await promote(stale)).toMatchObject(REFUSED);
+    expect(await promote(fresh)).toMatchObject({ status: 200, body: { role } });
+  });
+
+  test('can create API keys and invite viewers who can do none of this, and take roles away', async () => {
+    expect((await stale.rest('POST', `${base}/keys`, { name: 'Default' })).status).toBe(201);
+    const viewer = { email: 'viewer@example.com', role: 'VIEWER' };
+    expect((await stale.rest('POST', `${base}/invitations`, viewer)).status).toBe(201);
+    const member = await join(fresh, base, await person(app, 'demoted'), 'ADMIN');
+    for (const role of ['ADMIN', 'DEVELOPER', 'VIEWER'])
+      expect((await stale.rest('PATCH', `${base}/members/${member.id}`, { role })).status).toBe(200);
   });
 
   test('can make all other changes, and send the same values again', async () => {

@@ -8,6 +8,7 @@ import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { type Column, DataTable, Pager } from '../../parts/data-table.tsx';
+import { draftOf } from '../../parts/drafts.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { FilterBar, NoMatches } from '../../parts/filter-bar.tsx';
 import { formatEnum } from '../../parts/format.ts';
@@ -20,6 +21,7 @@ import { Time } from '../../parts/time.tsx';
 import { useListFilters } from '../../parts/use-list-filters.ts';
 import { useOpener } from '../../parts/use-opener.ts';
 import { usePaging } from '../../parts/use-paging.ts';
+import { KEY_DRAFT } from './draft.ts';
 import { type ApiKeyRow, keyStatus } from './key-status.ts';
 
 const CreateApiKeyDialog = lazyPart(() => import('./create-api-key.tsx'), 'CreateApiKeyDialog');
@@ -68,7 +70,7 @@ export function ApiKeysPage() {
   const project = useProject();
   const filters = useListFilters<ApiKeyFilter>('keys');
   const paging = usePaging();
-  const [isCreating, creating] = useDisclosure();
+  const [isCreating, creating] = useDisclosure(draftOf(KEY_DRAFT) !== undefined);
   useOpener('new', creating.open, useRoleObstacle('ADMIN'));
   const [secret, setSecret] = useState<string>();
   const [revoked, setRevoked] = useState<ApiKeyRow>();

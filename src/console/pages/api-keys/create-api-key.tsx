@@ -3,7 +3,9 @@ import { useForm } from '@mantine/form';
 import { type ApiKeyScope, CreateApiKeyDocument } from '../../../generated/console/api-keys.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
+import { KEY_DRAFT } from './draft.ts';
 import { expiryOf, LIFETIMES } from './expiry.ts';
 import { ScopesField } from './scopes.tsx';
 
@@ -16,6 +18,7 @@ export function CreateApiKeyDialog({ onClose, onCreated }: { onClose(): void; on
   });
   const { submit, problem, isBusy } = useSubmit(CreateApiKeyDocument);
   useServerErrors(form, problem);
+  useFormDraft(KEY_DRAFT, form);
   const create = form.onSubmit(async ({ name, scopes, allowedAddresses, expiresAt, lastDay }) => {
     const allowed = allowedAddresses.length > 0 ? { allowedAddresses } : {};
     const input = { projectId: project.id, name, scopes, ...allowed, expiresAt: expiryOf(expiresAt, lastDay) };

@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form';
 import { InviteMemberDocument } from '../../../generated/console/members.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { useProject } from '../../parts/current-project.tsx';
+import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
 import { showDone } from '../../parts/toast.tsx';
 import { MAX_PEOPLE, MEMBER_ROLES, type MemberRole } from './roles.ts';
@@ -13,6 +14,7 @@ export function InviteForm({ onInvited, isFull }: { onInvited(): void; isFull: b
   const form = useForm<{ email: string; role: MemberRole }>({ initialValues: { email: '', role: 'DEVELOPER' } });
   const { submit, problem, isBusy } = useSubmit(InviteMemberDocument);
   useServerErrors(form, problem);
+  useFormDraft('invitation', form);
   const invite = form.onSubmit(async (values) => {
     if (!(await submit({ input: { projectId, ...values } }))) return;
     form.reset();

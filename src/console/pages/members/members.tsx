@@ -4,7 +4,7 @@ import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
 import { MembersDocument, RemoveMemberDocument, UpdateMemberDocument } from '../../../generated/console/members.ts';
 import { ViewerDocument } from '../../../generated/console/viewer.ts';
-import { toProblem } from '../../api/problem.ts';
+import { type Problem, toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
@@ -34,10 +34,12 @@ export function MembersPage() {
   const [{ data: session }] = useQuery({ query: ViewerDocument });
   const refresh = () => reload({ requestPolicy: 'network-only' });
   const project = data?.project ?? undefined;
-  const columns = useColumns(session?.viewer?.user.id, name, refresh);
+  const [roleProblem, setRoleProblem] = useState<Problem>();
+  const columns = useColumns(session?.viewer?.user.id, name, refresh, setRoleProblem);
   return (
     <Page title="Members" lead="The people who can use this project. The limits of the owner’s account apply.">
       {error && <ProblemNotice problem={toProblem(error)} onRetry={reload} />}
+      {roleProblem && <ProblemNotice problem={roleProblem} />}
       <Panel flush>
         <DataTable
           caption="Members"
@@ -69,7 +71,12 @@ function rowsOf({ owner, members }: SharedProject): Row[] {
   return [ofOwner, ...members.nodes.map((member) => ({ ...member, member }))];
 }
 
-function useColumns(viewerId: string | undefined, projectName: string, onChange: () => void): Column<Row>[] {
+function useColumns(
+  viewerId: string | undefined,
+  projectName: string,
+  onChange: () => void,
+  onRoleProblem: (problem: Problem | undefined) => void,
+): Column<Row>[] {
   const isManager = useRoleObstacle('ADMIN') === undefined;
   return [
     {
@@ -86,7 +93,12 @@ function useColumns(viewerId: string | undefined, projectName: string, onChange:
       title: 'Role',
       render: ({ role, member }) =>
         member && isManager ? (
-          <RoleSelect member={member} isViewer={member.userId === viewerId} onChange={onChange} />
+          <RoleSelect
+            member={member}
+            isViewer={member.userId === viewerId}
+            onChange={onChange}
+            onProblem={onRoleProblem}
+          />
         ) : (
           <Badge>{formatEnum(role)}</Badge>
         ),
@@ -104,8 +116,15 @@ function useColumns(viewerId: string | undefined, projectName: string, onChange:
   ];
 }
 
-function RoleSelect({ member, isViewer, onChange }: { member: Member; isViewer: boolean; onChange(): void }) {
-  const { submit, attempt, problem } = useSubmit(UpdateMemberDocument);
+function RoleSelect(props: {
+  member: Member;
+  isViewer: boolean;
+  onChange(): void;
+  /** Called with the problem of the last change, or undefined if it succeeded. */
+  onProblem(problem: Problem | undefined): void;
+}) {
+  const { member, isViewer, onChange, onProblem } = props;
+  const { attempt } = useSubmit(UpdateMemberDocument);
   const word = (role: Role) => formatEnum(role).toLowerCase();
   /** Admins who lose the role also lose their open invitations, and people who lower their own role can't raise it
    * again. */
@@ -121,10 +140,11 @@ function RoleSelect({ member, isViewer, onChange }: { member: Member; isViewer: 
       aria-label={`Role of ${member.name}`}
       data={MEMBER_ROLES}
       value={member.role}
-      error={problem?.message}
       onChange={async (event) => {
         const role = event.currentTarget.value as MemberRole;
-        if (!(await submit({ input: { id: member.id, role } }))) return;
+        const problem = await attempt({ input: { id: member.id, role } });
+        onProblem(problem);
+        if (problem) return;
         showDone(`${member.name} is now ${word(role)}`, undo || undefined);
         onChange();
       }}

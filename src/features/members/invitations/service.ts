@@ -3,6 +3,8 @@ import { recordAudit } from '../../../audit/record.ts';
 import { inProject, inVisibleProject, ownAccount, requireId, visibleItem } from '../../../auth/access.ts';
 import { emailInput } from '../../../auth/email.ts';
 import { lockProject, lockToManage } from '../../../auth/lock-project.ts';
+import { ROLE_PERMISSIONS } from '../../../auth/permissions.ts';
+import { grantsProtected, type RequireRecentSignIn } from '../../../auth/recent-sign-in.ts';
 import { rethrowProjectGone } from '../../../auth/require-project.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
 import { type Bus, topics } from '../../../bus/bus.ts';
@@ -34,15 +36,16 @@ export type InvitationService = ReturnType<typeof createInvitationService>;
  * `NOT_FOUND` and `VALIDATION_FAILED`.
  *
  * @param options `publicUrl`: this service's public URL, if known. `canSendEmail`: whether the operator has set up
- * email.
+ * email. `requireRecentSignIn`: the rule for roles that can change who is paid or what buyers get. Default: none.
  */
 export function createInvitationService(options: {
   db: TenantDatabase;
   bus: Bus;
   publicUrl: string | undefined;
   canSendEmail: boolean;
+  requireRecentSignIn?: RequireRecentSignIn;
 }) {
-  const { db, bus, publicUrl, canSendEmail } = options;
+  const { db, bus, publicUrl, canSendEmail, requireRecentSignIn } = options;
   /** The page where invitees respond. The URL needs no secret, because the page shows only the signed-in user's invitations. */
   const url = publicUrl === undefined ? null : `${publicUrl}/console/invitations`;
 
@@ -78,13 +81,14 @@ export function createInvitationService(options: {
     /**
      * Invites the person with an address. The result is the same whether or not someone with this address has an account.
      *
-     * @throws AppError `CONFLICT` if the address belongs to the viewer or to a member, or has an open invitation, and
-     *   `RATE_LIMITED` for too many invitations.
+     * @throws AppError `CONFLICT` if the address belongs to the viewer or to a member, or has an open invitation,
+     *   `RATE_LIMITED` for too many invitations, and `RECENT_SIGN_IN_REQUIRED`.
      */
     async invite(viewer: Viewer, projectId: string, input: { email: string; role: MemberRole }): Promise<Invitation> {
       const { email, role } = parseInput(inviteInput, input) as { email: string; role: MemberRole };
       const creation = db.prisma.$transaction(async (tx) => {
         const project = await lockToManage(tx, viewer, projectId);
+        if (grantsProtected(ROLE_PERMISSIONS[role])) requireRecentSignIn?.(viewer, `give someone the role \`${role}\``);
         const now = new Date(sharedNow());
         await tx.invitation.updateMany({
           where: belongingTo(project, { projectId, email, status: 'PENDING', expiresAt: { lte: now } }),

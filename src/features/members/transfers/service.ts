@@ -71,7 +71,7 @@ export function createTransferService(options: {
       const creation = db.prisma.$transaction(async (tx) => {
         const project = await lockAsOwner(tx, viewer, projectId);
         // Offering a project requires a recent sign-in, because the new owner can change the wallet.
-        requireRecentSignIn?.(viewer, 'owner');
+        requireRecentSignIn?.(viewer, 'change `owner`');
         const now = new Date(sharedNow());
         const recipient = await findRecipient(unfiltered(tx), viewer, projectId, input);
         await refuseSecond(tx, project, now);
