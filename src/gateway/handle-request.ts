@@ -165,7 +165,7 @@ export function createRequestHandler(options: GatewayOptions) {
     let leave: (() => void) | undefined;
     const response = pay({
       ...forwarded(mcp),
-      toolCallId: mcp?.id,
+      toolCallId: mcp?.callId,
       ...counted,
       resource,
       declarations,
@@ -180,6 +180,7 @@ export function createRequestHandler(options: GatewayOptions) {
         target: requested.path + requested.query,
         holder: holderOf(request),
         payment: header.payment,
+        bodyDigest: mcp?.digest,
       }),
       paymentRequired: isFree ? () => serveFree() : (error, usage) => paymentRequired(error, refused, usage),
       reserve: async () => {
