@@ -5,6 +5,7 @@ import { MAX_UPSTREAM_SECONDS } from '../features/endpoints/settlement.ts';
 import { createAddressLimit } from '../limits/address-limit.ts';
 import type { RateLimiter } from '../limits/rate-limit.ts';
 import { inSpan, traceHeaders } from '../tracing/tracer.ts';
+import { restoringIds } from './mcp/restoring-ids.ts';
 import type { PaidRequest } from './payment/paid-request.ts';
 import { busyRefusal } from './payment/refusals.ts';
 import { STREAM_BYTES } from './payment/stream-paid.ts';
@@ -94,7 +95,8 @@ export function createCallFree(options: {
   async function callAndStream(request: FreeRequest): Promise<StreamedResponse> {
     const { body, closed, memory } = request;
     if (!memory.take(STREAM_BYTES)) throw busyRefusal({});
-    const stream = await streamUpstream(dispatcherOf(request), {
+    const dispatcher = dispatcherOf(request);
+    const stream = await streamUpstream(isNotificationStream(request) ? restoringIds(dispatcher) : dispatcher, {
       ...upstreamRequest(request),
       body: body && meterBody(body),
       idleMilliseconds: limitMillisecondsOf(request),

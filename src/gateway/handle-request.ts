@@ -167,7 +167,7 @@ export function createRequestHandler(options: GatewayOptions) {
     let leave: (() => void) | undefined;
     const response = pay({
       ...forwarded(mcp),
-      toolCallId: mcp?.id,
+      toolCallId: mcp?.callId,
       ...counted,
       ...lookups(request.ip, gone),
       resource,
@@ -183,6 +183,7 @@ export function createRequestHandler(options: GatewayOptions) {
         target: requested.path + requested.query,
         holder: holderOf(request),
         payment: header.payment,
+        bodyDigest: mcp?.digest,
       }),
       paymentRequired: isFree ? () => serveFree() : (error, usage) => paymentRequired(error, refused, usage),
       reserve: async () => {

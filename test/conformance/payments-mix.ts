@@ -188,10 +188,10 @@ export function requestOf({ route: { method, message }, path }: Plan): {
 }
 
 /** Whether a response says that a tool call failed, which costs nothing. */
-export const isToolError = ({ text }: TestResponse): boolean => text === TOOL_ERROR;
+export const isToolError = ({ text }: TestResponse): boolean => text === toolError(1);
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-const TOOL_ERROR = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], isError: true } });
+const toolError = (id: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result: { content: [], isError: true } });
 /** The ways in which an upstream can fail without cutting off the connection. */
 const FAILURES: Served[] = [
   { statusCode: 500, body: 'oops' },
@@ -226,13 +226,15 @@ export function serve(planAt: (path: string) => Plan): ReceiverHandler {
     if (method !== route.method || headers[CREDENTIAL] !== route.credential?.value) return { statusCode: 401 };
     const fails = fate.upstream !== undefined && !(fate.isOnce && plan.callCount > 1);
     const text = `served ${bodyOf(plan)} ${body}`;
+    // The gateway gives a paid call another ID.
+    const id = route.message && JSON.parse(body.toString()).id;
     if (!fails) {
       return route.message
-        ? { headers: JSON_TYPE, body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ text }] } }) }
+        ? { headers: JSON_TYPE, body: JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ text }] } }) }
         : { body: text };
     }
     if (fate.upstream === 'fails') {
-      return route.message ? { headers: JSON_TYPE, body: TOOL_ERROR } : FAILURES[path.length % FAILURES.length]!;
+      return route.message ? { headers: JSON_TYPE, body: toolError(id) } : FAILURES[path.length % FAILURES.length]!;
     }
     response.writeHead(200);
     response.write('half', () => response.destroy());

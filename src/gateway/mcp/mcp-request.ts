@@ -1,13 +1,22 @@
+import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.ts';
 import type { ResponseMemory } from '../upstream/call.ts';
 import type { Headers } from '../upstream/headers.ts';
 import { hasBody } from '../upstream/request-body.ts';
-import { type RpcId, readMessage } from './message.ts';
+import { readMessage } from './message.ts';
 import { readPost } from './read-post.ts';
 
-/** A request to an MCP endpoint. `body`: what the upstream gets, or null if there is no body. */
-export type McpRequest = { kind: 'call'; id: RpcId; body: Buffer } | { kind: 'free'; body: Buffer | null };
+/**
+ * A request to an MCP endpoint.
+ *
+ * - `body`: what the upstream gets, or null if there is no body
+ * - `callId`: the ID of the call in it
+ * - `digest`: SHA-256 in hex of what the buyer sent
+ */
+export type McpRequest =
+  | { kind: 'call'; callId: string; digest: string; body: Buffer }
+  | { kind: 'free'; callId?: undefined; digest?: undefined; body: Buffer | null };
 
 /**
  * Reads a request to an MCP endpoint (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports) and
@@ -24,15 +33,17 @@ export async function readMcpRequest({ method, raw }: FastifyRequest, memory: Re
   }
   const bytes = await readPost(raw, memory);
   const message = readMessage(bytes);
-  return message.kind === 'call' ? { ...message, body: bytes } : { kind: 'free', body: Buffer.from(message.text) };
+  const body = Buffer.from(message.text);
+  if (message.kind === 'free') return { kind: 'free', body };
+  return { kind: 'call', callId: message.callId, digest: createHash('sha256').update(bytes).digest('hex'), body };
 }
 
 /** The headers for the upstream. They describe the body that it gets, which may differ from the one that arrived. */
 export function mcpHeaders(headers: Headers, { kind, body }: McpRequest): Headers {
   const { 'content-digest': digest, ...others } = headers;
-  if (body === null) return headers;
-  const length = { 'content-length': String(body.length) };
-  if (kind === 'free') return { ...others, ...length, 'content-type': 'application/json' };
-  // The gateway has to read the response. If it can't, the call is charged.
-  return { ...headers, ...length, 'accept-encoding': 'identity' };
+  // The gateway has to read responses to calls, and streams that can contain them. If it can't, the call is charged.
+  const readable = { 'accept-encoding': 'identity' };
+  if (body === null) return { ...headers, ...readable };
+  const described = { ...others, 'content-length': String(body.length), 'content-type': 'application/json' };
+  return kind === 'free' ? described : { ...described, ...readable };
 }

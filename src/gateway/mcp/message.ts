@@ -1,17 +1,19 @@
 import { AppError } from '../../errors.ts';
+import { createCallId, isCallId, isRpcId, MAX_ID_BYTES } from './call-id.ts';
 import { elementsOf, membersOf, parseScalar } from './json-text.ts';
 
-/** The ID of a JSON-RPC request (https://www.jsonrpc.org/specification#request_object). */
-export type RpcId = string | number;
-
-/** What a POST to an MCP endpoint contains. `text`: the message to send instead of the one that arrived. */
-type Message = { kind: 'call'; id: RpcId } | { kind: 'free'; text: string };
+/**
+ * What a POST to an MCP endpoint contains. `text`: the message to send instead of the one that arrived. `callId`: the ID
+ * that the call has in it.
+ */
+type Message = { kind: 'call'; callId: string; text: string } | { kind: 'free'; text: string };
 
 /** The only method that buyers pay for. */
 const PAID_METHOD = 'tools/call';
 /** A batch counts as one request, so it can't be large. */
 const MAX_BATCH = 20;
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const;
+const CANCELLATION = 'notifications/cancelled';
 /** All of MCP's methods have names like this. */
 const METHOD_NAME = /^[\x21-\x7e]{1,255}$/;
 
@@ -19,8 +21,9 @@ const METHOD_NAME = /^[\x21-\x7e]{1,255}$/;
  * Reads a JSON-RPC message, or a batch of them, and determines whether it has to be paid for.
  *
  * Servers can read the same text in different ways. For example, some use the first of two members called `method`, and
- * others the last, or one called `Method`. A server must never find a tool call in a message that is free, so a free
- * message is written again, with each known member once. Its values are copied as they are.
+ * others the last, or one called `Method`. A server must never find a tool call in a message that is free, or another ID
+ * in a call, so messages are written again, with each known member once. Their values are copied as they are, except for
+ * the ID of a call; see `createCallId`.
  *
  * @throws AppError `BAD_REQUEST` if it isn't a message, or is a batch that contains a tool call.
  */
@@ -54,7 +57,7 @@ function read(text: string): Message {
   const members = membersOf(text, MEMBERS);
   if (!members || parseScalar(members.jsonrpc) !== '2.0') throw notMessage();
   const id = parseScalar(members.id);
-  if (members.id !== undefined && !isId(id)) throw refused('The `id` of a message must be a string or a number.');
+  if (members.id !== undefined && !isRpcId(id)) throw refused('The `id` of a message must be a string or a number.');
   const { method: quotedMethod } = members;
   if (quotedMethod === undefined) {
     const isResponse = id !== undefined && (members.result === undefined) !== (members.error === undefined);
@@ -64,8 +67,18 @@ function read(text: string): Message {
   const method = parseScalar(quotedMethod);
   if (typeof method !== 'string' || members.result !== undefined || members.error !== undefined) throw notMessage();
   if (isPaid(method)) {
-    if (isId(id)) return { kind: 'call', id };
-    throw refused(`A \`${PAID_METHOD}\` must have an \`id\`. Otherwise, it has no response.`);
+    if (members.id === undefined)
+      throw refused(`A \`${PAID_METHOD}\` must have an \`id\`. Otherwise, it has no response.`);
+    if (Buffer.byteLength(members.id) > MAX_ID_BYTES) {
+      throw refused(`The \`id\` of a \`${PAID_METHOD}\` can have at most ${MAX_ID_BYTES} bytes.`);
+    }
+    const callId = createCallId(members.id);
+    const own = { ...members, id: JSON.stringify(callId), method: JSON.stringify(method) };
+    return { kind: 'call', callId, text: write(own) };
+  }
+  // Servers can reveal IDs, for example, in log messages.
+  if (isCallId(id) || (method === CANCELLATION && hasCallId(members.params))) {
+    throw refused("A free message can't have the ID of a tool call.");
   }
   if (!METHOD_NAME.test(method)) throw refused('The `method` of a message must consist of printable ASCII characters.');
   return { kind: 'free', text: write({ ...members, method: JSON.stringify(method) }) };
@@ -82,7 +95,10 @@ function write(members: Partial<Record<(typeof MEMBERS)[number], string>>): stri
   return `{${known.join()}}`;
 }
 
-const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number';
+/** Whether any string in the text is the ID of a call. */
+function hasCallId(text = ''): boolean {
+  return (text.match(/"(?:[^"\\]|\\.)*"/g) ?? []).some((quoted) => isCallId(parseScalar(quoted)));
+}
 
 function notMessage(): AppError {
   return refused("The request body isn't a JSON-RPC 2.0 message.");

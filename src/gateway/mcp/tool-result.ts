@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { UpstreamResponse } from '../upstream/call.ts';
+import type { RpcId } from './call-id.ts';
 import { elementsOf, membersOf, parseScalar } from './json-text.ts';
-import type { RpcId } from './message.ts';
 
 /** The largest batch that is read. A single request has a single response. */
 const MAX_BATCH = 100;
@@ -16,6 +16,7 @@ const MEMBERS = ['id', 'method', 'result', 'error'] as const;
  * gateway can't find the result. A server may end a stream early and send the result to a later GET, which is free
  * (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
  *
+ * @param id the ID that the upstream got.
  * @returns a message for the seller, or undefined if the call didn't fail.
  */
 export function toolFailure({ headers, body }: Pick<UpstreamResponse, 'headers' | 'body'>, id: RpcId) {

@@ -4,6 +4,7 @@ import type { AppError } from '../../errors.ts';
 import { leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { restoreId } from '../mcp/call-id.ts';
 import { toolFailure } from '../mcp/tool-result.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import type { UpstreamResponse } from '../upstream/call.ts';
@@ -49,12 +50,13 @@ export function createCallPaid(options: {
 
   /** @throws AppError if there is no response to pass on. */
   return async function callPaid(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<PaidCallResult> {
-    const response = await call(payment, request, lost).catch(async (error) => {
+    const called = await call(payment, request, lost).catch(async (error) => {
       if (isOfBuyer(error)) request.onUnpaid();
       else if (isUnclear(error, request)) request.onUnclear();
       throw await recordFailure(payment, error);
     });
-    const failure = failureIn(response, request);
+    const failure = failureIn(called, request);
+    const response = forBuyer(called, request);
     return failure
       ? { kind: 'unpaid', response: await passOnUnpaid(payment, response, failure) }
       : { kind: 'served', response };
@@ -122,6 +124,14 @@ function failureIn(response: UpstreamResponse, { toolCallId }: PaidRequest) {
   if (statusCode >= 400) return { reason: 'upstream_error', message: statusMessage(statusCode) };
   const message = toolCallId === undefined ? undefined : toolFailure(response, toolCallId);
   return message === undefined ? undefined : { reason: 'tool_error', message };
+}
+
+/** The response with the ID that the buyer gave a tool call. */
+function forBuyer(response: UpstreamResponse, { toolCallId }: PaidRequest): UpstreamResponse {
+  if (toolCallId === undefined) return response;
+  // It describes the body with the ID that the upstream got.
+  const { 'content-digest': digest, ...headers } = response.headers;
+  return { ...response, headers, body: restoreId(response.body, toolCallId) };
 }
 
 /** Whether the buyer caused a failure. */

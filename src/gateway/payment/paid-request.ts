@@ -4,7 +4,6 @@ import type { Payment } from '../../generated/prisma/client.ts';
 import type { CredentialAttempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
-import type { RpcId } from '../mcp/message.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import type { UpstreamRequest } from '../upstream/call.ts';
 import type { PaidResponse } from '../upstream/gateway-response.ts';
@@ -26,8 +25,8 @@ export type PaidRequest = {
   headers(): Headers;
   /** The request's body, or null if it has none. */
   body: Readable | null;
-  /** The ID of the tool call, if the endpoint is an MCP server. */
-  toolCallId?: RpcId | undefined;
+  /** The ID that the tool call has in the body, if the endpoint is an MCP server. The buyer's own ID is another one. */
+  toolCallId?: string | undefined;
   payment: PresentedPayment;
   /** The network that the payment was made for. The project may no longer accept that network. */
   network: Network;

@@ -10,7 +10,7 @@ import { refusal, type StreamedResponse } from '../upstream/gateway-response.ts'
 import { type MeteredBody, meterBody } from '../upstream/request-body.ts';
 import type { UpstreamSigner } from '../upstream/signature.ts';
 import { streamUpstream, type UpstreamStream } from '../upstream/stream-upstream.ts';
-import { BUYER_GONE, statusMessage, UpstreamError } from '../upstream/upstream-error.ts';
+import { BUYER_GONE, BUYER_SLOW, statusMessage, UpstreamError } from '../upstream/upstream-error.ts';
 import type { PaidRequest } from './paid-request.ts';
 import { paymentResponseHeaders } from './payment-response.ts';
 import { BOTH_FAILED, noCallRefusal, unresolvedRefusal } from './refusals.ts';
@@ -35,7 +35,8 @@ const SERVED: CallOutcome = { unservedReason: null };
 const REQUEST_INVALID = 'request_invalid';
 /**
  * A stream that ends for one of these reasons counts as served. Otherwise, buyers could disconnect just before a
- * response ends and get all of it again.
+ * response ends and get all of it again. The same applies to `BUYER_SLOW` if the buyer has got some of the body:
+ * otherwise, buyers could withhold the end of one request body, and then send another.
  */
 const BUYERS_REASONS: ReadonlySet<string> = new Set([BUYER_GONE, REQUEST_INVALID]);
 
@@ -44,7 +45,7 @@ const BUYERS_REASONS: ReadonlySet<string> = new Set([BUYER_GONE, REQUEST_INVALID
  * response: if a call fails before it is complete, the buyer can present the payment once more.
  *
  * A call has failed if there are no response headers, the status is 400 or higher, or the stream is cut off. It hasn't
- * failed if the buyer disconnects after the response has started.
+ * failed if the buyer disconnects, or stops sending the request, after the response has started.
  */
 export function createStreamPaid(options: {
   ledger: Ledger;
@@ -129,14 +130,19 @@ export function createStreamPaid(options: {
     });
   }
 
-  /** Waits until the buyer has the response. Returns why the call failed, if it did. */
+  /**
+   * Waits until the buyer has the response. Returns why the call failed, if it did. A buyer with a slow connection who has
+   * got nothing can retry.
+   */
   async function outcomeOf({ body, ended, statusCode }: UpstreamStream, { closed }: PaidRequest): Promise<CallOutcome> {
     // In case the body was never read.
     closed.then(() => body.destroy());
     const outcome = await ended.then(() => SERVED).catch(failedOutcome);
     await closed;
     if (statusCode >= 400) return { unservedReason: 'upstream_error', message: statusMessage(statusCode) };
-    return BUYERS_REASONS.has(outcome.unservedReason ?? '') ? SERVED : outcome;
+    const { unservedReason } = outcome;
+    const isOfBuyer = unservedReason === BUYER_SLOW ? body.readableDidRead : BUYERS_REASONS.has(unservedReason ?? '');
+    return isOfBuyer ? SERVED : outcome;
   }
 
   function toRefusal(error: unknown, { number }: PaidCall, receipt: Record<string, string>): Error {

@@ -9,7 +9,7 @@ const MAX_DRAINED_BYTES = 64 * 1024;
 const READ_FIRST_BYTES = 64 * 1024;
 /** The slowest average rate at which the rest may arrive, after a grace period. */
 const MIN_BYTES_PER_SECOND = 32 * 1024;
-const GRACE_MILLISECONDS = 3_000;
+export const GRACE_MILLISECONDS = 3_000;
 const PACE_CHECK_MILLISECONDS = 1_000;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
@@ -39,6 +39,7 @@ export class MeteredBody extends Transform {
   #kept: Buffer[] | undefined = [];
   #bytes = 0;
   #digest: string | null = null;
+  #arrivedAt = performance.now();
   #endedAt: number | null = null;
   #fullSince: number | null = null;
   #fullMilliseconds = 0;
@@ -50,6 +51,7 @@ export class MeteredBody extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#bytes += chunk.length;
+    this.#arrivedAt = performance.now();
     if (this.#bytes > MAX_REQUEST_BODY_BYTES) {
       done(tooLarge());
       return;
@@ -133,6 +135,11 @@ export class MeteredBody extends Transform {
   /** When the whole body had passed through, on the clock of `performance.now()`. Null until then. */
   get endedAt(): number | null {
     return this.#endedAt;
+  }
+
+  /** How long nothing has arrived. Null if nothing is missing, or the upstream has to read first. */
+  get silentMilliseconds(): number | null {
+    return this.#endedAt === null && this.#fullSince === null ? performance.now() - this.#arrivedAt : null;
   }
 
   /** The total time that the body was full because the upstream didn't read what had arrived. */

@@ -7,7 +7,7 @@ import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
 import type { UpstreamRequest } from './call.ts';
 import type { Headers } from './headers.ts';
 import { requestThroughSlash } from './redirects.ts';
-import { InterruptedRequest, type MeteredBody } from './request-body.ts';
+import { GRACE_MILLISECONDS, InterruptedRequest, type MeteredBody } from './request-body.ts';
 import { headOf } from './response-head.ts';
 import { buyerGone, buyerSlow, failureOf, stillSending, stoppedSending, UpstreamError } from './upstream-error.ts';
 
@@ -70,9 +70,15 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     if (body?.errored instanceof AppError) return body.errored;
     if (gone.aborted || body?.errored instanceof InterruptedRequest) return buyerGone();
     if (lost.aborted) return new UpstreamError('interrupted', 'Another process took over the payment.');
-    if (giveUp.signal.aborted) return failureOf(giveUp.signal.reason);
-    const failure = failureOf(error);
-    return stream && failure.isTimeout ? stoppedSending(idleMilliseconds) : failure;
+    const failure = failureOf(giveUp.signal.aborted ? giveUp.signal.reason : error);
+    if (stream && mayWaitForBuyer(failure)) return buyerSlow();
+    return stream && failure.isTimeout && !giveUp.signal.aborted ? stoppedSending(idleMilliseconds) : failure;
+  }
+
+  /** Whether the upstream may have stopped because the rest of the request body was missing. */
+  function mayWaitForBuyer({ isTimeout }: UpstreamError): boolean {
+    const silent = body?.silentMilliseconds ?? null;
+    return silent !== null && (isTimeout || silent > GRACE_MILLISECONDS);
   }
 
   try {

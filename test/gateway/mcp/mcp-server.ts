@@ -26,6 +26,8 @@ export type McpServer = {
   calls: string[];
   /** The sessions that are open. */
   sessionCount(): number;
+  /** Ends the calls of `wait` that are running. */
+  endWaits(): void;
   /** Sends a notification to every open session, on its GET stream. */
   announce(): Promise<void>;
   close(): Promise<void>;
@@ -33,13 +35,14 @@ export type McpServer = {
 
 /**
  * Starts an MCP server that is built from the official package, with the tools `echo`, `fail` (a result with `isError`),
- * `throw` (a JSON-RPC error), `progress` (notifications before the result), and `later` (ends its stream before the
- * result, which the client fetches with GET).
+ * `throw` (a JSON-RPC error), `progress` (notifications before the result), `later` (ends its stream before the result,
+ * which the client fetches with GET), and `wait` (ends when the test says so, even if it was canceled).
  */
 export async function startMcpServer({ isStateful, isJson }: McpServerKind): Promise<McpServer> {
   const requests: string[] = [];
   const bodies: string[] = [];
   const calls: string[] = [];
+  const waits: (() => void)[] = [];
   const sessions = new Map<string, { server: Server; transport: StreamableHTTPServerTransport }>();
 
   function createTools(): Server {
@@ -48,7 +51,7 @@ export async function startMcpServer({ isStateful, isJson }: McpServerKind): Pro
       { capabilities: { logging: {}, tools: { listChanged: true } } },
     );
     server.setRequestHandler(ListToolsRequestSchema, () => ({
-      tools: ['echo', 'fail', 'throw', 'progress', 'later'].map((name) => ({
+      tools: ['echo', 'fail', 'throw', 'progress', 'later', 'wait'].map((name) => ({
         name,
         inputSchema: { type: 'object' as const },
       })),
@@ -60,7 +63,10 @@ export async function startMcpServer({ isStateful, isJson }: McpServerKind): Pro
       if (params.name === 'progress') {
         for (const data of ['one', 'two'])
           await sendNotification({ method: 'notifications/message', params: { level: 'info', data } });
+        const { progressToken = '' } = params._meta ?? {};
+        await sendNotification({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
       }
+      if (params.name === 'wait') await new Promise<void>((resolve) => waits.push(resolve));
       if (params.name === 'later') closeSSEStream?.();
       return { content: [{ type: 'text', text: JSON.stringify(params.arguments ?? {}) }] };
     });
@@ -111,6 +117,9 @@ export async function startMcpServer({ isStateful, isJson }: McpServerKind): Pro
     bodies,
     calls,
     sessionCount: () => sessions.size,
+    endWaits() {
+      for (const end of waits.splice(0)) end();
+    },
     async announce() {
       for (const { server } of sessions.values()) await server.sendToolListChanged();
     },

@@ -10,16 +10,22 @@ const sent = (text: string) => {
 const CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}';
 
 test.each([
-  ['a tool call', CALL, 1],
-  ['a string as the ID', '{"jsonrpc":"2.0","id":"a","method":"tools/call"}', 'a'],
-  ['escapes', '{"jsonrpc":"2.0","id":1,"\\u006dethod":"tools\\/\\u0063all"}', 1],
-  ['another method first', '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', 1],
-  ['uppercase letters', '{"jsonrpc":"2.0","id":1,"method":"Tools/CALL"}', 1],
-  ['spaces and control characters', '{"jsonrpc":"2.0","id":1,"method":" tools/call\\u0000\\n\\u200b"}', 1],
-  ['fullwidth letters', '{"jsonrpc":"2.0","id":1,"method":"ｔools/call"}', 1],
-  ['an ID with an exponent', '{"jsonrpc":"2.0","id":1.0e2,"method":"tools/call"}', 100],
-])('a tool call is paid for: %s', (_name, text, id) => {
-  expect(read(text)).toEqual({ kind: 'call', id });
+  ['a tool call', CALL, '1'],
+  ['a string as the ID', '{"jsonrpc":"2.0","id":"a","method":"tools/call"}', '"a"'],
+  ['escapes', '{"jsonrpc":"2.0","id":1,"\\u006dethod":"tools\\/\\u0063all"}', '1'],
+  ['another method first', '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', '1'],
+  ['uppercase letters', '{"jsonrpc":"2.0","id":1,"method":"Tools/CALL"}', '1'],
+  ['spaces and control characters', '{"jsonrpc":"2.0","id":1,"method":" tools/call\\u0000\\n\\u200b"}', '1'],
+  ['fullwidth letters', '{"jsonrpc":"2.0","id":1,"method":"ｔools/call"}', '1'],
+  ['an ID with an exponent', '{"jsonrpc":"2.0","id":1.0e2,"method":"tools/call"}', '1.0e2'],
+  ['two IDs', '{"id":2,"jsonrpc":"2.0","method":"tools/call","ID":3,"id":1}', '1'],
+])('a tool call is paid for, and gets another ID: %s', (_name, text, id) => {
+  const message = read(text);
+  if (message.kind !== 'call') throw new Error('it is free');
+  const { method, params } = JSON.parse(text);
+  expect(message.callId).toMatch(/^tollgate_call_[\w-]{22}_[\w-]+$/);
+  expect(Buffer.from(message.callId.slice(37), 'base64url').toString()).toBe(id);
+  expect(message.text).toBe(JSON.stringify({ jsonrpc: '2.0', id: message.callId, method, params }));
 });
 
 test.each([
@@ -56,6 +62,13 @@ test.each([
   ['a large batch', `[${Array(21).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`, 'at most 20'],
   ['a batch in a batch', '[[{"jsonrpc":"2.0","method":"a"}]]', 'JSON-RPC'],
   ['a tool call without an ID', '{"jsonrpc":"2.0","method":"tools/call"}', 'must have an `id`'],
+  ['a tool call with a long ID', CALL.replace('1', `"${'x'.repeat(254)}"`), 'at most 255 bytes'],
+  ['the ID of a tool call', '{"jsonrpc":"2.0","id":"tollg\\u0061te_call_x","method":"ping"}', 'the ID of a tool call'],
+  [
+    'a cancellation of a tool call',
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"tollgat\\u0065_call_x","requestId":1}}',
+    'the ID of a tool call',
+  ],
   ['null as the ID', '{"jsonrpc":"2.0","id":null,"method":"tools/call"}', '`id`'],
   ['an object as the ID', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', '`id`'],
   ['a method that is not a string', '{"jsonrpc":"2.0","id":1,"method":["tools/call"]}', 'JSON-RPC'],

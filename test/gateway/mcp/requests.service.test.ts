@@ -36,7 +36,7 @@ beforeEach(async () => {
     '/free': { upstreamUrl: `${upstream.url}/mcp`, protocol: 'MCP', priceUsd: '0' },
   });
   upstream.requests.length = 0;
-  upstream.handle(() => ({ headers: JSON_TYPE, body: JSON.stringify(RESULT) }));
+  upstream.handle(({ body }) => ({ headers: JSON_TYPE, body: answerTo(body, JSON.stringify(RESULT)) }));
 });
 
 afterAll(async () => {
@@ -45,6 +45,11 @@ afterAll(async () => {
   await upstream?.close();
   await rails?.close();
 });
+
+/** The response with the ID of the call, which is 7 in `response`. */
+function answerTo(call: Buffer, response: string): string {
+  return response.replaceAll('"id":7', `"id":${JSON.stringify(JSON.parse(call.toString() || '{}').id)}`);
+}
 
 function post(body: unknown, headers: Record<string, string> = {}, path = '/mcp') {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -227,19 +232,64 @@ describe('a request that the gateway refuses to read', () => {
 });
 
 describe('a paid tool call', () => {
-  test('reaches the server as it was sent, and its response can be fetched again', async () => {
-    const sent = '{ "jsonrpc":"2.0", "id":7, "method":"tools/call", "extra":1 }';
-    const { payment, ...first } = await payFor(sent, { 'accept-encoding': 'gzip' });
+  test('reaches the server with an ID that is hard to guess, and its response can be fetched again', async () => {
+    const sent =
+      '{ "id":1, "Id":1, "method":"tools\\/call", "params":{"n":12345678901234567890,"_meta":{"progressToken":7}}, "id":7, "jsonrpc":"2.0" }';
+    const headers = { 'accept-encoding': 'gzip', 'content-digest': 'sha-256=:AA==:' };
+    const { payment, ...first } = await payFor(sent, headers);
     expect(first).toMatchObject({ status: 200, text: JSON.stringify(RESULT), isCharged: true });
     const again = await post(sent, payment);
     expect([again.status, await again.text()]).toEqual([200, JSON.stringify(RESULT)]);
     expect((await post(CALL, payment)).status).toBe(409);
+    expect((await post(sent.replace('"id":7', '"id":8'), payment)).status).toBe(409);
     const [received, ...others] = upstream.requests;
     expect(others).toEqual([]);
-    expect(received!.body.toString()).toBe(sent);
-    expect(received!.headers).toMatchObject({ 'accept-encoding': 'identity', 'content-length': String(sent.length) });
+    expect(received!.body.toString()).toMatch(
+      /^{"jsonrpc":"2.0","id":"tollgate_call_[\w-]{22}_Nw","method":"tools\/call","params":{"n":12345678901234567890,"_meta":{"progressToken":7}}}$/,
+    );
+    const length = String(received!.body.length);
+    expect(received!.headers).toMatchObject({ 'accept-encoding': 'identity', 'content-length': length });
     expect(received!.headers).toHaveProperty('tollgate-signature');
+    expect(received!.headers).not.toHaveProperty('content-digest');
     expect(await payments()).toEqual(['SETTLED']);
+    await payFor(sent);
+    const [id, next] = upstream.requests.map(({ body }) => JSON.parse(body.toString()).id);
+    expect(id).not.toBe(next);
+  });
+
+  test.each(['"7"', '7.0e0', '-12345678901234567890', '"Zürich \\u0022🙂"', `"${'x'.repeat(253)}"`, '""'])(
+    'gets a response with the ID as the buyer wrote it: %.30s',
+    async (id) => {
+      const events = ': start\n\nid: 1\ndata: {"jsonrpc":"2.0","id":7,"method":"roots/list"}\n\n';
+      upstream.handle(({ body }) => ({
+        headers: { 'content-type': 'text/event-stream', 'content-digest': 'sha-256=:AA==:' },
+        body: `${events}data: ${answerTo(body, '{"result":{"id":7},"id":7}')}\n\n`,
+      }));
+      const sent = JSON.stringify(CALL).replace('7', id);
+      const { payment, ...call } = await payFor(sent);
+      const text = `${events}data: {"result":{"id":${id}},"id":${id}}\n\n`;
+      expect(call).toMatchObject({ status: 200, text, isCharged: true });
+      const again = await post(sent, payment);
+      expect([await again.text(), again.headers.has('content-digest')]).toEqual([text, false]);
+    },
+  );
+
+  test('can have its response on a stream that the buyer opens later, in chunks of any size', async () => {
+    upstream.handle(() => ({ statusCode: 202 }));
+    expect(await payFor({ ...CALL, id: 'ü' })).toMatchObject({ status: 202, isCharged: true });
+    const stream = `data: ${answerTo(upstream.requests[0]!.body, '{"text":"é \\"tollgate_call_\\"","id":7}')}\n\ndata: "tollgate_call_"`;
+    upstream.handle(async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const byte of Buffer.from(stream)) {
+        response.write(Buffer.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+      return undefined;
+    });
+    const later = await fetch(`${shop.url}/mcp`, { headers: { 'last-event-id': 'e1' } });
+    expect(await later.text()).toBe('data: {"text":"é \\"tollgate_call_\\"","id":"ü"}\n\ndata: "tollgate_call_"');
+    expect(upstream.requests[1]!.headers).toMatchObject({ 'accept-encoding': 'identity' });
   });
 
   test.each([
@@ -255,7 +305,7 @@ describe('a paid tool call', () => {
     const body = isStream
       ? `data: {"jsonrpc":"2.0","method":"notifications/progress"}\n\ndata: ${JSON.stringify(message)}\n\n`
       : JSON.stringify(message);
-    upstream.handle(() => ({ headers, body }));
+    upstream.handle((call) => ({ headers, body: answerTo(call.body, body) }));
     const { payment, ...call } = await payFor(CALL);
     expect(call).toMatchObject({ status: 200, text: body, isCharged: false });
     expect(call.receipt).toMatchObject({ success: false, errorReason: 'tool_error' });

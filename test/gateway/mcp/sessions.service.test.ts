@@ -132,12 +132,58 @@ describe.each([
   test('a tool can send notifications before its result', async () => {
     const buyer = await rails.wallet(10_000n);
     const { client } = await connect(shop.url, payingFetch(buyer));
-    const { content } = await client.callTool({ name: 'progress', arguments: { a: 1 } });
+    const steps: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => void steps.push(progress);
+    const call = { name: 'progress', arguments: { a: 1 } };
+    const { content } = await client.callTool(call, undefined, { onprogress });
     expect(content).toEqual([{ type: 'text', text: '{"a":1}' }]);
+    expect(steps).toEqual(kind.isJson ? [] : [1]);
     await client.close();
     expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
   });
 });
+
+test.each(['an event stream', 'JSON'])(
+  'free messages with the ID of a paid call neither cancel it nor get its result, which is %s',
+  async (format) => {
+    const server = await startMcpServer({ isStateful: true, isJson: format === 'JSON' });
+    const shop = await open(server);
+    const buyer = await rails.wallet(10_000n);
+    const { client, transport } = await connect(shop.url, fetch);
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': transport.sessionId!,
+      'mcp-protocol-version': transport.protocolVersion!,
+    };
+    const ask = (pays: typeof fetch, message: object, signal?: AbortSignal) =>
+      pays(shop.url, { method: 'POST', headers, body: JSON.stringify(message), ...(signal && { signal }) });
+    const cancellation = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+    const paid = ask(payingFetch(buyer), { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'wait' } });
+    await expect.poll(() => server.calls).toContain('wait');
+
+    expect((await ask(fetch, cancellation)).status).toBe(202);
+    const leaving = new AbortController();
+    const batch = [{ jsonrpc: '2.0', id: 7, method: 'ping' }, cancellation];
+    // A canceled request gets no response, so its stream stays open.
+    const free = ask(fetch, batch, leaving.signal).then((response) => response.text());
+    await expect.poll(() => server.bodies.at(-1)).toBe(JSON.stringify(batch));
+    server.endWaits();
+
+    const answer = await paid;
+    const text = (await answer.text()).replace(/^(?:.*\n)*data: /, '');
+    expect([answer.status, JSON.parse(text)]).toEqual([
+      200,
+      { jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: '{}' }] } },
+    ]);
+    leaving.abort();
+    await expect(free).rejects.toThrow('aborted');
+    await client.close();
+    expect(await shop.payments()).toEqual(['POST SETTLED']);
+    expect(await rails.chain.balanceOf(buyer.address)).toBe(0n);
+    await server.close();
+  },
+);
 
 test('a result that the client fetches later is paid for', async () => {
   const server = await startMcpServer({ isStateful: true, isJson: false });

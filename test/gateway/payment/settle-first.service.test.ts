@@ -487,6 +487,47 @@ test('an endpoint that settles after the response has its own time limit', BELOW
   expect(await rails.chain.balanceOf(buyer.address)).toBe(CENT);
 });
 
+/**
+ * Opens endpoints whose upstream responds before it has read the request, and doesn't end its response. `/hurried` has a
+ * short time limit, `/hung-up` closes the connection if it waits too long for the request, and `/silent` sends only
+ * headers.
+ */
+async function openHasty() {
+  const server = createServer((incoming, response) => {
+    incoming.on('error', () => {}).resume();
+    response.writeHead(200).flushHeaders();
+    if (incoming.url !== '/silent') response.write('nearly everything');
+    if (incoming.url === '/hung-up') incoming.socket.setTimeout(3_500, () => incoming.socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = (path: string) => ({ upstreamUrl: base + path, settlement: 'BEFORE_REQUEST' });
+  const { url } = await createShop(app, alice, {
+    '/hasty': endpoint('/hasty'),
+    '/hurried': { ...endpoint('/hurried'), timeoutSeconds: 1 },
+    '/hung-up': endpoint('/hung-up'),
+    '/silent': endpoint('/silent'),
+  });
+  const hastyUrlOf = (path: string) => `${gateways[0]!.url}${new URL(url).pathname}${path}`;
+  return {
+    urlOf: hastyUrlOf,
+    /** Sends the start of a request, and waits for the start of the response. `closed`: when the response is over. */
+    async ask(path: string, headers: Record<string, string>, start: string | Buffer) {
+      const sending = request(hastyUrlOf(path), { method: 'POST', headers, agent: false });
+      sending.on('error', () => {});
+      const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
+      sending.write(start);
+      const answer = await answered;
+      answer.on('error', () => {}).resume();
+      return { sending, closed: new Promise((resolve) => answer.once('close', resolve)) };
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 describe('a buyer of a streamed response', () => {
   test('ends the upstream call by hanging up during the response, and is not served again', async () => {
     const { buyer, headers } = await buyerOf();
@@ -503,28 +544,32 @@ describe('a buyer of a streamed response', () => {
   });
 
   test('is not served again after a request body that is too large cut the response short', async () => {
+    await using hasty = await openHasty();
     const { buyer, headers } = await buyerOf();
-    // Responds before it has read the request.
-    const hasty = createServer((incoming, response) => {
-      incoming.on('error', () => {}).resume();
-      response.writeHead(200).write('nearly everything');
-    });
-    await new Promise<void>((resolve) => hasty.listen(0, '127.0.0.1', resolve));
-    const upstreamUrl = `http://127.0.0.1:${(hasty.address() as AddressInfo).port}`;
-    const { url } = await createShop(app, alice, { '/hasty': { upstreamUrl, settlement: 'BEFORE_REQUEST' } });
-    const target = `${gateways[0]!.url}${new URL(url).pathname}/hasty`;
-    const sending = request(target, { method: 'POST', headers, agent: false });
-    sending.on('error', () => {});
-    const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
-    sending.write('x');
-    const answer = await answered;
-    answer.on('error', () => {}).resume();
-    const closed = new Promise((resolve) => answer.once('close', resolve));
+    const { sending, closed } = await hasty.ask('/hasty', headers, 'x');
     sending.end(Buffer.alloc(11 * MEGABYTE));
     await closed;
     expect((await callEnded(buyer)).servedAt).not.toBeNull();
-    hasty.closeAllConnections();
-    hasty.close();
+  });
+
+  test('is not served again, with another body, after withholding the end of the first body during the response', async () => {
+    await using hasty = await openHasty();
+    const withhold = async (path: string) => {
+      const { buyer, headers } = await buyerOf();
+      // The more a buyer has sent, the longer the gateway waits for the rest.
+      const start = Buffer.alloc(path === '/hung-up' ? MEGABYTE : 64 * 1024);
+      const { closed } = await hasty.ask(path, headers, start);
+      await closed;
+      const { unservedReason, servedAt } = await callEnded(buyer);
+      const again = await fetch(hasty.urlOf(path), { method: 'POST', headers, body: 'another' });
+      await again.body?.cancel();
+      return { unservedReason, isServed: servedAt !== null, again: again.status };
+    };
+    const served = { unservedReason: null, isServed: true, again: 410 };
+    const unserved = { unservedReason: 'buyer_slow', isServed: false, again: 200 };
+    const withheld = await Promise.all(['/hasty', '/hurried', '/hung-up', '/silent'].map(withhold));
+    // An honest buyer with a slow connection, who has nothing yet, can retry.
+    expect(withheld).toEqual([served, served, served, unserved]);
   });
 
   test('is not charged after hanging up before the settlement', async () => {
