@@ -488,6 +488,18 @@ test('an endpoint that settles after the response has its own time limit', BELOW
 });
 
 /**
+ * Closes the connection when nothing follows these bytes for longer than the gateway's grace period of three seconds. They
+ * have reached the gateway before, so the gateway has waited even longer.
+ */
+function hangUpAfter(incoming: IncomingMessage, bytes: number): void {
+  let missing = bytes;
+  incoming.on('data', (chunk: Buffer) => {
+    missing -= chunk.length;
+    if (missing <= 0) incoming.socket.setTimeout(3_500, () => incoming.socket.destroy());
+  });
+}
+
+/**
  * Opens endpoints whose upstream responds before it has read the request, and doesn't end its response. `/hurried` has a
  * short time limit, `/hung-up` closes the connection if it waits too long for the request, and `/silent` sends only
  * headers.
@@ -497,7 +509,7 @@ async function openHasty() {
     incoming.on('error', () => {}).resume();
     response.writeHead(200).flushHeaders();
     if (incoming.url !== '/silent') response.write('nearly everything');
-    if (incoming.url === '/hung-up') incoming.socket.setTimeout(3_500, () => incoming.socket.destroy());
+    if (incoming.url === '/hung-up') hangUpAfter(incoming, MEGABYTE);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
