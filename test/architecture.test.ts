@@ -25,8 +25,8 @@ const linesWith = (pattern: RegExp, files: (path: string) => boolean) =>
 describe('the check of imports between folders', () => {
   const INJECTED: [path: string, text: string][] = [
     ['src/delivery/send/signing.ts', "import { createWebhookService } from '../../features/webhooks/service.ts';"],
-    ['src/delivery/send/jobs.ts', "import type { Pace } from '../flow/pace.ts';"],
-    ['src/delivery/flow/ordering.ts', "import { IS_FREE } from '../queue/claim.ts';"],
+    ['src/delivery/send/jobs.ts', "import { createPacing } from '../flow/pacing.ts';"],
+    ['src/delivery/flow/capacity.ts', "import { IS_FREE } from '../queue/claim.ts';"],
     ['src/delivery/queue/claim.ts', "import type { ReplayJob } from '../replay/batch.ts';"],
     ['src/connectors/types/slack.ts', "import { createDeliveryWorker } from '../../delivery/worker.ts';"],
     ['src/connectors/definition.ts', "import { getConnector } from './types/registry.ts';"],

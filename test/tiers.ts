@@ -101,7 +101,7 @@ export const CORE: Readonly<Record<string, readonly string[]>> = {
     'test/delivery/worker.service.test.ts',
     'test/delivery/queue/queue.service.test.ts',
     'test/delivery/queue/leases.service.test.ts',
-    'test/delivery/flow/ordering.service.test.ts',
+    'test/delivery/queue/ordering.service.test.ts',
     'test/delivery/outcome/recorder.service.test.ts',
     'test/delivery/outcome/health.service.test.ts',
   ],

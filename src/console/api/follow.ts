@@ -11,19 +11,13 @@ export type FollowState = 'connecting' | 'live' | 'offline' | 'failed';
 export type FollowVariables = { projectId: string; after?: string | null | undefined };
 
 export type FollowOptions<Data, Variables extends FollowVariables> = {
-  /**
-   * Reads the cursor that the subscription starts from. Without one, the subscription starts a moment after it is live, so
-   * leave it out only if a missed update doesn't matter for long.
-   */
-  cursor?: TypedDocumentNode<{ project?: { liveCursors: { now: string } } | null }, { projectId: string }>;
+  /** Reads the cursor that the subscription starts from. */
+  cursor: TypedDocumentNode<{ project?: { liveCursors: { now: string } } | null }, { projectId: string }>;
   document: TypedDocumentNode<Data, Variables>;
   variables: Omit<Variables, 'after'>;
   /** Handles an update and returns its cursor. */
   onData(data: Data): string | undefined;
-  /**
-   * Called when the subscription is live, but earlier updates may not have arrived: at first, and while there is no cursor.
-   * Use it to fetch them with a query.
-   */
+  /** Called once, when the subscription is live. Use it to fetch what changed before the subscription's cursor with a query. */
   onStart(): void;
 };
 
@@ -51,9 +45,9 @@ function connectionOf(socket: Client): { readonly current: unknown } {
 }
 
 /**
- * Follows a subscription until it is stopped. Nothing shows when a subscription has started, so only one that starts from
- * a cursor misses nothing from the beginning. After a lost connection or a temporary error, it continues from the last
- * cursor, and the same update can arrive twice.
+ * Follows a subscription until it is stopped. It starts from a cursor, because nothing shows when a subscription has started,
+ * and updates between the page's query and the start would be missed. After a lost connection or a temporary error, it
+ * continues from the last cursor, and the same update can arrive twice.
  *
  * @returns a function that stops it.
  */
@@ -63,12 +57,12 @@ export function follow<Data, Variables extends FollowVariables>(
 ): () => void {
   const { variables, onData, onStart, onState } = options;
   // With `__typename`, it has the text that the service knows as the console's.
-  const cursorQuery = options.cursor && stringifyDocument(formatDocument(options.cursor));
+  const cursorQuery = stringifyDocument(formatDocument(options.cursor));
   const query = stringifyDocument(options.document);
   const connection = connectionOf(socket);
   let after: string | undefined;
   /** At first, and after an error, because a successful query shows that the service works again. */
-  let needsCursor = cursorQuery !== undefined;
+  let needsCursor = true;
   let hasStarted = false;
   let wait = FIRST_WAIT_MILLISECONDS;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -89,13 +83,13 @@ export function follow<Data, Variables extends FollowVariables>(
   function connect(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (cursorQuery && needsCursor) readCursor(cursorQuery);
+    if (needsCursor) readCursor();
     else subscribe();
   }
 
-  function readCursor(text: string): void {
+  function readCursor(): void {
     const { projectId } = variables;
-    run<{ project?: { liveCursors: { now: string } } | null }>(text, { projectId }, ({ project }) => {
+    run<{ project?: { liveCursors: { now: string } } | null }>(cursorQuery, { projectId }, ({ project }) => {
       if (!project) return fail();
       needsCursor = false;
       after ??= project.liveCursors.now;
@@ -113,7 +107,7 @@ export function follow<Data, Variables extends FollowVariables>(
 
   function becomeLive(): void {
     onState('live');
-    if (!hasStarted || after === undefined) onStart();
+    if (!hasStarted) onStart();
     hasStarted = true;
   }
 
@@ -155,7 +149,7 @@ export function follow<Data, Variables extends FollowVariables>(
 
   /** The service responded with errors. */
   function refuse(errors: readonly { extensions?: Record<string, unknown> }[]): void {
-    needsCursor = cursorQuery !== undefined;
+    needsCursor = true;
     if (errors.every(({ extensions }) => extensions?.retryable === true)) retry();
     else fail();
   }

@@ -16,7 +16,7 @@ export function useFollow<Data, Variables extends FollowVariables>(
   useEffect(() => {
     setState('connecting');
     return follow(socket, {
-      ...(cursor && { cursor }),
+      cursor,
       document,
       variables: JSON.parse(key),
       onData,

@@ -2,6 +2,7 @@ import { ActionIcon, Indicator, Tooltip } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
+import { NoticesCursorDocument } from '../../generated/console/live.ts';
 import { FollowNoticesDocument, UnreadNoticesDocument } from '../../generated/console/notices.ts';
 import { useChanges } from '../parts/follow-changes.ts';
 
@@ -12,6 +13,7 @@ export function useUnreadNotices(projectId: string): number {
   const variables = { projectId };
   const [{ data }, reload] = useQuery({ query: UnreadNoticesDocument, variables });
   useChanges({
+    cursor: NoticesCursorDocument,
     document: FollowNoticesDocument,
     variables,
     cursorOf: ({ noticeUpdated }) => noticeUpdated?.cursor,

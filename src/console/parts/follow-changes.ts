@@ -11,7 +11,7 @@ const SPACING_MILLISECONDS = 3_000;
  * than patched.
  */
 export function useChanges<Data, Variables extends FollowVariables>(
-  options: Pick<FollowOptions<Data, Variables>, 'document' | 'variables'> & {
+  options: Pick<FollowOptions<Data, Variables>, 'cursor' | 'document' | 'variables'> & {
     cursorOf(data: Data): string | undefined;
     onChange(): void;
   },
@@ -24,7 +24,7 @@ export function useChanges<Data, Variables extends FollowVariables>(
       notifySoon();
       return cursorOf(data);
     },
-    // The subscription doesn't send changes made between the page's own query and now.
+    // The subscription doesn't send changes made between the page's own query and its cursor.
     onStart: notifySoon,
   });
 }

@@ -12,7 +12,7 @@ import {
   type PacedCapacity,
 } from './capacity.ts';
 import { createBlocks, createCircuits, createThrottles } from './circuits.ts';
-import { paceOfJob } from './pace.ts';
+import { paceOfJob } from '../send/pace.ts';
 import { createJobSlots, createPacing } from './pacing.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Queryable } from '../../database/client.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { createLru } from '../../lru.ts';
 import type { Job } from '../send/jobs.ts';
-import { burstSeconds, intervalOf, type Pace, paceOfJob } from './pace.ts';
+import { burstSeconds, intervalOf, type Pace, paceOfJob } from '../send/pace.ts';
 
 /** How far ahead a process reserves slots. */
 const HORIZON_SECONDS = 0.25;

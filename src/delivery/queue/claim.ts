@@ -2,7 +2,7 @@ import type { Queryable } from '../../database/client.ts';
 import { DUE } from '../../database/due.ts';
 import { preparedStatement } from '../../database/statement.ts';
 import { blockedSecondsOf } from '../flow/circuits.ts';
-import { firstBefore } from '../flow/ordering.ts';
+import { firstBefore } from './ordering.ts';
 import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
 
 // The claim of queued deliveries, and its parts that the claim of parked deliveries shares; see `parking.ts`.

@@ -10,7 +10,7 @@ const IS_HELD = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason
 
 /**
  * A delivery that the vendor accepts only after the owner has fixed something is held until someone resends it: PENDING,
- * without a due time, and its reason says what to do. (The reason `ordering` belongs to `flow/ordering.ts`.) The index
+ * without a due time, and its reason says what to do. (The reason `ordering` belongs to `queue/ordering.ts`.) The index
  * "Delivery_until_resent" and the trigger that writes notices use the same conditions.
  */
 const IS_UNTIL_RESENT = `d."outcome" IS NULL AND d."nextAttemptAt" IS NULL AND d."reason" <> 'paused' AND d."reason" <> 'ordering'`;

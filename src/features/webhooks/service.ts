@@ -11,7 +11,7 @@ import { lockForNoKeyUpdate, lockForUpdate } from '../../database/locks.ts';
 import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
-import { releaseWaiting } from '../../delivery/flow/ordering.ts';
+import { releaseWaiting } from '../../delivery/queue/ordering.ts';
 import { mayChangeWaiting } from '../../delivery/queue/bulk-changes.ts';
 import { newWebhookSecret } from '../../delivery/send/signing.ts';
 import { notFound } from '../../errors.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Pace } from '../../../src/delivery/flow/pace.ts';
+import type { Pace } from '../../../src/delivery/send/pace.ts';
 import { createPacing } from '../../../src/delivery/flow/pacing.ts';
 import { openStage, type Stage } from '../support.ts';
 

@@ -2,6 +2,7 @@ import { Anchor, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { IconBell } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
+import { NoticesCursorDocument } from '../../../generated/console/live.ts';
 import {
   FollowNoticesDocument,
   MarkNoticesReadDocument,
@@ -37,6 +38,7 @@ export function NoticesPage() {
   });
   const refresh = () => reload({ requestPolicy: 'network-only' });
   useChanges({
+    cursor: NoticesCursorDocument,
     document: FollowNoticesDocument,
     variables: { projectId: project.id },
     cursorOf: ({ noticeUpdated }) => noticeUpdated?.cursor,

@@ -1,6 +1,7 @@
 import { SimpleGrid, Skeleton } from '@mantine/core';
 import { Suspense } from 'react';
 import { useQuery } from 'urql';
+import { DeliveriesCursorDocument, PaymentsCursorDocument } from '../../../generated/console/live.ts';
 import {
   OverviewDeliveriesDocument,
   OverviewDocument,
@@ -40,11 +41,13 @@ export function OverviewPage() {
   const followed = { variables: { projectId: project.id }, onChange: reloadSoon };
   const state = useChanges({
     ...followed,
+    cursor: PaymentsCursorDocument,
     document: OverviewPaymentsDocument,
     cursorOf: ({ paymentUpdated }) => paymentUpdated?.cursor,
   });
   useChanges({
     ...followed,
+    cursor: DeliveriesCursorDocument,
     document: OverviewDeliveriesDocument,
     cursorOf: ({ deliveryUpdated }) => deliveryUpdated?.cursor,
   });

@@ -3,6 +3,7 @@ import { IconReceipt } from '@tabler/icons-react';
 import { Suspense } from 'react';
 import { useQuery } from 'urql';
 import { Link, useLocation, useParams } from 'wouter';
+import { PaymentsCursorDocument } from '../../../generated/console/live.ts';
 import {
   type PaymentFilter,
   type PaymentStatus,
@@ -87,6 +88,7 @@ export function PaymentsPage() {
   const variables = { projectId: project.id, filter, ...paging.variables };
   const [{ data, error }, reload] = useQuery({ query: PaymentsDocument, variables });
   const live = useChanges({
+    cursor: PaymentsCursorDocument,
     document: PaymentsLiveDocument,
     variables: { projectId: project.id, filter },
     cursorOf: ({ paymentUpdated }) => paymentUpdated?.cursor,

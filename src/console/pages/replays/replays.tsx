@@ -2,6 +2,7 @@ import { Anchor, Badge, Code, Text } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
 import { useQuery } from 'urql';
 import { Link } from 'wouter';
+import { ReplaysCursorDocument } from '../../../generated/console/live.ts';
 import {
   FollowReplaysDocument,
   type ReplayListFilter,
@@ -32,6 +33,7 @@ export function ReplaysPage() {
   const [{ data, error }, reload] = useQuery({ query: ReplaysDocument, variables, requestPolicy: 'cache-and-network' });
   const { atFilters, problem } = filters.split(error);
   useChanges({
+    cursor: ReplaysCursorDocument,
     document: FollowReplaysDocument,
     variables: { projectId: project.id },
     cursorOf: ({ replayUpdated }) => replayUpdated?.cursor,

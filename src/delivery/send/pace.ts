@@ -1,6 +1,6 @@
 import type { ConnectorDefinition, VendorLimit } from '../../connectors/definition.ts';
-import type { Job } from '../send/jobs.ts';
-import { longestSecondsOf } from '../send/send-connector.ts';
+import type { Job } from './jobs.ts';
+import { longestSecondsOf } from './send-connector.ts';
 
 /** How fast deliveries to a destination may start. */
 export type Pace = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { topics } from '../../../src/bus/bus.ts';
-import { releaseFollowers, releaseWaiting } from '../../../src/delivery/flow/ordering.ts';
+import { releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { changeWaiting, releaseHeld } from '../../../src/delivery/queue/held.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';

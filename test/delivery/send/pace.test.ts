@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CONNECTOR_TYPES, type VendorLimit } from '../../../src/connectors/definition.ts';
 import { getConnector } from '../../../src/connectors/types/registry.ts';
-import { ARRIVAL_SPREAD_SECONDS, type Pace, paceOf } from '../../../src/delivery/flow/pace.ts';
+import { ARRIVAL_SPREAD_SECONDS, type Pace, paceOf } from '../../../src/delivery/send/pace.ts';
 
 const DOCUMENTED = { documentationUrl: 'https://example.com' };
 const perSecond = (count: number): VendorLimit => ({ count, perSeconds: 1, ...DOCUMENTED });
