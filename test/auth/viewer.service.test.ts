@@ -14,6 +14,7 @@ import type { AppError } from '../../src/errors.ts';
 import { newId } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { waitingStatements } from '../support/waiting-statements.ts';
 import {
   goodClaims,
   type IdentityProvider,
@@ -278,6 +279,23 @@ describe('an API key', () => {
     expect(await afterwards.authenticate(`Bearer ${key}`)).toMatchObject({ apiKeyId: id });
     await afterwards.close();
   });
+});
+
+test('the callers of one address use at most a quarter of the connections, and others do not wait for them', async () => {
+  const { authenticate, close } = createServiceAuthenticator({ db, poolSize: 12, verifier, keyring, log });
+  const refusal = (address: string) => authenticate(`Bearer ${newApiKey('LIVE')}`, address).catch(({ code }) => code);
+  const holder = await otherDb.pool.connect();
+  await holder.query('BEGIN');
+  await holder.query('LOCK TABLE "ApiKey"');
+  const flood = Array.from({ length: 20 }, (_, index) => refusal(`2001:db8::${index}`));
+  await expect.poll(() => waitingStatements(otherDb.pool)).toBe(3);
+  const other = refusal('203.0.113.9');
+  await expect.poll(() => waitingStatements(otherDb.pool)).toBe(4);
+  await holder.query('COMMIT');
+  holder.release();
+  expect(await other).toBe('UNAUTHENTICATED');
+  expect(new Set(await Promise.all(flood))).toEqual(new Set(['UNAUTHENTICATED']));
+  await close();
 });
 
 test('a user and their API keys share a rate limit, but not stored responses', () => {

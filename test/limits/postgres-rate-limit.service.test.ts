@@ -9,6 +9,7 @@ import {
   sweepRateLimits,
 } from '../../src/limits/rate-limit.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { waitingStatements } from '../support/waiting-statements.ts';
 
 const log = pino({ level: 'silent' });
 const unused = () => Promise.reject(new Error('The fallback was used.'));
@@ -161,4 +162,20 @@ describe('while the database fails', () => {
     expect(await limiter.record('a', 60)).toMatchObject({ allowed: true, remaining: 58 });
     await pool.end();
   });
+});
+
+test('requests of one account wait for its stored counter with two connections, and other accounts do not wait for them', async () => {
+  const [{ pool }, { pool: observer }] = nodes as [Database, Database];
+  const limiter = createPostgresRateLimiter({ pool, log, fallback });
+  await limiter.take('flood', 600);
+  const holder = await observer.connect();
+  await holder.query('BEGIN');
+  await holder.query(`SELECT FROM "RateLimit" WHERE key = 'flood' FOR UPDATE`);
+  const flood = Array.from({ length: 10 }, () => limiter.take('flood', 600));
+  await expect.poll(() => waitingStatements(observer)).toBe(2);
+  expect((await limiter.take('other', 600)).allowed).toBe(true);
+  expect(await waitingStatements(observer)).toBe(2);
+  await holder.query('COMMIT');
+  holder.release();
+  expect((await Promise.all(flood)).every(({ allowed }) => allowed)).toBe(true);
 });
