@@ -67,7 +67,10 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
   async function vettedAddresses(target: Target, opening: Opening): Promise<string[]> {
     const addresses = await resolve(target, opening);
     let own: ReadonlySet<string | undefined> | undefined;
-    const isOwn = (address: string) => (own ??= ownAddresses()).has(parseAddress(address)?.toString());
+    const isOwn = (address: string) => {
+      own ??= ownAddresses();
+      return own.has(parseAddress(address)?.toString());
+    };
     const refused = addresses.filter((address) => !isPermitted(address, target, allow, isOwn));
     if (refused.length === 0) return addresses;
     log.debug({ ...target, addresses, refused }, 'blocked an outgoing connection');
