@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -113,6 +114,21 @@ describe('the fields', () => {
     const audit = await pool.query('SELECT * FROM "AuditEntry" WHERE "targetId" = $1', [body.id]);
     for (const stored of [rows, audit.rows])
       expect(JSON.stringify(stored)).not.toContain(pki.CLIENT_KEY.split('\n')[1]);
+  });
+
+  test('are in the audit log as fingerprints', async () => {
+    const { body } = await create({ certificateAuthority: pki.AUTHORITY, clientCertificate: CLIENT });
+    await alice.rest('PATCH', `${base}/webhooks/${body.id}`, { certificateAuthority: null });
+    const { rows } = await pool.query(
+      'SELECT "changes", "previous" FROM "AuditEntry" WHERE "targetId" = $1 ORDER BY "id"',
+      [body.id],
+    );
+    const clientCertificate = new X509Certificate(CLIENT.certificate).fingerprint256;
+    const certificateAuthority = new X509Certificate(pki.AUTHORITY).fingerprint256;
+    expect(rows).toMatchObject([
+      { changes: { clientCertificate, certificateAuthority } },
+      { changes: { clientCertificate, certificateAuthority: null }, previous: { certificateAuthority } },
+    ]);
   });
 
   test('keep a masked or omitted key, unless the URL changes', async () => {
