@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { OauthApp } from '../../config/oauth-apps.ts';
-import { isTooLarge, MAX_RSA_BITS } from '../../secrets/private-key.ts';
+import { isTooLarge, LARGEST_RSA_KEY } from '../../secrets/private-key.ts';
 import type { ConnectorRequest, CredentialDefinition } from '../definition.ts';
 import { jsonSecretField } from '../fields.ts';
 import { parseJson } from '../shared/classify.ts';
@@ -38,7 +38,7 @@ export function serviceAccountKeyField(access: string) {
     title: 'Service account key',
     description: `The JSON key file of a service account that can ${access}. Unlike an access token, the key doesn't expire.`,
     isValid: (text) => readKey(text) !== undefined,
-    hint: `Must be the content of a service account’s JSON key file, with an RSA key of at most ${MAX_RSA_BITS} bits.`,
+    hint: `Must be the content of a service account’s JSON key file, with an RSA key. The key can have ${LARGEST_RSA_KEY}.`,
   }).optional();
 }
 

@@ -4,7 +4,7 @@ import type { WebhookTls } from '../../delivery/send/webhook-credentials.ts';
 import { AppError, invalidField } from '../../errors.ts';
 import { MASK } from '../../secrets/mask.ts';
 import { isMasked, neededAgain } from '../../secrets/masked-secrets.ts';
-import { isTooLarge, MAX_RSA_BITS } from '../../secrets/private-key.ts';
+import { isTooLarge, LARGEST_RSA_KEY } from '../../secrets/private-key.ts';
 
 /** A client certificate and a certificate authority as given by the caller. Null removes them. */
 export type TlsInput = {
@@ -94,8 +94,7 @@ function readPrivateKey(text: string): KeyObject {
   const pointer = '/clientCertificate/privateKey';
   const key = parsePrivateKey(text);
   if (!key) throw invalidField(pointer, 'Must be a private key in PEM format that isn’t encrypted with a passphrase.');
-  if (isTooLarge(key))
-    throw invalidField(pointer, `An RSA key can have at most ${MAX_RSA_BITS.toLocaleString('en-US')} bits.`);
+  if (isTooLarge(key)) throw invalidField(pointer, `An RSA key can have ${LARGEST_RSA_KEY}.`);
   return key;
 }
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as pki from '../../egress/authority.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { LARGE_KEY } from '../../support/large-key.ts';
+import { LARGE_EXPONENT_KEY, LARGE_KEY } from '../../support/large-key.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
 
 let app: TestApp;
@@ -175,6 +175,12 @@ describe('the fields', () => {
     ],
     ['clientCertificate', { ...CLIENT, privateKey: 'secret' }, '/clientCertificate/privateKey', 'PEM format'],
     ['clientCertificate', { ...CLIENT, privateKey: LARGE_KEY }, '/clientCertificate/privateKey', 'at most 4,096 bits'],
+    [
+      'clientCertificate',
+      { ...CLIENT, privateKey: LARGE_EXPONENT_KEY },
+      '/clientCertificate/privateKey',
+      'at most 4,096 bits, and a public exponent of at most 64 bits',
+    ],
   ])('%s must be usable: %j', async (field, value, pointer, message) => {
     const { status, body } = await create({ [field]: value });
     expect({ status, body }).toMatchObject({
