@@ -50,8 +50,8 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
       'orderingEscapeAfterAttempts',
     ],
     ...['maxPerSecond', 'timeoutSeconds', 'retrySchedule', 'isActive', 'isPaused', 'overlapHours'],
-    // These fields have the same values as in the API, with secrets redacted.
-    ...['headers', 'authentication'],
+    // The values that the API shows, with secrets redacted. Certificates are fingerprints.
+    ...['headers', 'authentication', 'clientCertificate', 'certificateAuthority'],
   ],
   // The config as the API shows it, with secrets redacted.
   connector: ['name', 'type', 'config', 'eventTypes', 'filter', 'maxPerSecond', 'isActive', 'isPaused'],

@@ -4,6 +4,7 @@ import { type EgressAllow, parseEgressAllow } from '../egress/allow-list.ts';
 import { type EgressProxy, parseEgressProxy } from '../egress/proxy.ts';
 import { type FacilitatorCredential, parseKeySecret } from '../gateway/chain/facilitator-auth.ts';
 import { checkSecretKeys } from '../secrets/keyring.ts';
+import { maskUrl } from '../secrets/mask-url.ts';
 import { sentenceOf } from '../validation.ts';
 import { isSameOrUnder } from './domains.ts';
 import {
@@ -293,7 +294,7 @@ function unsafeNetworks({ networks, serviceAllow }: Config, variables: VariableV
     ] as const)
       if (!isSafeUrl(address, serviceAllow)) {
         const variable = variables[`${name}S`]?.[network.id] === undefined ? name : `${name}S`;
-        problems.push(`${variable}: ${address} ${UNSAFE_URL}`);
+        problems.push(`${variable}: ${maskUrl(address)} ${UNSAFE_URL}`);
       }
   return problems;
 }

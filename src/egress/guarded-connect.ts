@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector } from 'undici';
 import { isPublicAddress, parseAddress } from './address.ts';
 import type { EgressAllow } from './allow-list.ts';
@@ -35,6 +36,9 @@ type Opening = ReturnType<typeof watchOpening>;
 const MAX_ATTEMPTS = 3;
 // After these failures, another address wouldn't help.
 const HOPELESS: ReadonlySet<string> = new Set(['tls_error', 'proxy_error']);
+// In finite-field Diffie-Hellman, the server chooses the numbers to calculate with. They can be so large that each
+// handshake holds up the whole process for seconds. Every server that supports it also supports elliptic curves.
+const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 
 /**
  * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all
@@ -46,7 +50,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
   requireSocketFunctions();
   const { allow, log, lookup, openTunnel, tls } = options;
   const timeout = options.connectTimeoutMilliseconds;
-  const connectTo = buildConnector({ allowH2: false, timeout, ...(tls && tlsOptionsOf(tls)) });
+  const connectTo = buildConnector({ allowH2: false, timeout, ciphers: CIPHERS, ...(tls && tlsOptionsOf(tls)) });
   const overrides = new Map(
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
   );
@@ -62,7 +66,12 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
 
   async function vettedAddresses(target: Target, opening: Opening): Promise<string[]> {
     const addresses = await resolve(target, opening);
-    const refused = addresses.filter((address) => !isPermitted(address, target, allow));
+    let own: ReadonlySet<string | undefined> | undefined;
+    const isOwn = (address: string) => {
+      own ??= ownAddresses();
+      return own.has(parseAddress(address)?.toString());
+    };
+    const refused = addresses.filter((address) => !isPermitted(address, target, allow, isOwn));
     if (refused.length === 0) return addresses;
     log.debug({ ...target, addresses, refused }, 'blocked an outgoing connection');
     throw new EgressError('target_not_allowed');
@@ -102,19 +111,23 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
   };
 }
 
-function isPermitted(address: string, { protocol, port }: Target, allow: EgressAllow): boolean {
+function isPermitted(
+  address: string,
+  { protocol, port }: Target,
+  allow: EgressAllow,
+  isOwn: (address: string) => boolean,
+): boolean {
   if (allow.permits(address, port)) return true;
-  return protocol === 'https:' && isPublicPort(port) && isPublicAddress(address) && !isOwnAddress(address);
+  return protocol === 'https:' && isPublicPort(port) && isPublicAddress(address) && !isOwn(address);
 }
 
 /**
- * Traffic from this machine to its own public address bypasses firewalls, so it could reach ports that are closed to
- * the internet.
+ * This machine's addresses. Traffic to its own public address bypasses firewalls, so it could reach ports that are
+ * closed to the internet.
  */
-function isOwnAddress(address: string): boolean {
+function ownAddresses(): ReadonlySet<string | undefined> {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  const text = parseAddress(address)?.toString();
-  return own.some((candidate) => parseAddress(candidate.address)?.toString() === text);
+  return new Set(own.map(({ address }) => parseAddress(address)?.toString()));
 }
 
 function targetOf(url: URL): Target {

@@ -2,6 +2,12 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { EgressError } from './egress-error.ts';
 import { isLocalHostname } from './url.ts';
 
+/**
+ * How many of a name's addresses are used. A response can have thousands, and checking them all would hold up the whole
+ * process for seconds.
+ */
+const MAX_ADDRESSES = 100;
+
 /** Resolves a name to all its IPv4 and IPv6 addresses, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
@@ -29,8 +35,8 @@ export function createLookup(servers?: string[]): Lookup {
 }
 
 /**
- * Adds a timeout to a lookup, and shares its result among connections that are opened at the same time. Results are
- * never cached: later connections resolve the name again.
+ * Adds a timeout to a lookup, leaves out all but the first hundred addresses, and shares the result among connections
+ * that are opened at the same time. Results are never cached: later connections resolve the name again.
  *
  * The returned function throws an EgressError with the class `dns_error` for every failure and for an empty result.
  */
@@ -51,7 +57,7 @@ async function resolveInTime(result: Promise<string[]>, timeoutMilliseconds: num
   try {
     const addresses = await Promise.race([result, late]);
     if (addresses.length === 0) throw new EgressError('dns_error');
-    return addresses;
+    return addresses.slice(0, MAX_ADDRESSES);
   } catch (cause) {
     throw cause instanceof EgressError ? cause : new EgressError('dns_error', { cause });
   } finally {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { newId } from '../../src/ids.ts';
+import { maskUrl } from '../../src/secrets/mask-url.ts';
 
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const ISSUER = { issuer: 'https://id.example.com/', jwksUri: 'https://id.example.com/jwks.json', audience: 'tollgate' };
@@ -423,10 +424,14 @@ describe('in production, the service', () => {
     const opensLess = SERVICE_ALLOW.replace('10.0.0.2', '10.0.0.1').replace('8545', '8546').replace('8443', '8444');
     const ending = 'must be a public https URL, or an address in SERVICE_ALLOW';
     expect(problemsOf({ ...PRODUCTION, ...PRIVATE, SERVICE_ALLOW: opensLess })).toEqual([
-      `FACILITATOR_URL: http://10.0.0.2:4022/x402 ${ending}`,
+      `FACILITATOR_URL: ${maskUrl(PRIVATE.FACILITATOR_URL)} ${ending}`,
       `RPC_URL: http://node:8545 ${ending}`,
       `AUTH_ISSUERS: https://10.0.0.3:8443/jwks ${ending}`,
     ]);
+    // The log contains these messages, and such URLs often include a key.
+    const RPC_URL = 'http://node:8545/v2/key-0123456789?token=key-0123456789';
+    expect(problemsOf({ ...PRODUCTION, RPC_URL })).toEqual([`RPC_URL: ${maskUrl(RPC_URL)} ${ending}`]);
+    expect(maskUrl(RPC_URL)).not.toContain('0123456789');
     // Addresses in `UPSTREAM_ALLOW` are for upstreams only.
     const UPSTREAM_ALLOW = SERVICE_ALLOW;
     expect(problemsOf({ ...PRODUCTION, ...PRIVATE, UPSTREAM_ALLOW })).toHaveLength(4);

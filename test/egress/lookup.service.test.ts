@@ -68,6 +68,11 @@ describe('boundLookup', () => {
     expect(asked).toEqual(['a.example', 'b.example', 'a.example']);
   });
 
+  test('uses only the first hundred addresses, because checking thousands would take seconds', async () => {
+    const all = Array.from({ length: 4_000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
+    expect(await boundLookup(async () => all, 5_000)('a.example')).toEqual(all.slice(0, 100));
+  });
+
   test('times out a lookup that never ends, and looks up again the next time', async () => {
     let asked = 0;
     const lookup = boundLookup(async () => (asked++ === 0 ? new Promise<string[]>(() => {}) : ['192.0.2.1']), 50);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toEgressError } from '../../src/egress/egress-error.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
 import { startRawServer } from './raw-server.ts';
-import { createTestEgress } from './support.ts';
+import { createTestEgress, loopback } from './support.ts';
 
 const serverNames: unknown[] = [];
 const hosts: unknown[] = [];
@@ -21,6 +21,22 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()));
+
+const ECDHE_RSA_AES_128_GCM = 0xc02f;
+/** https://www.iana.org/assignments/tls-parameters/tls-parameters.xhtml#tls-parameters-4 */
+const DHE = new Set([
+  ...[0x16, 0x33, 0x39, 0x45, 0x67, 0x6b, 0x88, 0x9e, 0x9f, 0xbe, 0xc4, 0xc052, 0xc053, 0xc09e, 0xc09f, 0xc0a2, 0xc0a3],
+  0xccaa,
+]);
+
+/** The cipher suites in a client's first message (RFC 8446 §4.1.2). */
+function cipherSuitesIn(hello: Buffer): number[] {
+  // The record's header, the message's header, the version, and the random value come before the session ID.
+  const sessionId = 5 + 4 + 2 + 32;
+  const start = sessionId + 1 + hello[sessionId]!;
+  const count = hello.readUInt16BE(start) / 2;
+  return Array.from({ length: count }, (_, index) => hello.readUInt16BE(start + 2 + 2 * index));
+}
 
 const testEgress = () => createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup: async () => ['127.0.0.1'] });
 
@@ -49,6 +65,16 @@ describe('a secure connection', () => {
     );
     await using egress = createTestEgress({ allow: `127.0.0.1/32:${plain.port}` });
     expect(await egress.failureOf(`https://127.0.0.1:${plain.port}/`)).toMatchObject({ errorClass: 'tls_error' });
+  });
+
+  test('offers no key exchange with numbers that the server chooses, which could take seconds', async () => {
+    const hello = Promise.withResolvers<Buffer>();
+    await using server = await startRawServer((socket) => void socket.once('data', hello.resolve));
+    await using egress = createTestEgress({ allow: loopback(server), connectTimeoutMilliseconds: 200 });
+    await egress.failureOf(`https://127.0.0.1:${server.port}/`);
+    const suites = cipherSuitesIn(await hello.promise);
+    expect(suites).toContain(ECDHE_RSA_AES_128_GCM);
+    expect(suites.filter((suite) => DHE.has(suite))).toEqual([]);
   });
 
   test('times out after the connect timeout', async () => {

@@ -154,8 +154,8 @@ function insert(
 
 function line(event: ConnectorEvent, config: Config): string {
   const row = eventRow(event);
-  // The upstream URL must not become public.
-  const { upstreamUrl, ...open } = row.payload;
+  // The upstream URL must not become public. The message of a failure can contain one.
+  const { upstreamUrl, message, ...open } = row.payload;
   const payload = payloadJson(config.visibility === 'public' ? open : row.payload);
   return JSON.stringify({ ...row, amount_usd: row.amount_usd === null ? null : Number(row.amount_usd), payload });
 }

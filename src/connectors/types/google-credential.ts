@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { OauthApp } from '../../config/oauth-apps.ts';
+import { isTooLarge, LARGEST_RSA_KEY } from '../../secrets/private-key.ts';
 import type { ConnectorRequest, CredentialDefinition } from '../definition.ts';
 import { jsonSecretField } from '../fields.ts';
 import { parseJson } from '../shared/classify.ts';
@@ -22,7 +23,8 @@ type KeyFile = z.infer<typeof keyFile>;
 
 function isRsaKey(pem: string): boolean {
   try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'rsa' && !isTooLarge(key);
   } catch {
     return false;
   }
@@ -36,7 +38,7 @@ export function serviceAccountKeyField(access: string) {
     title: 'Service account key',
     description: `The JSON key file of a service account that can ${access}. Unlike an access token, the key doesn't expire.`,
     isValid: (text) => readKey(text) !== undefined,
-    hint: 'Must be the content of a service account’s JSON key file.',
+    hint: `Must be the content of a service account’s JSON key file, with an RSA key. The key can have ${LARGEST_RSA_KEY}.`,
   }).optional();
 }
 

@@ -30,6 +30,8 @@ import {
   credentialHeaders,
   hiddenValues,
   type OAuthClient,
+  readSealedCredentials,
+  secretUrls,
   tlsIdentityOf,
   tokenSourceOf,
   type WebhookCredentials,
@@ -191,11 +193,13 @@ function createSecretOpener(secretBox: SenderOptions['secretBox']) {
         const signing = [open(secret, 'secret')];
         if (previousSecret !== null) signing.push(open(previousSecret, 'previousSecret'));
         const credentials: WebhookCredentials =
-          secretCredentials === null ? NO_CREDENTIALS : JSON.parse(open(secretCredentials, 'secretCredentials'));
+          secretCredentials === null
+            ? NO_CREDENTIALS
+            : readSealedCredentials(open(secretCredentials, 'secretCredentials'), webhook);
         const { authentication } = credentials;
         return {
           signing,
-          hidden: [...signing, ...(maskUrl(url) === url ? [] : [url]), ...hiddenValues(credentials)],
+          hidden: [...signing, ...secretUrls(url), ...hiddenValues(credentials)],
           headers: credentialHeaders(credentials),
           oauth: authentication?.type === 'OAUTH2_CLIENT_CREDENTIALS' ? authentication : undefined,
           tls: tlsIdentityOf(credentials),

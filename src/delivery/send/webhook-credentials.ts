@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basicAuthorization, classifyTokenResponse, tokenRequest } from '../../connectors/shared/token-endpoint.ts';
 import type { TlsIdentity } from '../../egress/tls-identity.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
 import type { TokenSource } from './access-tokens.ts';
 
 export type WebhookHeader = { name: string; value: string };
@@ -29,6 +30,9 @@ export type WebhookCredentials = {
   /** Missing in credentials that were stored by earlier versions. */
   tls?: WebhookTls;
 };
+
+/** The encrypted content: the credentials, and the only URL that they may be sent to, unless an earlier version stored it. */
+export type SealedWebhookCredentials = WebhookCredentials & { url?: string };
 
 /** The fields of `authentication` that are secret. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set(['password', 'token', 'clientSecret']);
@@ -59,20 +63,43 @@ export function tlsIdentityOf({ tls = {} }: WebhookCredentials): TlsIdentity | u
   return { id, ...clientCertificate, ...(certificateAuthority && { certificateAuthority }) };
 }
 
+/**
+ * A webhook's credentials in full.
+ *
+ * @throws Error if the webhook's URL was changed without them, for example, by someone with access to the database. The
+ *   message contains no secret.
+ */
+export function readSealedCredentials(opened: string, webhook: { id: string; url: string }): WebhookCredentials {
+  const { url = webhook.url, ...credentials } = JSON.parse(opened) as SealedWebhookCredentials;
+  if (url === webhook.url) return credentials;
+  throw new Error(`The headers and authentication of ${webhook.id} were stored for a different URL.`);
+}
+
 /** The values to mask in responses. */
 export function hiddenValues({ headers, authentication }: WebhookCredentials): string[] {
   const values = headers.map(({ value }) => value).filter(({ length }) => length >= MIN_HIDDEN_LENGTH);
-  const secrets = Object.entries(authentication ?? {}).filter(([name]) => SECRET_FIELDS.has(name));
-  return [...values, ...secrets.map(([, value]) => String(value))];
+  return [...values, ...(authentication ? secretsIn(authentication) : [])];
+}
+
+function secretsIn(authentication: WebhookAuthentication): string[] {
+  const secrets = Object.entries(authentication).filter(([name]) => SECRET_FIELDS.has(name));
+  const urls = 'tokenUrl' in authentication ? secretUrls(authentication.tokenUrl) : [];
+  return [...secrets.map(([, value]) => String(value)), ...urls];
+}
+
+/** The URL if it has parts that are masked. */
+export function secretUrls(url: string): string[] {
+  return maskUrl(url) === url ? [] : [url];
 }
 
 /** How an OAuth client gets access tokens: with the client credentials grant (RFC 6749 §4.4). */
-export function tokenSourceOf({ tokenUrl, clientId, clientSecret, scope }: OAuthClient): TokenSource {
+export function tokenSourceOf(client: OAuthClient): TokenSource {
+  const { tokenUrl, clientId, clientSecret, scope } = client;
   const parameters = { grant_type: 'client_credentials', ...(scope !== undefined && { scope }) };
   return {
     build: () => tokenRequest(tokenUrl, parameters, basicAuthorization(clientId, clientSecret)),
     classify(response) {
-      const outcome = classifyTokenResponse('The token URL', response, { advice: ADVICE, secrets: [clientSecret] });
+      const outcome = classifyTokenResponse('The token URL', response, { advice: ADVICE, secrets: secretsIn(client) });
       if (outcome.kind !== 'token') return outcome;
       const { kind, accessToken, lifetimeSeconds } = outcome;
       return { kind, accessToken, lifetimeSeconds };

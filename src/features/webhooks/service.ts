@@ -109,7 +109,7 @@ export function createWebhookService(options: {
       urlToStore('url', values.url);
       urls.check(project.id, values.url, '/url');
       const id = newId('Webhook');
-      const credentials = storedCredentials.ofNew({ id, projectId: project.id }, given);
+      const credentials = storedCredentials.ofNew({ id, projectId: project.id, url: values.url }, given);
       const secret = newWebhookSecret();
       const sealed = secretBox.seal(secret, { table: 'Webhook', column: 'secret', rowId: id, projectId: project.id });
       const webhook = await db.prisma

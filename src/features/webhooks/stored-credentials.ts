@@ -2,13 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import type { Values } from '../../audit/value-sizes.ts';
 import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { Transaction } from '../../database/client.ts';
-import type { WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
+import type { SealedWebhookCredentials, WebhookCredentials } from '../../delivery/send/webhook-credentials.ts';
 import { Prisma, type Webhook } from '../../generated/prisma/client.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type CredentialsInput, createCredentialsChange, NO_CREDENTIALS, shownCredentials } from './credentials.ts';
 
-type Place = Pick<Webhook, 'id' | 'projectId'>;
+type Place = Pick<Webhook, 'id' | 'projectId' | 'url'>;
 
 /** The fields of a webhook that are stored together, encrypted. */
 export const CREDENTIAL_FIELDS = ['headers', 'authentication', 'clientCertificate', 'certificateAuthority'] as const;
@@ -22,7 +22,7 @@ export function createStoredCredentials({
   webhookAllow: ProjectAllow;
 }) {
   const changeOf = ({ projectId }: Place) => createCredentialsChange(webhookAllow.of(projectId));
-  const cellOf = ({ id, projectId }: Place) => ({
+  const cellOf = ({ id, projectId }: Omit<Place, 'url'>) => ({
     table: 'Webhook',
     column: 'secretCredentials',
     rowId: id,
@@ -33,9 +33,10 @@ export function createStoredCredentials({
     if (credentials.headers.length === 0 && credentials.authentication === null && !credentials.tls) {
       return { credentials: Prisma.DbNull, secretCredentials: null };
     }
+    const sealed: SealedWebhookCredentials = { url: place.url, ...credentials };
     return {
       credentials: shownCredentials(credentials) as unknown as Prisma.InputJsonObject,
-      secretCredentials: secretBox.seal(JSON.stringify(credentials), cellOf(place)),
+      secretCredentials: secretBox.seal(JSON.stringify(sealed), cellOf(place)),
     };
   }
 
@@ -44,8 +45,8 @@ export function createStoredCredentials({
     ofNew: (place: Place, input: CredentialsInput) => columnsOf(place, changeOf(place)(NO_CREDENTIALS, input, false)),
 
     /**
-     * The columns to change. They are encrypted again with every new URL. As a result, if a process is currently
-     * requesting an access token for the old URL, that token is discarded.
+     * The columns to change. They are encrypted together with the URL, and again with every new one. As a result, if a
+     * process is currently requesting an access token for the old URL, that token is discarded.
      *
      * @param url the webhook's URL after the change, if it was given.
      * @returns undefined if nothing changes.
@@ -53,12 +54,12 @@ export function createStoredCredentials({
      */
     ofChanged(before: Webhook, input: CredentialsInput, url: string | undefined) {
       const { secretCredentials } = before;
-      const isUrlChanged = url !== undefined && url !== before.url;
+      const after = { ...before, url: url ?? before.url };
       const isGiven = CREDENTIAL_FIELDS.some((name) => input[name] !== undefined);
-      if (!isGiven && !(isUrlChanged && secretCredentials !== null)) return undefined;
-      const stored: WebhookCredentials =
+      if (!isGiven && (after.url === before.url || secretCredentials === null)) return undefined;
+      const { url: sealedUrl = before.url, ...stored }: SealedWebhookCredentials =
         secretCredentials === null ? NO_CREDENTIALS : JSON.parse(secretBox.open(secretCredentials, cellOf(before)));
-      return columnsOf(before, changeOf(before)(stored, input, isUrlChanged));
+      return columnsOf(after, changeOf(before)(stored, input, after.url !== sealedUrl));
     },
   };
 }

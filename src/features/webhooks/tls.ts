@@ -4,6 +4,7 @@ import type { WebhookTls } from '../../delivery/send/webhook-credentials.ts';
 import { AppError, invalidField } from '../../errors.ts';
 import { MASK } from '../../secrets/mask.ts';
 import { isMasked, neededAgain } from '../../secrets/masked-secrets.ts';
+import { isTooLarge, LARGEST_RSA_KEY } from '../../secrets/private-key.ts';
 
 /** A client certificate and a certificate authority as given by the caller. Null removes them. */
 export type TlsInput = {
@@ -12,7 +13,6 @@ export type TlsInput = {
 };
 
 const MAX_PEM_LENGTH = 16_384;
-const MAX_RSA_BITS = 4_096;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 const pem = z.string().max(MAX_PEM_LENGTH, `Must be at most ${MAX_PEM_LENGTH} characters.`);
@@ -37,7 +37,7 @@ export function shownTls({ clientCertificate, ...rest }: WebhookTls): WebhookTls
  * back masked stays unchanged.
  *
  * @throws AppError `VALIDATION_FAILED` with pointers: for text that isn't PEM, a certificate that has expired, a key that
- *   belongs to another certificate, or a kept key although the webhook's URL has changed.
+ *   is too large or belongs to another certificate, or a kept key although the webhook's URL has changed.
  */
 export function changeTls(stored: WebhookTls, changes: TlsInput, isUrlChanged: boolean, now: Date): WebhookTls {
   const certificateAuthority =
@@ -91,23 +91,17 @@ function readCertificates(pointer: string, text: string, now: Date): X509Certifi
 }
 
 function readPrivateKey(text: string): KeyObject {
+  const pointer = '/clientCertificate/privateKey';
   const key = parsePrivateKey(text);
-  // Signing takes time that grows with the cube of the length: a second for 16,384 bits, in which nothing else runs.
-  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) > MAX_RSA_BITS)
-    throw invalidField(
-      '/clientCertificate/privateKey',
-      `Must have at most ${MAX_RSA_BITS.toLocaleString('en-US')} bits, because every connection uses it. An elliptic-curve key is faster.`,
-    );
+  if (!key) throw invalidField(pointer, 'Must be a private key in PEM format that isn’t encrypted with a passphrase.');
+  if (isTooLarge(key)) throw invalidField(pointer, `An RSA key can have ${LARGEST_RSA_KEY}.`);
   return key;
 }
 
-function parsePrivateKey(text: string): KeyObject {
+function parsePrivateKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text);
   } catch {
-    throw invalidField(
-      '/clientCertificate/privateKey',
-      'Must be a private key in PEM format that isn’t encrypted with a passphrase.',
-    );
+    return undefined;
   }
 }

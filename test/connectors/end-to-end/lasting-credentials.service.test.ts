@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectorType } from '../../../src/connectors/definition.ts';
+import { LARGE_EXPONENT_KEY, LARGE_KEY } from '../../support/large-key.ts';
 import { sampleConfig } from '../support/configs.ts';
 import { type Grant, startTokenServer, type TokenServer } from '../support/token-server.ts';
 import { json } from '../support/vendors/vendor.ts';
@@ -284,6 +285,8 @@ describe('a config', () => {
     ['text', 'not a key'],
     ['another kind of key', JSON.stringify({ type: 'authorized_user', client_id: 'x', refresh_token: 'y' })],
     ['a broken private key', KEY_FILE.replace('BEGIN PRIVATE KEY', 'BEGIN PUBLIC KEY')],
+    ['a key that takes a long time to sign with', JSON.stringify({ ...JSON.parse(KEY_FILE), private_key: LARGE_KEY })],
+    ['a key with a large exponent', JSON.stringify({ ...JSON.parse(KEY_FILE), private_key: LARGE_EXPONENT_KEY })],
   ])('is rejected with %s as the service account key', async (_what, serviceAccountKey) => {
     const { status, body } = await create('bigquery', configWith('bigquery', { serviceAccountKey }));
     expect(status).toBe(422);

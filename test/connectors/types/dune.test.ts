@@ -71,6 +71,9 @@ describe('a Dune request', () => {
     const created = sampleEvent('endpoint.created');
     expect(lines([created])[0].payload).toContain('upstreamUrl');
     expect(lines([created], { visibility: 'public' })[0].payload).not.toContain('api.example.com');
+    const failed = sampleEvent('payment.failed', { message: 'The upstream redirects to https://api.example.com/v2.' });
+    expect(lines([failed])[0].payload).toContain('api.example.com');
+    expect(lines([failed], { visibility: 'public' })[0].payload).not.toContain('api.example.com');
   });
 
   test.each(HOSTILE_TEXTS)('keeps hostile text within its line: %j', (text) => {

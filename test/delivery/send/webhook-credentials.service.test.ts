@@ -107,6 +107,16 @@ describe('a webhook’s own headers and authentication', () => {
     expect(receiver.requests[0]!.headers.authorization).toBe('Bearer token-0123456789');
   });
 
+  test('are sent only to the URL that they were stored for', async () => {
+    const url = `${receiver.url}/another`;
+    const id = await addWebhook({ headers: [{ name: 'X-Key', value: 'first' }], url } as Partial<WebhookCredentials>);
+    expect(await attempt(await deliver(id, 'FAILED'))).toMatchObject({ errorClass: 'internal', requestHeaders: null });
+    expect(receiver.requests).toEqual([]);
+    await stage.pool.query('UPDATE "Webhook" SET "url" = $2 WHERE "id" = $1', [id, url]);
+    await deliver(id);
+    expect(receiver.requests[0]!.headers).toMatchObject({ 'x-key': 'first' });
+  });
+
   test('apply from the next request after a change', async () => {
     const id = await addWebhook({ headers: [{ name: 'X-Key', value: 'first' }] });
     await deliver(id);
@@ -159,14 +169,15 @@ describe('a webhook with an OAuth client', () => {
       server.receiver.respondNext({
         statusCode: 400,
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ error, error_description: 'No secret-0123456789 here' }),
+        body: JSON.stringify({ error, error_description: 'No secret-0123456789 at /token?t=tenant-0123456789' }),
       });
-      const webhookId = await addWebhook({ authentication: oauth() });
+      const tokenUrl = `${server.url}/token?t=tenant-0123456789`;
+      const webhookId = await addWebhook({ authentication: { ...oauth(), tokenUrl } });
       const later = await stage.addDelivery(webhookId, { nextAttemptAt: new Date(Date.now() + 3_600_000) });
       const id = await stage.addDelivery(webhookId);
       worker = stage.startWorker();
       await until(async () => (await stage.webhook(webhookId)).pausedAt !== null);
-      const reason = `The token URL refused to issue an access token (${error}: No •••• here). Update the webhook with a working OAuth client.`;
+      const reason = `The token URL refused to issue an access token (${error}: No •••• at ••••). Update the webhook with a working OAuth client.`;
       expect(await stage.webhook(webhookId)).toMatchObject({ pausedReason: reason, isActive: true });
       const held = { status: 'PENDING', reason: 'paused', nextAttemptAt: null };
       for (const delivery of [id, later]) {

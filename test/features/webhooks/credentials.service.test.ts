@@ -51,10 +51,13 @@ const pointersOf = (body: Record<string, unknown>) =>
 
 /** Returns the headers and authentication as deliveries use them. */
 async function stored(id: string): Promise<Stored | null> {
-  const { rows } = await pool.query('SELECT "secretCredentials" FROM "Webhook" WHERE "id" = $1', [id]);
+  const { rows } = await pool.query('SELECT "secretCredentials", "url" FROM "Webhook" WHERE "id" = $1', [id]);
   const sealed: string | null = rows[0].secretCredentials;
   const cell = { table: 'Webhook', column: 'secretCredentials', rowId: id, projectId };
-  return sealed && JSON.parse(secretBox.open(sealed, cell));
+  if (!sealed) return null;
+  const { url, ...credentials } = JSON.parse(secretBox.open(sealed, cell));
+  expect(url).toBe(rows[0].url);
+  return credentials;
 }
 
 const KEY = { name: 'X-Api-Key', value: 'key-of-the-receiver' };
@@ -221,6 +224,18 @@ describe('a new address', () => {
   test('doesn’t require any secrets again if it is the same as the old one', async () => {
     const { id, url: old } = await create();
     expect((await patch(id, { url: old, description: 'Mine' })).status).toBe(200);
+    expect(await stored(id)).toEqual({ headers: [KEY, STAGE], authentication: OAUTH });
+  });
+
+  test('that was set in the database requires every secret again', async () => {
+    const { id, url: old, headers } = await create();
+    await pool.query('UPDATE "Webhook" SET "url" = $2 WHERE "id" = $1', [id, url]);
+    for (const body of [{ headers }, { url, headers }])
+      expect(await patch(id, body)).toMatchObject({
+        status: 422,
+        body: { errors: [again('/headers/0/value', 'URL'), {}, {}] },
+      });
+    expect((await patch(id, { url: old, headers })).status).toBe(200);
     expect(await stored(id)).toEqual({ headers: [KEY, STAGE], authentication: OAUTH });
   });
 

@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as pki from '../../egress/authority.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { LARGE_EXPONENT_KEY, LARGE_KEY } from '../../support/large-key.ts';
 import { createEndpoint, createProject, type Resource } from '../../support/resources.ts';
 
 let app: TestApp;
@@ -114,6 +116,21 @@ describe('the fields', () => {
       expect(JSON.stringify(stored)).not.toContain(pki.CLIENT_KEY.split('\n')[1]);
   });
 
+  test('are in the audit log as fingerprints', async () => {
+    const { body } = await create({ certificateAuthority: pki.AUTHORITY, clientCertificate: CLIENT });
+    await alice.rest('PATCH', `${base}/webhooks/${body.id}`, { certificateAuthority: null });
+    const { rows } = await pool.query(
+      'SELECT "changes", "previous" FROM "AuditEntry" WHERE "targetId" = $1 ORDER BY "id"',
+      [body.id],
+    );
+    const clientCertificate = new X509Certificate(CLIENT.certificate).fingerprint256;
+    const certificateAuthority = new X509Certificate(pki.AUTHORITY).fingerprint256;
+    expect(rows).toMatchObject([
+      { changes: { clientCertificate, certificateAuthority } },
+      { changes: { clientCertificate, certificateAuthority: null }, previous: { certificateAuthority } },
+    ]);
+  });
+
   test('keep a masked or omitted key, unless the URL changes', async () => {
     const { body } = await create({ clientCertificate: CLIENT });
     const path = `${base}/webhooks/${body.id}`;
@@ -157,6 +174,13 @@ describe('the fields', () => {
       'belongs to another certificate',
     ],
     ['clientCertificate', { ...CLIENT, privateKey: 'secret' }, '/clientCertificate/privateKey', 'PEM format'],
+    ['clientCertificate', { ...CLIENT, privateKey: LARGE_KEY }, '/clientCertificate/privateKey', 'at most 4,096 bits'],
+    [
+      'clientCertificate',
+      { ...CLIENT, privateKey: LARGE_EXPONENT_KEY },
+      '/clientCertificate/privateKey',
+      'at most 4,096 bits, and a public exponent of at most 64 bits',
+    ],
   ])('%s must be usable: %j', async (field, value, pointer, message) => {
     const { status, body } = await create({ [field]: value });
     expect({ status, body }).toMatchObject({

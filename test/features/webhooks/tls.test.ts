@@ -20,7 +20,7 @@ test("a client's RSA key can't have more than 4,096 bits, because every connecti
   expect((thrown as AppError).fields).toEqual([
     {
       pointer: '/clientCertificate/privateKey',
-      message: 'Must have at most 4,096 bits, because every connection uses it. An elliptic-curve key is faster.',
+      message: 'An RSA key can have at most 4,096 bits, and a public exponent of at most 64 bits.',
     },
   ]);
 });
