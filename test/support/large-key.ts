@@ -55,7 +55,7 @@ TMz9pAKXEZIDktEc1SRaDkAf5qXvBN6fflFR0wbUvnTHTsQwRlEIqXR5Gibajhpt
 -----END PRIVATE KEY-----
 `;
 
-/** A valid RSA key of 2,048 bits with a public exponent of 30,000 bits, which OpenSSL uses to check each signature. */
+/** A valid RSA key of 2,048 bits with a public exponent of as many bits, which is more than users can set. */
 export const LARGE_EXPONENT_KEY = withLargeExponent();
 
 function withLargeExponent(): string {
@@ -63,7 +63,7 @@ function withLargeExponent(): string {
   const key = privateKey.export({ format: 'jwk' });
   const read = (text = '') => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`);
   const order = (read(key.p) - 1n) * (read(key.q) - 1n);
-  const exponent = (read(key.e) + ((1n << 30_000n) / order) * order).toString(16);
+  const exponent = (read(key.e) + order).toString(16);
   const bytes = Buffer.from(exponent.padStart(exponent.length + (exponent.length % 2), '0'), 'hex');
   const large = createPrivateKey({ format: 'jwk', key: { ...key, e: bytes.toString('base64url') } });
   return String(large.export({ format: 'pem', type: 'pkcs8' }));
