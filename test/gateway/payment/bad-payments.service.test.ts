@@ -48,6 +48,8 @@ beforeAll(async () => {
     '/waiting': { upstreamUrl: `${upstream.url}/waiting` },
     '/too-large': { upstreamUrl: `${upstream.url}/too-large` },
     '/echo': { upstreamUrl: `${upstream.url}/echo` },
+    '/missing': { upstreamUrl: `${upstream.url}/missing` },
+    '/moved': { upstreamUrl: `${upstream.url}/moved` },
   });
   endless = await createShop(app, await app.user('mallory'), {
     '/endless': { upstreamUrl: `${upstream.url}/endless` },
@@ -57,6 +59,8 @@ beforeAll(async () => {
     if (path === '/large') return { body: Buffer.alloc(9 * MEGABYTE) };
     if (path === '/too-large') return { body: Buffer.alloc(11 * MEGABYTE) };
     if (path === '/echo') return { headers: { 'x-agent': headers['user-agent']!, 'x-filler': 'a'.repeat(13_000) } };
+    if (path === '/missing') return { statusCode: 404, body: 'missing' };
+    if (path === '/moved') return { statusCode: 301, headers: { location: '/orders' } };
     if (path === '/endless') {
       response.writeHead(200).write(Buffer.alloc(9 * MEGABYTE));
       endlessResponses.push(response);
@@ -340,4 +344,20 @@ test.each([
   expect([...seen]).toEqual(expect.arrayContaining([status, 429]));
   const elsewhere = await ask('/orders', { headers: v2Headers(await sign(await rails.wallet(CENT))) }, endless);
   expect(elsewhere.status).toBe(201);
+});
+
+test.each([
+  ['responds to with an error', '/missing', 404],
+  ['redirects', '/moved', 502],
+])('an address with too many requests that an API %s is limited for that project only', async (_what, path, status) => {
+  const { ask, localAddress } = openClient();
+  const buyer = await rails.wallet(100n * CENT);
+  const buy = async (from = shop, what = path) => ask(what, { headers: v2Headers(await sign(buyer)) }, from);
+  // All of them have been used. The next one is still sent, because the address is counted after it.
+  await sql.query(`INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ($1, now() + interval '1 minute')`, [
+    `error responses ${shop.projectId} ${localAddress}`,
+  ]);
+  expect((await buy()).status).toBe(status);
+  await expect.poll(async () => (await buy()).status, { interval: 20 }).toBe(429);
+  expect((await buy(endless, '/orders')).status).toBe(201);
 });
