@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { sign, v2Headers } from '../sign.ts';
+import { headerLines, rawRequest, sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
 const CENT = 10_000n;
@@ -48,6 +49,7 @@ beforeAll(async () => {
     '/waiting': { upstreamUrl: `${upstream.url}/waiting` },
     '/too-large': { upstreamUrl: `${upstream.url}/too-large` },
     '/echo': { upstreamUrl: `${upstream.url}/echo` },
+    '/stream': { upstreamUrl: `${upstream.url}/waiting`, settlement: 'BEFORE_REQUEST' },
     '/missing': { upstreamUrl: `${upstream.url}/missing` },
     '/moved': { upstreamUrl: `${upstream.url}/moved` },
   });
@@ -289,6 +291,24 @@ test('an address with unread responses loses one to a buyer who uses less memory
   expect([response.status, (await response.bytes()).length]).toEqual([200, 9 * MEGABYTE]);
   const ends = await Promise.allSettled(unread.map((one) => one.bytes()));
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});
+
+test('an address loses a response that waits behind a paid stream, and the connection, to a buyer who uses less memory', async () => {
+  const { localAddress } = openClient();
+  const { hostname, port, pathname } = new URL(shop.url);
+  const hoarder = connect({ host: hostname, port: Number(port), localAddress }).resume();
+  const payment = headerLines(v2Headers(await sign(await rails.wallet(CENT))));
+  const before = [numberOf('/waiting'), numberOf('/large')] as const;
+  hoarder.write(rawRequest(`GET ${pathname}/stream`, 'Host: a', ...payment));
+  await expect.poll(() => numberOf('/waiting')).toBe(before[0] + 1);
+  hoarder.write(rawRequest(`GET ${pathname}/free`, 'Host: a'));
+  await expect.poll(() => numberOf('/large')).toBe(before[1] + 1);
+  const unread = await openClient().ask('/free');
+  const closed = once(hoarder, 'close');
+  const response = await openClient().ask('/large', { headers: v2Headers(await sign(await rails.wallet(CENT))) });
+  expect([response.status, (await response.bytes()).length]).toEqual([200, 9 * MEGABYTE]);
+  await closed;
+  await unread.body!.cancel();
 });
 
 test('headers for the upstream that total more than 8 KB are rejected before the payment is used', async () => {
