@@ -62,7 +62,10 @@ beforeAll(async () => {
     if (path === '/too-large') return { body: Buffer.alloc(11 * MEGABYTE) };
     if (path === '/echo') return { headers: { 'x-agent': headers['user-agent']!, 'x-filler': 'a'.repeat(13_000) } };
     if (path === '/missing') return { statusCode: 404, body: 'missing' };
-    if (path === '/moved') return { statusCode: 301, headers: { location: '/orders' } };
+    if (path === '/moved') {
+      response.writeHead(301, { location: '/orders' }).end();
+      return undefined;
+    }
     if (path === '/endless') {
       response.writeHead(200).write(Buffer.alloc(9 * MEGABYTE));
       endlessResponses.push(response);
