@@ -29,6 +29,8 @@ export type IdType = keyof typeof ID_PREFIXES;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const UUID_BYTES = 16;
 const TIME_BYTES = 6;
+/** In the year 10889. An ID from a caller can claim to be from then. */
+const MAX_MILLISECONDS = 2 ** (8 * TIME_BYTES) - 1;
 const RANDOM_BYTES = 4_096;
 const PATTERN = /^([a-z]{2,4})_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
 const TYPES_BY_PREFIX = new Map(
@@ -84,7 +86,7 @@ export function millisecondsOfId(id: string): number {
 /** The smallest possible ID of a type at this time, as a lower bound for range scans. */
 export function firstIdAt(type: IdType, milliseconds: number): string {
   const bytes = Buffer.alloc(UUID_BYTES);
-  bytes.writeUIntBE(Math.max(0, milliseconds), 0, TIME_BYTES);
+  bytes.writeUIntBE(Math.min(Math.max(0, milliseconds), MAX_MILLISECONDS), 0, TIME_BYTES);
   return `${ID_PREFIXES[type]}_${encode(bytes)}`;
 }
 

@@ -87,6 +87,11 @@ describe('the first ID of a time', () => {
   test('is the smallest possible ID if the time is before 1970', () => {
     expect(firstIdAt('Event', -20_000)).toBe('evt_00000000000000000000000000');
   });
+
+  test('is from the last possible millisecond if the time is after the year 10889', () => {
+    const last = millisecondsOfId('evt_7zzzzzzzzzzzzzzzzzzzzzzzzz');
+    expect(millisecondsOfId(firstIdAt('Event', last + 10_000))).toBe(last);
+  });
 });
 
 describe('text that is not an ID', () => {

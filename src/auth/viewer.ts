@@ -5,6 +5,8 @@ import { preparedStatement, runStatement, statement } from '../database/statemen
 import { AppError } from '../errors.ts';
 import type { TierSetter } from '../generated/prisma/client.ts';
 import { newId } from '../ids.ts';
+import { sourceOf } from '../limits/failed-credentials.ts';
+import { createConnectionShares } from '../limits/fair-queue.ts';
 import type { Tier } from '../limits/tiers.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import { AccountBlocked } from './account-blocked.ts';
@@ -149,22 +151,25 @@ export function createAuthenticator(options: {
   keyring: Keyring;
   operators?: readonly Operator[];
   log: Logger;
+  /** How many database connections the process has. Default: 20. */
+  poolSize?: number;
 }): Authenticator {
   const { db, verifier, keyring, operators = [], log } = options;
+  // Also for requests above the rate limit, which can only be counted once their account is known.
+  const shares = createConnectionShares(options.poolSize ?? 20);
   const notes = new Map<string, Promise<void>>();
 
   async function authenticate(authorization: string | undefined, address: string): Promise<Viewer> {
     if (!authorization) throw noCredential();
     const credential = BEARER_PATTERN.exec(authorization)?.[1];
     if (!credential) throw badCredential('The Authorization header must have the form `Bearer <credential>`.');
-    return looksLikeApiKey(credential) ? viewerOfApiKey(credential, address) : viewerOfToken(credential);
+    return looksLikeApiKey(credential) ? viewerOfApiKey(credential, address) : viewerOfToken(credential, address);
   }
 
-  async function viewerOfToken(token: string): Promise<Viewer> {
+  async function viewerOfToken(token: string, address: string): Promise<Viewer> {
     const claims = await verifier.verify(token);
-    const user = (await findUser(claims)) ?? (await createUser(claims));
-    rejectBlocked(user.id, user);
-    const { tier, requestsPerMinute } = await withClaims(user, claims);
+    const user = await shares.run(sourceOf(address), () => userWith(claims));
+    const { tier, requestsPerMinute } = user;
     const isOperator = isListed(operators, claims);
     return {
       kind: 'user',
@@ -178,6 +183,12 @@ export function createAuthenticator(options: {
       ...(claims.email !== undefined && { email: claims.email }),
       ...(isOperator && { isOperator }),
     };
+  }
+
+  async function userWith(claims: TokenClaims): Promise<UserRow> {
+    const user = (await findUser(claims)) ?? (await createUser(claims));
+    rejectBlocked(user.id, user);
+    return { ...user, ...(await withClaims(user, claims)) };
   }
 
   /** The user's tier and rate limit. A trusted issuer's claims override them, unless an operator has set them. */
@@ -207,7 +218,7 @@ export function createAuthenticator(options: {
   async function viewerOfApiKey(apiKey: string, address: string): Promise<Viewer> {
     if (!parseApiKey(apiKey)) throw badCredential('The API key is mistyped or incomplete.');
     const hashes = apiKeyHashes(apiKey, keyring);
-    const row = await findApiKey(hashes);
+    const row = await shares.run(sourceOf(address), () => findApiKey(hashes));
     if (!row) throw badCredential('The API key does not exist.');
     if (row.isRevoked) throw badCredential('The API key has been revoked.');
     if (row.isExpired) throw badCredential('The API key has expired.');

@@ -92,7 +92,7 @@ export function vendorUrlField(
   const { host, path, query, hint, allowQuery = query !== undefined, allowPort = false, ...rest } = meta;
   return z
     .string()
-    .max(2048, 'Must be at most 2048 characters.')
+    .max(2048, { error: 'Must be at most 2048 characters.', abort: true })
     .refine((value) => {
       const url = URL.canParse(value) ? new URL(value) : undefined;
       if (url?.protocol !== 'https:' || url.username || url.password || url.hash) return false;

@@ -18,6 +18,8 @@ export type SocketHandle = {
 const INTERNAL_ERROR = 4500;
 const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
+/** RFC 6455 §5.5: a control frame has at most 125 bytes, and the code takes two. */
+const MAX_REASON_BYTES = 123;
 /**
  * How long unauthenticated clients may take to complete the closing handshake. For all other clients, the library
  * allows 30 seconds.
@@ -65,7 +67,7 @@ export function attachTransport<Extra extends SocketHandle>(
     const sendBuffer = createSendBuffer(socket, backlog);
     let termination: NodeJS.Timeout | undefined;
     const close = (code: number, reason: string) => {
-      socket.close(code, reason);
+      socket.close(code, shortReason(reason));
       if (isUnauthenticated(extra))
         termination ??= setTimeout(() => socket.terminate(), UNAUTHENTICATED_CLOSING_MILLISECONDS);
     };
@@ -117,4 +119,12 @@ export function attachTransport<Extra extends SocketHandle>(
       onGone(extra);
     });
   });
+}
+
+/** The protocol's reasons can contain a client's ID, which may be longer than a frame. */
+function shortReason(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= MAX_REASON_BYTES) return reason;
+  // Removes half a character at the end.
+  return bytes.toString('utf8', 0, MAX_REASON_BYTES).replace(/\ufffd+$/, '');
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GraphQLError } from 'graphql';
+import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql';
 import { handleProtocols, makeServer, type OperationResult } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -15,12 +15,12 @@ import { createUnauthenticatedConnections } from '../limits/unauthenticated-conn
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
+import { createSocketOperations, type SocketOperation, type SocketOperations } from './socket-operations.ts';
 import { attachTransport, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
-const MAX_OPERATIONS_PER_SOCKET = 20;
 const PING_MILLISECONDS = 20_000;
 /**
  * How long a client may take to send its credential, because many get a token only once their socket is open. Other
@@ -41,6 +41,7 @@ const CREDENTIAL_ENDED = 'The credential has expired or been revoked, or the acc
 /** A socket's state. The last three are set once it is connected. */
 type SocketState = SocketHandle & {
   address: string;
+  operations: SocketOperations;
   /** Stops counting the socket as unauthenticated. */
   leave(): void;
   authorization?: string;
@@ -48,6 +49,8 @@ type SocketState = SocketHandle & {
   release?: () => void;
 } & Record<PropertyKey, unknown>;
 
+/** The arguments that `prepare` returns. */
+type Prepared = ExecutionArgs & { operation: SocketOperation };
 type Enveloped = ReturnType<GraphQLServer['yoga']['getEnveloped']>;
 
 export type WebSocketOptions = {
@@ -105,14 +108,15 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   }
 
   /** Admits and counts every operation as a separate request, based on the account's current state. */
-  async function prepare(state: SocketState, payload: OperationPayload, isWithinBounds: boolean) {
-    const { authorization, address, requestId, socket, backlog } = state;
+  async function prepare(state: SocketState, payload: OperationPayload) {
+    const { authorization, address, requestId, socket, backlog, operations } = state;
+    let operation: SocketOperation | undefined;
+    const refuse = (errors: readonly unknown[]) => {
+      operation?.end();
+      return errors.map(toSocketError);
+    };
     try {
-      if (!isWithinBounds) {
-        throw new AppError('RATE_LIMITED', {
-          detail: `A socket can run at most ${MAX_OPERATIONS_PER_SOCKET} operations at the same time.`,
-        });
-      }
+      operation = operations.start();
       const viewer = await authentication.identify(authorization, address);
       const count = consoleReads.include(payload.query) ? authentication.countConsoleRead : authentication.count;
       await count(viewer);
@@ -121,7 +125,12 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       const { schema, parse, validate, contextFactory } = enveloped;
       const document = parse(payload.query);
       const errors: readonly GraphQLError[] = validate(schema, document);
-      if (errors.length > 0) return errors.map(toSocketError);
+      if (errors.length > 0) return refuse(errors);
+      if (!getOperationAST(document, payload.operationName)) {
+        return refuse([
+          new GraphQLError('The document must contain one operation, or the one that `operationName` names.'),
+        ]);
+      }
       return {
         schema,
         document,
@@ -129,20 +138,24 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
         variableValues: payload.variables,
         contextValue: await contextFactory(),
         rootValue: enveloped,
+        operation,
       };
     } catch (error) {
       if (hasEnded(error)) socket.close(CLOSE.forbidden, CREDENTIAL_ENDED);
-      return [toSocketError(error)];
+      return refuse([error]);
     }
   }
 
-  async function run(args: { contextValue?: unknown }, start: () => OperationResult) {
+  async function run(args: ExecutionArgs, start: () => OperationResult) {
     const { requestId } = args.contextValue as GraphQLContext;
+    const { operation } = args as Prepared;
     try {
       const result = await runInRequest({ requestId }, start);
-      if (Symbol.asyncIterator in result) return maskFailures(result, requestId);
+      if (Symbol.asyncIterator in result) return operation.endWith(maskFailures(result, requestId));
+      operation.end();
       return result.errors ? { ...result, errors: result.errors.map(withoutStatus) } : result;
     } catch (error) {
+      operation.end();
       return { errors: [toSocketError(error)] };
     }
   }
@@ -167,10 +180,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
   const protocol = makeServer<Record<string, unknown>, SocketState>({
     connectionInitWaitTimeout: options.initMilliseconds ?? INIT_MILLISECONDS,
     onConnect: ({ extra, connectionParams }) => connect(extra, connectionParams),
-    onSubscribe: ({ extra, subscriptions }, _id, payload) =>
-      runInRequest({ requestId: extra.requestId! }, () =>
-        prepare(extra, payload, Object.keys(subscriptions).length <= MAX_OPERATIONS_PER_SOCKET),
-      ),
+    onSubscribe: ({ extra }, _id, payload) =>
+      runInRequest({ requestId: extra.requestId! }, () => prepare(extra, payload)),
     execute: (args) => run(args, () => (args.rootValue as Enveloped).execute(args)),
     subscribe: (args) => run(args, () => (args.rootValue as Enveloped).subscribe(args)),
   });
@@ -182,11 +193,18 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     extraOf: (handle): SocketState => ({
       ...handle,
       address: options.addressOf(handle.request),
+      operations: createSocketOperations({
+        flood: () => handle.close(CLOSE.tryAgainLater, 'Too many operations; connect again'),
+        error: (error) => log.debug({ err: error }, "a subscription's end failed"),
+      }),
       leave: leaves.get(handle.request)!,
     }),
     isUnauthenticated: ({ release }) => release === undefined,
     // The stream stays reserved until the socket has closed, because data may still be waiting for it.
-    onGone: ({ release }) => release?.(),
+    onGone({ operations, release }) {
+      operations.close();
+      release?.();
+    },
   });
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -14,6 +14,7 @@ import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { linger } from './linger.ts';
 import { useOriginForm } from './origin-form.ts';
+import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { closeConnectionWith } from './queued-response.ts';
 import { traceRequest } from './trace-request.ts';
@@ -93,6 +94,7 @@ export function createHttpServer(options: {
     },
   }) as unknown as FastifyInstance;
   continueWhenRead(app.server);
+  limitPipelines(app.server);
 
   app.register(cors, {
     delegator: (request, done) => done(null, corsOptions(request, options.allowedOrigins)),

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { deleteWhere, deletionStatement } from '../database/batches.ts';
 import type { Database, Queryable } from '../database/client.ts';
 import { preparedStatement, runStatement } from '../database/statement.ts';
+import { createFairQueue } from './fair-queue.ts';
 import { createGcraTable, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
@@ -28,6 +29,7 @@ export type RateLimiter = {
 
 const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
+const CONNECTIONS_PER_KEY = 2;
 
 /**
  * Counts only this process's requests, which is enough if there is no other process. `now` returns the time of a
@@ -70,14 +72,17 @@ export function openRateLimiter({
  */
 export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger; fallback: RateLimiter }): RateLimiter {
   const { pool, log, fallback } = options;
+  // A key's statements wait for its row anyway. Without a queue, they could wait with all of the connections.
+  const turns = createFairQueue({ perAccount: CONNECTIONS_PER_KEY, perProcess: Infinity });
   let isFailing = false;
 
   async function orElse(
+    key: string,
     inMemory: () => Promise<RateLimitResult>,
     inDatabase: () => Promise<RateLimitResult>,
   ): Promise<RateLimitResult> {
     try {
-      const result = await inDatabase();
+      const result = await turns.run(key, inDatabase);
       if (isFailing) log.info('counting rate limits in the database again');
       isFailing = false;
       return result;
@@ -113,7 +118,7 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   async function giveBack(key: string, limitPerMinute: number): Promise<void> {
     const { costMicroseconds } = gcraParameters(limitPerMinute, 1);
     try {
-      await runStatement(pool, GIVE_BACK_SQL(key, costMicroseconds));
+      await turns.run(key, () => runStatement(pool, GIVE_BACK_SQL(key, costMicroseconds)));
     } catch (error) {
       // Either the fallback allowed the request and reverts it here, or the limit refills over time.
       log.debug({ err: error }, 'could not refund a request to its rate limit');
@@ -124,11 +129,13 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
   return {
     take: (key, limitPerMinute, cost = 1) =>
       orElse(
+        key,
         () => fallback.take(key, limitPerMinute, cost),
         () => takeInDatabase(key, limitPerMinute, cost),
       ),
     record: (key, limitPerMinute) =>
       orElse(
+        key,
         () => fallback.record(key, limitPerMinute),
         () => recordInDatabase(key, limitPerMinute),
       ),

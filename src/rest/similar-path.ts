@@ -17,8 +17,8 @@ export function createSimilarPath(templates: Iterable<string>): (path: string) =
   return (path) => {
     // Callers are used to other APIs, where paths have a version or a trailing slash.
     const given = path
+      .slice(0, endOf(path))
       .replace(/^\/api\/v\d+(?=\/)/, '/api')
-      .replace(/\/+$/, '')
       .split('/');
     if (given.length > MAX_SEGMENTS || given.some(({ length }) => length > MAX_SEGMENT_LENGTH)) return undefined;
     const [nearest] = known
@@ -28,6 +28,13 @@ export function createSimilarPath(templates: Iterable<string>): (path: string) =
       .toSorted((first, second) => first.edits - second.edits);
     return nearest?.template.map((segment, index) => (isParameter(segment) ? given[index] : segment)).join('/');
   };
+}
+
+/** Where the slashes at the end begin. A pattern would look through each run of slashes once for each of its slashes. */
+function endOf(path: string): number {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return end;
 }
 
 /** The number of typos in all segments, or infinity if one of them is a different word. A parameter takes any value. */

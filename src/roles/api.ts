@@ -153,7 +153,14 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     const verifier = createTokenVerifier({ issuers, fetchJson: serviceEgress.fetchJson, log, now });
     await verifier.start();
     onClose(() => verifier.stop());
-    const authenticator = createAuthenticator({ db, verifier, keyring, operators: config.operators, log });
+    const authenticator = createAuthenticator({
+      db,
+      verifier,
+      keyring,
+      operators: config.operators,
+      log,
+      poolSize: config.databasePoolSize,
+    });
     onClose(() => authenticator.close());
     const rateLimiter = openRateLimiter(resources);
     return createAuthentication({

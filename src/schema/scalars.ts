@@ -17,8 +17,9 @@ const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 
 function parseDateTime(value: unknown): Date {
   const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
-  // PostgreSQL has no year 0.
-  if (!date || Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1) {
+  // PostgreSQL has no year 0, and doesn't read years with five digits as they are written here.
+  const year = date?.getUTCFullYear();
+  if (!date || year === undefined || !(year >= 1 && year <= 9999)) {
     throw new GraphQLError('Must be an ISO 8601 time with an offset, for example, "2026-01-02T03:04:05Z".');
   }
   return date;

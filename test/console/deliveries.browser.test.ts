@@ -147,6 +147,25 @@ describe.skipIf(!executablePath)('the deliveries page of the console', () => {
     await rowOf(page, 'payment.settled').getByText('Succeeded').waitFor();
   });
 
+  test('a replay that starts before the live feed has started still appears in the list of replays', async () => {
+    const page = await openTab();
+    const start = Promise.withResolvers<void>();
+    await betweenSockets(page, async (message, server) => {
+      if (message.includes('replayUpdated')) await start.promise;
+      server.send(message);
+    });
+    let loads = 0;
+    page.on('requestfinished', (request) => {
+      if (request.postData()?.includes('query Replays(')) loads += 1;
+    });
+    await openSignedIn(page, app, alice.token, `/console/projects/${shop.id}/replays`);
+    // The page loads its list, and once more when it believes that the live feed has started.
+    await expect.poll(() => loads).toBe(2);
+    expect((await alice.rest('POST', `${shop.base}/replays`, { filter: { status: ['FAILED'] } })).status).toBe(200);
+    start.resolve();
+    await page.getByRole('table', { name: 'Replays' }).getByText('Completed').waitFor();
+  });
+
   test('after a temporary error, the page tries again', async () => {
     const page = await openTab();
     // A socket can run at most 20 operations at the same time. After an error in each of its own, the page closes it.

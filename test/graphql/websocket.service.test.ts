@@ -116,6 +116,84 @@ test('a broken connection ends the feeds of its subscriptions', async () => {
   await expect.poll(() => streams.count()).toBe(0);
 });
 
+test('reusing the ID of an operation that is still starting cannot exceed the limit of 20 operations', async () => {
+  let identified = 0;
+  const isConnecting = () => identified++ === 0;
+  const busy = Promise.withResolvers<Viewer>();
+  const identify = async () => (isConnecting() ? viewer : busy.promise);
+  const { url } = await serve(() => silentFeed().feed, { authentication: { identify } });
+  const client = await connectSocket(url, 'token');
+  for (let index = 0; index < 50; index++) {
+    client.send({ id: 'same', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+    client.send({ id: 'same', type: 'complete' });
+  }
+  client.send({ type: 'ping' });
+  await client.next(({ type }) => type === 'pong');
+  expect(identified).toBe(1 + 20);
+  busy.resolve(viewer);
+  await client.close();
+});
+
+test('a client that keeps exceeding the limit of 20 operations is disconnected', async () => {
+  let identified = 0;
+  const identify = async () => {
+    identified += 1;
+    return viewer;
+  };
+  const { url } = await serve(() => silentFeed().feed, { authentication: { identify } });
+  const client = await connectSocket(url, 'token');
+  for (let index = 0; index < 1_000; index++) {
+    client.send({ id: `${index}`, type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  }
+  client.send({ type: 'ping' });
+  const end = await Promise.race([client.closed, client.next(({ type }) => type === 'pong')]);
+  expect(end).toEqual({ code: 1013, reason: 'Too many operations; connect again' });
+  expect(identified).toBe(1 + 20);
+});
+
+test('a broken connection ends the feeds of all subscriptions that had the same ID', async () => {
+  const feeds = Array.from({ length: 3 }, silentFeed);
+  const opened = [...feeds];
+  const { url } = await serve(() => opened.shift()!.feed);
+  const client = await connectSocket(url, 'token');
+  for (const index of feeds.keys()) {
+    if (index > 0) client.send({ id: 'same', type: 'complete' });
+    client.send({ id: 'same', type: 'subscribe', payload: { query: SUBSCRIPTION } });
+  }
+  await expect.poll(() => opened.length).toBe(0);
+  client.send({ type: 'ping' });
+  await client.next(({ type }) => type === 'pong');
+  client.socket.terminate();
+  await Promise.all(feeds.map(({ ended }) => ended));
+});
+
+test.each([
+  ['completed', '{ __typename }', undefined],
+  ['invalid', '{ nonsense }', undefined],
+  ['unknown', 'query Known { __typename }', 'Unknown'],
+])('operations that have ended do not count toward the limit of 20: %s', async (_what, query, operationName) => {
+  const { url } = await serve(() => silentFeed().feed);
+  const client = await connectSocket(url, 'token');
+  for (let index = 0; index < 25; index++) {
+    client.send({ id: `${index}`, type: 'subscribe', payload: { query, operationName } });
+    await client.next(({ id, type }) => id === `${index}` && (type === 'complete' || type === 'error'));
+  }
+  expect(JSON.stringify(client.received)).not.toContain('RATE_LIMITED');
+  client.send({ id: 'last', type: 'subscribe', payload: { query: '{ __typename }' } });
+  expect(await client.next(({ id }) => id === 'last')).toMatchObject({ payload: { data: { __typename: 'Query' } } });
+  await client.close();
+});
+
+test('an ID that is used twice closes the socket, no matter how long it is', async () => {
+  const { url, logged } = await serve(() => silentFeed().feed);
+  const client = await connectSocket(url, 'token');
+  const message = { id: 'é'.repeat(1_000), type: 'subscribe', payload: { query: SUBSCRIPTION } };
+  client.send(message);
+  client.send(message);
+  expect(await client.closed).toMatchObject({ code: 4409, reason: expect.stringMatching(/^Subscriber for é+$/) });
+  expect(logged).toEqual([]);
+});
+
 test('a feed that ends on its own completes the subscription', async () => {
   const { url } = await serve(async function* () {
     yield { cursor: 'a' };

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import type pg from 'pg';
+import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { createMemoryRateLimiter, rateLimitHeaders } from '../../src/limits/rate-limit.ts';
+import { createMemoryRateLimiter, createPostgresRateLimiter, rateLimitHeaders } from '../../src/limits/rate-limit.ts';
 
 const MINUTE = 60_000;
 
@@ -135,6 +137,29 @@ describe('the rate limit', () => {
     await take('stranger', 60);
     expect(await take('attacker', 60)).toMatchObject({ remaining: 59 });
   });
+});
+
+test('requests of one account wait for its stored counter with two connections, and other accounts do not wait for them', async () => {
+  const statements: { key: unknown; finish: (result: { rows: { ahead: number }[] }) => void }[] = [];
+  const query = ({ values }: { values: unknown[] }) =>
+    new Promise((finish) => void statements.push({ key: values[0], finish }));
+  const limiter = createPostgresRateLimiter({
+    pool: { query } as unknown as pg.Pool,
+    log: pino({ level: 'silent' }),
+    fallback: createMemoryRateLimiter(),
+  });
+  const keys = () => statements.map(({ key }) => key);
+
+  const flood = Array.from({ length: 10 }, () => limiter.take('flood', 60));
+  const other = limiter.take('other', 60);
+  await expect.poll(keys).toEqual(['flood', 'flood', 'other']);
+  statements[2]!.finish({ rows: [{ ahead: 1 }] });
+  expect((await other).allowed).toBe(true);
+  for (let next = 0; next < 11; next++) {
+    await expect.poll(() => statements.length).toBeGreaterThan(next);
+    statements[next]!.finish({ rows: [{ ahead: 1 }] });
+  }
+  expect((await Promise.all(flood)).every(({ allowed }) => allowed)).toBe(true);
 });
 
 describe('the rate limit headers', () => {

@@ -8,6 +8,7 @@ test.each([
   ['/api/project', '/api/projects'],
   ['/api/Projects', '/api/projects'],
   ['/api/projects/', '/api/projects'],
+  ['/api/projects///', '/api/projects'],
   ['/api/v1/projects', '/api/projects'],
   ['/api/v2/projects/proj_1/endpoint', '/api/projects/proj_1/endpoints'],
   ['/api/projects/proj_1/endpiont', '/api/projects/proj_1/endpoints'],
@@ -26,6 +27,10 @@ test.each([
   `/api${'/projects'.repeat(12)}`,
 ])('nothing is similar to %s', (given) => {
   expect(similarPath(given)).toBeUndefined();
+});
+
+test('nothing is similar to a path with a million slashes, and finding that out takes little time', () => {
+  expect(similarPath(`/api${'/'.repeat(1_000_000)}x`)).toBeUndefined();
 });
 
 test('a path that exists is similar to itself', () => {

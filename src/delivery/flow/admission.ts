@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import type { ClaimedDelivery, Verdict } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
 import type { Job } from '../send/jobs.ts';
+import { paceOfJob } from '../send/pace.ts';
 import {
   type Capacity,
   createConcurrencyLimiter,
@@ -12,7 +13,6 @@ import {
   type PacedCapacity,
 } from './capacity.ts';
 import { createBlocks, createCircuits, createThrottles } from './circuits.ts';
-import { paceOfJob } from '../send/pace.ts';
 import { createJobSlots, createPacing } from './pacing.ts';
 
 /**

@@ -3,9 +3,9 @@ import { arrayLiteral } from '../../database/array-literal.ts';
 import type { Queryable } from '../../database/client.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
 import { newId } from '../../ids.ts';
-import { releaseFollowers } from '../queue/ordering.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
+import { releaseFollowers } from '../queue/ordering.ts';
 import { IS_RUNNING } from '../queue/queue.ts';
 import { countRejections, type PausedConnector, rejectionValues } from './rejections.ts';
 

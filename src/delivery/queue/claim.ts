@@ -2,8 +2,8 @@ import type { Queryable } from '../../database/client.ts';
 import { DUE } from '../../database/due.ts';
 import { preparedStatement } from '../../database/statement.ts';
 import { blockedSecondsOf } from '../flow/circuits.ts';
-import { firstBefore } from './ordering.ts';
 import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
+import { firstBefore } from './ordering.ts';
 
 // The claim of queued deliveries, and its parts that the claim of parked deliveries shares; see `parking.ts`.
 

@@ -2,9 +2,9 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createLoop } from '../../loop.ts';
 import type { WakeSignal } from '../../wake-signal.ts';
-import { recheckWaiting } from './ordering.ts';
 import { releaseStranded } from './held.ts';
 import type { createLeases } from './leases.ts';
+import { recheckWaiting } from './ordering.ts';
 import type { createWorkerRegistry } from './worker-registry.ts';
 
 export type MaintenanceOptions = {

@@ -6,6 +6,7 @@ import { requireProject } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { AppError, invalidField } from '../../errors.ts';
 import type { AuditEntry, Prisma } from '../../generated/prisma/client.ts';
@@ -72,7 +73,7 @@ export function createAuditService({ db }: { db: TenantDatabase }) {
             projectId ? { projectId, ...visibleRecords(viewer) } : ownRecords(viewer),
             query.where ?? {},
             isOfAccount ? { projectId: null } : {},
-            actions ? { action: { in: actions.map(storedAction) } } : {},
+            actions ? { action: { in: distinct(actions.map(storedAction)) } } : {},
             targetId ? { targetId } : {},
             actorId ? { actorId } : {},
             createdBetween('AuditEntry', 'createdAt', { from, to }),

@@ -9,6 +9,7 @@ import { sharedNow } from '../../clock.ts';
 import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
+import { distinct } from '../../database/distinct.ts';
 import { lockForUpdate } from '../../database/locks.ts';
 import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
@@ -243,7 +244,7 @@ export function createConnectorService(options: {
 }
 
 function matching({ types, ...filter }: ConnectorFilter) {
-  return { ...(types && { type: { in: [...types] } }), ...matchingDestinations('Connector', filter) };
+  return { ...(types && { type: { in: distinct(types) } }), ...matchingDestinations('Connector', filter) };
 }
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });

@@ -1,5 +1,6 @@
 import { requireId } from '../../auth/access.ts';
 import { createdBetween, timeIn } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import type { DeliveryStatus, Prisma } from '../../generated/prisma/client.ts';
 import { firstIdAt, millisecondsOfId } from '../../ids.ts';
 
@@ -34,8 +35,8 @@ export function toColumns(filter: DeliveryFilter) {
   const { webhookId, connectorId, eventId, status, eventTypes, from, to, since } = filter;
   const { finishedFrom, finishedTo } = filter;
   return {
-    status: status ?? null,
-    eventTypes: eventTypes && !eventTypes.includes('*') ? eventTypes : null,
+    status: status ? distinct(status) : null,
+    eventTypes: eventTypes && !eventTypes.includes('*') ? distinct(eventTypes) : null,
     webhookId: webhookId ? requireId('Webhook', webhookId) : null,
     connectorId: connectorId ? requireId('Connector', connectorId) : null,
     eventId: eventId ? requireId('Event', eventId) : null,
@@ -61,7 +62,7 @@ export function matching(filter: DeliveryFilter): Prisma.DeliveryWhereInput[] {
     status?.every(isFinal) ? { outcome: { in: status } } : {},
     status && !status.some(isFinal) ? { outcome: null } : {},
     status?.some(isFinal) ? { OR: [{ outcome: { in: status.filter(isFinal) } }, { outcome: null }] } : {},
-    eventTypes ? { eventType: { in: [...eventTypes] } } : {},
+    eventTypes ? { eventType: { in: eventTypes } } : {},
     createdBetween('Delivery', 'createdAt', { from: times.createdSince, to: times.createdBefore }),
     // The time at which statistics count deliveries.
     finished ? { outcome: { not: null }, updatedAt: finished } : {},

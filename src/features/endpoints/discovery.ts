@@ -4,6 +4,7 @@ import { MAX_JSON_BYTES, MAX_JSON_VALUES } from './json-limits.ts';
 import { jsonSchemaInput } from './json-schema.ts';
 
 const MAX_JSON_DEPTH = 32;
+const MAX_SET_ESCAPES = 50;
 const MAX_MIME_TYPE_CHARACTERS = 127;
 const MAX_TAGS = 10;
 const MAX_TAG_CHARACTERS = 32;
@@ -29,13 +30,14 @@ const json = z.unknown().superRefine((value, context) => {
   if (problem) context.addIssue({ code: 'custom', ...problem });
 });
 
+// Here and for tags, longer text isn't compared with the pattern, which would take time that grows with its square.
 const mimeType = z
   .string()
   .trim()
-  .max(MAX_MIME_TYPE_CHARACTERS)
+  .max(MAX_MIME_TYPE_CHARACTERS, { abort: true })
   .regex(MEDIA_TYPE, 'Must be a media type, for example, "application/json".');
 
-const inputSchema = json.pipe(
+const inputSchema = json.pipe(z.unknown().superRefine(limitEscapes)).pipe(
   z
     .strictObject({
       query: jsonSchemaInput(['object']).optional(),
@@ -50,11 +52,24 @@ const inputSchema = json.pipe(
     .transform((schemas) => schemas as Prisma.JsonObject),
 );
 
+/**
+ * Compiling a pattern takes up to a millisecond for each of its escapes for large sets of characters, such as `\p{L}`.
+ */
+function limitEscapes(schema: unknown, context: z.RefinementCtx): void {
+  const escapes = JSON.stringify(schema ?? null).match(/\\\\[pP]/g) ?? [];
+  if (escapes.length <= MAX_SET_ESCAPES) return;
+  context.addIssue({
+    code: 'custom',
+    message: `Must have at most ${MAX_SET_ESCAPES} Unicode property escapes, such as \\p{L}.`,
+    continue: false,
+  });
+}
+
 const tag = z
   .string()
   .trim()
   .min(1, "Can't be empty.")
-  .max(MAX_TAG_CHARACTERS)
+  .max(MAX_TAG_CHARACTERS, { abort: true })
   // Spaces around it are trimmed here, but not by programs that check the pattern in the OpenAPI document.
   .regex(/^\s*[\x20-\x7e]*\s*$/, 'Must be printable ASCII, because catalogs ignore other tags.');
 

@@ -70,7 +70,11 @@ function withoutDialect(schema: unknown): unknown {
   return rest;
 }
 
+/** A group such as `(?i:a)`. Few validators know them, and classes in them take milliseconds to compile. */
+const MODIFIERS = /(?:^|[^\\])(?:\\\\)*\(\?(?!:)[ims]*-?[ims]*:/;
+
 function isPattern(source: string): boolean {
+  if (MODIFIERS.test(source)) return false;
   try {
     new RegExp(source, 'u');
     return true;

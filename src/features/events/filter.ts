@@ -1,4 +1,5 @@
 import { createdBetween } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import { invalidField } from '../../errors.ts';
 import type { EventType } from '../../events/types.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
@@ -32,5 +33,5 @@ export function subjectOf(resourceId: string): Subject {
 
 /** The conditions other than the resource. */
 export function matching({ eventTypes, ...period }: EventFilter): Prisma.EventWhereInput[] {
-  return [eventTypes ? { type: { in: [...eventTypes] } } : {}, createdBetween('Event', 'timestamp', period)];
+  return [eventTypes ? { type: { in: distinct(eventTypes) } } : {}, createdBetween('Event', 'timestamp', period)];
 }

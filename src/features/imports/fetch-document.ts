@@ -3,13 +3,37 @@ import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { checkTargetUrl } from '../../egress/url.ts';
 import { type AppError, invalidField } from '../../errors.ts';
+import { createSlots } from '../../limits/slots.ts';
 import { USER_AGENT } from '../../version.ts';
 import { addressRefusal, refusalOf } from '../urls/refusal.ts';
 import { LIMITS } from './openapi/document.ts';
 
+/** How many documents are fetched at the same time. Each of them takes up to 5 MB of memory. */
+const SLOTS = { perAccount: 4, perProcess: 20, forNewAccounts: 10 };
 const TIMEOUT_MILLISECONDS = 5_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Fetches documents, and limits how many an account can fetch at the same time. See `fetchDocument`.
+ *
+ * @returns a function that throws AppError `RATE_LIMITED` or `UNAVAILABLE` if there are too many.
+ */
+export function createDocumentFetcher(egress: Egress, allow: EgressAllow) {
+  const texts = {
+    account: `${SLOTS.perAccount} of your documents are already being fetched, which is the limit. Wait for one of these requests to finish, then retry.`,
+    process: 'Too many documents are being fetched. Retry later.',
+  };
+  const slots = createSlots(SLOTS, { texts, retryAfterSeconds: TIMEOUT_MILLISECONDS / 1000 });
+  return async (accountId: string, url: string): Promise<{ text: string; url: string }> => {
+    const release = slots.take(accountId);
+    try {
+      return await fetchDocument(egress, allow, url);
+    } finally {
+      release();
+    }
+  };
+}
 
 /**
  * Fetches a document through the egress guard, without any credentials. Up to three redirects are followed, each to a
@@ -18,7 +42,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * @returns its text, and the URL that it came from
  * @throws AppError `VALIDATION_FAILED` for `/url`
  */
-export async function fetchDocument(
+async function fetchDocument(
   egress: Egress,
   allow: EgressAllow,
   given: string,

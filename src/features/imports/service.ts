@@ -12,7 +12,7 @@ import { canonicalPath } from '../endpoints/path.ts';
 import type { EndpointService } from '../endpoints/service.ts';
 import { shownUrl } from '../urls/stored-url.ts';
 import { type Known, type Match, matchOperations } from './compare.ts';
-import { fetchDocument } from './fetch-document.ts';
+import { createDocumentFetcher } from './fetch-document.ts';
 import { creationOf, refusedMove, updateOf } from './fields.ts';
 import { createImportInputs, type ImportInput, type ImportItem, type PreviewInput } from './input.ts';
 import type { Problem } from './openapi/document.ts';
@@ -62,10 +62,11 @@ export function createImportService(options: {
   const { db, egress, egressAllow, upstreamAllow, endpoints, readDocument } = options;
   const maxMilliseconds = Math.ceil(MAX_SHARE * (options.operationMilliseconds ?? OPERATION_MILLISECONDS));
   const { previewInput, importInput } = createImportInputs(egressAllow, upstreamAllow);
+  const fetchDocument = createDocumentFetcher(egress, egressAllow);
 
   async function compare(viewer: Viewer, projectId: string, input: PreviewInput, signal: AbortSignal) {
     const { document: given, url, upstreamUrl } = input;
-    const source = given == null ? await fetchDocument(egress, egressAllow, url!) : undefined;
+    const source = given == null ? await fetchDocument(viewer.userId, url!) : undefined;
     const pointer = source ? '/url' : '/document';
     const document = await readDocument(source?.text ?? given!, { pointer, accountId: viewer.userId, signal });
     if (document.operations.length === 0) {

@@ -6,6 +6,7 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { sharedNow } from '../../clock.ts';
 import { type Period, timeIn } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import { lockForUpdate } from '../../database/locks.ts';
 import type { TenantDatabase, TenantTransaction } from '../../database/tenant-client.ts';
 import { ofProject, sameRow } from '../../database/tenant-filter.ts';
@@ -90,7 +91,7 @@ export function createNoticeService(options: {
           AND: [
             await inProject(db.prisma, viewer, projectId),
             query.where ?? {},
-            types ? { type: { in: [...types] } } : {},
+            types ? { type: { in: distinct(types) } } : {},
             subjectId ? { subjectId } : {},
             times ? { firstAt: times } : {},
             isRead == null ? {} : { readAt: isRead ? { not: null } : null },

@@ -8,6 +8,7 @@ import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import { createdBetween } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { asReference } from '../../database/reference.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
@@ -105,7 +106,7 @@ export function createOperatorService(options: {
             query.where ?? {},
             issuer == null ? {} : { issuer },
             subject == null ? {} : { subject },
-            tiers ? { tier: { in: tiers } } : {},
+            tiers ? { tier: { in: distinct(tiers) } } : {},
             isBlocked == null ? {} : { blockedAt: isBlocked ? { not: null } : null },
             createdBetween('User', 'createdAt', period),
           ],

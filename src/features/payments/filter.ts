@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { requireId } from '../../auth/access.ts';
+import { distinct } from '../../database/distinct.ts';
 import type { PaymentStatus } from '../../generated/prisma/client.ts';
 import { firstIdAt } from '../../ids.ts';
 import { parseUsd, USD_PATTERN } from '../../money.ts';
@@ -28,8 +29,6 @@ export type PaymentFilter = {
   finishedTo?: Date | null;
 };
 
-const MAX_ID_MILLISECONDS = 2 ** 48 - 1;
-
 const amountUsd = z.string().regex(USD_PATTERN, 'Must be an amount in USD, such as "0.01".').nullish();
 
 /** Checks the text in a filter. An empty address or hash counts as unset. */
@@ -56,7 +55,7 @@ export function toColumns(filter: PaymentFilter) {
   const { status, endpointId, customerId, identifier, from, to, finishedFrom, finishedTo } = filter;
   const { payer, transactionHash, minAmountUsd, maxAmountUsd } = parseInput(paymentFilterInput, filter);
   return {
-    status: status ?? null,
+    status: status ? distinct(status) : null,
     endpointId: endpointId ? requireId('Endpoint', endpointId) : null,
     customerId: customerId ? requireId('Customer', customerId) : null,
     payer: payer?.toLowerCase() || null,
@@ -74,7 +73,7 @@ export function toColumns(filter: PaymentFilter) {
 export type PaymentColumns = ReturnType<typeof toColumns>;
 
 function firstIdSince(time: Date): string {
-  return firstIdAt('Payment', Math.min(Math.max(time.getTime(), 0), MAX_ID_MILLISECONDS));
+  return firstIdAt('Payment', time.getTime());
 }
 
 /** Converts USD to millionths of a dollar, as text for the database's numeric type. */

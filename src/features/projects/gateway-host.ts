@@ -56,14 +56,10 @@ export function gatewayHostInput({ ownHosts, production }: HostRules) {
       };
       // domainToASCII uses a URL parser, which would decode `%61`, read `0x7f.1` as an IP address, and cut off the `/b`
       // in `a/b`.
-      const host = /^[\p{L}\p{M}\p{N}.-]+$/u.test(text) ? domainToASCII(text) : '';
+      const isReadable = text.length <= MAX_LENGTH && /^[\p{L}\p{M}\p{N}.-]+$/u.test(text);
+      const host = isReadable ? domainToASCII(text) : '';
       const labels = host.split('.');
-      if (
-        text.length > MAX_LENGTH ||
-        host.length > MAX_LENGTH ||
-        labels.length < 2 ||
-        !labels.every((label) => LABEL.test(label))
-      )
+      if (host.length > MAX_LENGTH || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
         return refuse('Must be a domain without a scheme, port, or path, for example, "api.example.com".');
       const domain = labels.at(-1)!;
       if (isIP(host) !== 0 || /^\d+$/.test(domain)) return refuse('Must be a domain, not an IP address.');

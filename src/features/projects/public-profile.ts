@@ -12,7 +12,8 @@ const MAX_CONTACT_CHARACTERS = 320;
  */
 const iconUrl = z
   .string()
-  .max(MAX_ICON_URL_CHARACTERS)
+  // Longer text isn't parsed: that takes time that grows with the square of the length of a host name in Unicode.
+  .max(MAX_ICON_URL_CHARACTERS, { abort: true })
   .refine(isPublicHttps, 'Must be an HTTPS URL with a public host name, for example, "https://example.com/icon.png".')
   .transform((text) => new URL(text).href);
 
@@ -20,7 +21,7 @@ const iconUrl = z
 const contact = z
   .string()
   .trim()
-  .max(MAX_CONTACT_CHARACTERS)
+  .max(MAX_CONTACT_CHARACTERS, { abort: true })
   .refine(
     (text) => isEmailAddress(text) || isPublicHttps(text),
     'Must be an email address or an HTTPS URL, for example, "support@example.com" or "https://example.com/support".',

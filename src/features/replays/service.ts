@@ -5,6 +5,7 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
+import { distinct } from '../../database/distinct.ts';
 import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { runWithPrisma, statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
@@ -82,7 +83,7 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
           AND: [
             await inProject(db.prisma, viewer, projectId),
             query.where ?? {},
-            status ? { status: { in: [...status] } } : {},
+            status ? { status: { in: distinct(status) } } : {},
             createdBetween('Replay', 'createdAt', period),
           ],
         },

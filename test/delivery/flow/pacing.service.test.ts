@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Pace } from '../../../src/delivery/send/pace.ts';
 import { createPacing } from '../../../src/delivery/flow/pacing.ts';
+import type { Pace } from '../../../src/delivery/send/pace.ts';
 import { openStage, type Stage } from '../support.ts';
 
 let stage: Stage;

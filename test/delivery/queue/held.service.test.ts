@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
-import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delivery/queue/held.ts';
+import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { openStage, type Row, type Stage } from '../support.ts';
 

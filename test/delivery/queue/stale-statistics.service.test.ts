@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openQueuePool, type Queryable } from '../../../src/database/client.ts';
-import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { claimDue } from '../../../src/delivery/queue/claim.ts';
 import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delivery/queue/held.ts';
+import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { openStage, type Stage } from '../support.ts';
 import { countRows } from './rows-read.ts';
 

@@ -17,9 +17,50 @@ function refusal(value: unknown): Record<string, string> {
   return {};
 }
 
+/** Every fault, including several at the same place. */
+function faults(value: unknown): string[] {
+  const { error } = input.safeParse(value);
+  return error?.issues.map(({ message }) => message) ?? [];
+}
+
 const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
 
 describe('what buyers are shown about an endpoint', () => {
+  // The patterns take time that grows with the square of the length.
+  test.each([{ tags: ['é'.repeat(33)] }, { mimeType: 'é'.repeat(128) }])(
+    'is not compared with a pattern if it is too long: %j',
+    (value) => {
+      expect(faults(value)).toEqual([expect.stringContaining('<=')]);
+    },
+  );
+
+  test.each([
+    ['in one pattern', { type: 'string', pattern: '\\p{L}'.repeat(51) }],
+    ['in several', { type: 'object', patternProperties: { '^\\P{L}{2}$': {} }, pattern: '[\\p{N}]'.repeat(50) }],
+    ['in a name', { type: 'object', patternProperties: { ['\\P{L}'.repeat(51)]: true } }],
+  ])('has at most 50 Unicode property escapes, %s', (_where, body) => {
+    expect(refusal({ inputSchema: { body } })).toEqual({
+      '/inputSchema': 'Must have at most 50 Unicode property escapes, such as \\p{L}.',
+    });
+  });
+
+  test.each(['(?i:a)', 'a(?i-m:[\\W])', '\\\\(?-s:.)'])('has no patterns with modifiers: %s', (pattern) => {
+    expect(refusal({ inputSchema: { body: { type: 'string', pattern } } })).toEqual({
+      '/inputSchema/body/pattern': 'Must be a regular expression (ECMA-262, Unicode).',
+    });
+  });
+
+  test.each(['(?:a)', '(?=a)(?!b)(?<=a)(?<!b)(?<name>c)', '\\(?i:', 'a\\(?im:'])(
+    'can have the pattern %s',
+    (pattern) => {
+      expect(refusal({ inputSchema: { body: { type: 'string', pattern } } })).toEqual({});
+    },
+  );
+
+  test('can have 50 Unicode property escapes', () => {
+    expect(refusal({ inputSchema: { body: { type: 'string', pattern: '\\p{L}'.repeat(50) } } })).toEqual({});
+  });
+
   test.each([
     [{}],
     [{ mimeType: null, inputSchema: null, exampleResponse: null }],
