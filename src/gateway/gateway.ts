@@ -11,6 +11,7 @@ import type { PaymentRail } from './chain/rails.ts';
 import type { DetailsOf } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import type { GatewayOptions } from './handle-request.ts';
+import { createMessageLimit } from './mcp/message-limit.ts';
 import { createNotificationStreams } from './notification-streams.ts';
 import { createBadPayments } from './payment/bad-payments.ts';
 import { createCallPaid } from './payment/call-paid.ts';
@@ -118,6 +119,7 @@ export function startGateway(options: {
     responseMemory,
     callSlots: createCallSlots(options.maxCallsPerAddress),
     notificationStreams: createNotificationStreams(),
+    messageLimit: createMessageLimit(options.rateLimitNow),
     responsePacing,
     now,
     paymentRequiredCache,

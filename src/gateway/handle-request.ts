@@ -13,6 +13,7 @@ import type { DocumentsOf } from './discovery/documents.ts';
 import { bodyFor, checkRequest, headersFor } from './forwarded-request.ts';
 import { locateTarget } from './locate-target.ts';
 import { type McpRequest, readMcpRequest } from './mcp/mcp-request.ts';
+import type { MessageLimit } from './mcp/message-limit.ts';
 import type { NotificationStreams } from './notification-streams.ts';
 import type { BadPayments } from './payment/bad-payments.ts';
 import type { CallSlots } from './payment/call-slots.ts';
@@ -58,6 +59,7 @@ export type GatewayOptions = {
   responsePacing?: ResponsePacing | undefined;
   callSlots: CallSlots;
   notificationStreams: NotificationStreams;
+  messageLimit: MessageLimit;
   paymentRequiredCache: PaymentRequiredCache;
   detailsOf: DetailsOf;
   /** Finds a document that describes a project's endpoints, such as `/openapi.json`. */
@@ -82,7 +84,7 @@ type Connection = Pick<PaidRequest, 'gone' | 'closed'> & {
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
   const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, paymentRequiredCache } = options;
-  const { callSlots, notificationStreams, lookups, detailsOf, documentsOf, now } = options;
+  const { callSlots, notificationStreams, messageLimit, lookups, detailsOf, documentsOf, now } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
@@ -149,7 +151,7 @@ export function createRequestHandler(options: GatewayOptions) {
     };
     const isFree = route.priceAtomic === 0n;
     if (route.protocol === 'MCP' && !isFree) checkRequest(request, route);
-    const mcp = route.protocol === 'MCP' && !isFree ? await readMcpRequest(request, memory) : undefined;
+    const mcp = route.protocol === 'MCP' && !isFree ? await readMcpRequest(request, memory, messageLimit) : undefined;
     if (mcp?.kind === 'free') return serveFree(mcp);
     const header = readPaymentHeader(request.raw.headers);
     if (isFree) {

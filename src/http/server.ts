@@ -16,6 +16,7 @@ import { linger } from './linger.ts';
 import { useOriginForm } from './origin-form.ts';
 import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
+import { closeConnectionWith } from './queued-response.ts';
 import { traceRequest } from './trace-request.ts';
 import { respondToUnreadable } from './unreadable.ts';
 import { asksForSocket } from './upgrades.ts';
@@ -117,6 +118,7 @@ export function createHttpServer(options: {
   app.decorateRequest('viewer', undefined);
   app.decorateRequest('isAddressShared', false);
   app.addHook('onRequest', (request, reply, done) => {
+    closeConnectionWith(reply.raw, request.raw);
     const client = proxies.clientOf(request.raw);
     // Fastify's own `ip` can be any text in `X-Forwarded-For`, and is lost when the connection is closed.
     Object.defineProperty(request, 'ip', { value: client.address });

@@ -5,6 +5,7 @@ import type { ResponseMemory } from '../upstream/call.ts';
 import type { Headers } from '../upstream/headers.ts';
 import { hasBody } from '../upstream/request-body.ts';
 import { readMessage } from './message.ts';
+import type { MessageLimit } from './message-limit.ts';
 import { readPost } from './read-post.ts';
 
 /**
@@ -22,16 +23,23 @@ export type McpRequest =
  * Reads a request to an MCP endpoint (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports) and
  * determines whether it has to be paid for.
  *
- * @throws AppError if the gateway can't tell; see `readPost` and `readMessage`.
+ * @throws AppError if the gateway can't tell; see `readPost` and `readMessage`. `RATE_LIMITED` if the client address has sent
+ *   too much.
  */
-export async function readMcpRequest({ method, raw }: FastifyRequest, memory: ResponseMemory): Promise<McpRequest> {
+export async function readMcpRequest(
+  { method, raw, ip }: FastifyRequest,
+  memory: ResponseMemory,
+  limit: MessageLimit,
+): Promise<McpRequest> {
   if (method !== 'POST') {
     // An upstream could read it as a message.
     if (hasBody(raw))
       throw new AppError('BAD_REQUEST', { detail: `A ${method} request to this endpoint has no body.` });
     return { kind: 'free', body: null };
   }
+  limit.check(ip);
   const bytes = await readPost(raw, memory);
+  await limit.take(ip, bytes.length);
   const message = readMessage(bytes);
   const body = Buffer.from(message.text);
   if (message.kind === 'free') return { kind: 'free', body };

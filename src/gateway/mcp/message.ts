@@ -15,7 +15,9 @@ const MAX_BATCH = 20;
 const MEMBERS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const;
 const CANCELLATION = 'notifications/cancelled';
 /** All of MCP's methods have names like this. */
-const METHOD_NAME = /^[\x21-\x7e]{1,255}$/;
+const METHOD_NAME = /^[\x21-\x7e]+$/;
+/** Normalizing a name of a megabyte can take minutes. */
+const MAX_METHOD_CHARACTERS = 255;
 
 /**
  * Reads a JSON-RPC message, or a batch of them, and determines whether it has to be paid for.
@@ -66,6 +68,9 @@ function read(text: string): Message {
   }
   const method = parseScalar(quotedMethod);
   if (typeof method !== 'string' || members.result !== undefined || members.error !== undefined) throw notMessage();
+  if (method.length > MAX_METHOD_CHARACTERS) {
+    throw refused(`The \`method\` of a message can have at most ${MAX_METHOD_CHARACTERS} characters.`);
+  }
   if (isPaid(method)) {
     if (members.id === undefined)
       throw refused(`A \`${PAID_METHOD}\` must have an \`id\`. Otherwise, it has no response.`);
@@ -84,7 +89,11 @@ function read(text: string): Message {
   return { kind: 'free', text: write({ ...members, method: JSON.stringify(method) }) };
 }
 
-/** Some servers may ignore case, spaces, or control characters. */
+/**
+ * Some servers may ignore case, spaces, or control characters.
+ *
+ * @param method at most `MAX_METHOD_CHARACTERS`.
+ */
 function isPaid(method: string): boolean {
   const plain = method.normalize('NFKC').replace(/[^\x21-\x7e]/g, '');
   return plain.toLowerCase() === PAID_METHOD;

@@ -1,7 +1,10 @@
+import { createAddressLimit } from '../../limits/address-limit.ts';
 import { createFailedCredentials } from '../../limits/failed-credentials.ts';
 import { createFailuresByNetwork } from '../../limits/failures-by-network.ts';
 import { createMemoryRateLimiter, type RateLimiter } from '../../limits/rate-limit.ts';
 import type { PaidRequest } from './paid-request.ts';
+
+type CountedPayment = Pick<PaidRequest, 'reserve' | 'onUnpaid' | 'onUnclear' | 'onError'>;
 
 export type BadPayments = ReturnType<typeof createBadPayments>;
 
@@ -11,9 +14,15 @@ const BAD_PAYMENTS_PER_MINUTE = 60;
 const BAD_PAYMENTS_PER_MINUTE_OF_NETWORK = { ipv4: 20 * BAD_PAYMENTS_PER_MINUTE, ipv6: 10 * BAD_PAYMENTS_PER_MINUTE };
 
 /**
+ * The limit for each project and client address. A request that the API fails to serve is free, but it leaves a payment
+ * and two events in the database. Some APIs respond to many honest requests with 404.
+ */
+const ERROR_RESPONSES_PER_MINUTE = 600;
+
+/**
  * Limits how many payments of a client address make the service or an upstream work without being charged. If an
  * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
- * Otherwise, an API could keep its buyers from buying elsewhere.
+ * Otherwise, an API could keep its buyers from buying elsewhere. The same applies if it fails or responds with an error.
  *
  * @param now milliseconds on a monotonic clock.
  * @returns a function that takes a client address and a project and returns how to count a payment.
@@ -34,9 +43,17 @@ export function createBadPayments(rateLimiter: RateLimiter, now = () => performa
     rateLimiter: createMemoryRateLimiter({ now }),
     scope: 'unclear payments',
   });
+  const errors = createAddressLimit({
+    rateLimiter,
+    scope: 'error responses',
+    what: 'requests that an API failed to serve',
+    requestsPerMinute: ERROR_RESPONSES_PER_MINUTE,
+    now,
+  });
 
-  return (address: string, projectId: string): Pick<PaidRequest, 'reserve' | 'onUnpaid' | 'onUnclear'> => ({
+  return (address: string, projectId: string): CountedPayment => ({
     async reserve() {
+      errors.check(address, projectId);
       (await unclear.reserve(address, projectId)).giveBack();
       network.check(address);
       const attempt = await bad.reserve(address);
@@ -53,5 +70,7 @@ export function createBadPayments(rateLimiter: RateLimiter, now = () => performa
       void network.record(address);
     },
     onUnclear: () => unclear.record(address, projectId),
+    // It was sent already. If it is above the limit, the next payments are rejected.
+    onError: () => void errors.take(address, projectId).catch(() => {}),
   });
 }

@@ -53,13 +53,14 @@ export function createCallPaid(options: {
     const called = await call(payment, request, lost).catch(async (error) => {
       if (isOfBuyer(error)) request.onUnpaid();
       else if (isUnclear(error, request)) request.onUnclear();
+      else if (error.reason !== GATEWAY_BUSY) request.onError();
       throw await recordFailure(payment, error);
     });
     const failure = failureIn(called, request);
     const response = forBuyer(called, request);
-    return failure
-      ? { kind: 'unpaid', response: await passOnUnpaid(payment, response, failure) }
-      : { kind: 'served', response };
+    if (!failure) return { kind: 'served', response };
+    request.onError();
+    return { kind: 'unpaid', response: await passOnUnpaid(payment, response, failure) };
   };
 
   async function call(payment: Payment, request: PaidRequest, lost: AbortSignal): Promise<UpstreamResponse> {

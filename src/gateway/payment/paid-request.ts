@@ -51,6 +51,8 @@ export type PaidRequest = {
   onUnpaid(): void;
   /** Called if the payment was verified but couldn't be charged, and it's unclear whether the buyer or the seller caused it. */
   onUnclear(): void;
+  /** Called if the payment can't be charged because the API failed or responded with an error. */
+  onError(): void;
   /** Aborted when the buyer disconnects. */
   gone: AbortSignal;
   /** Resolves when the response is sent, or the connection is closed. */

@@ -130,6 +130,7 @@ export function createPay(options: PayOptions) {
   async function chargeFirst(payment: Payment, request: PaidRequest): Promise<PaidResponse | Charged> {
     const { projectId, upstreamUrl } = request.route;
     if (!isOpen(projectId, upstreamUrl)) {
+      request.onError();
       const { reason, message, sellerMessage } = upstreamNotAllowed();
       await ledger.failed(leaseOf(payment), { stage: 'UPSTREAM', reason, message: sellerMessage });
       throw refusal('UPSTREAM_FAILED', paymentFailureHeaders(payment, reason), {

@@ -72,6 +72,9 @@ test.each([
   ['null as the ID', '{"jsonrpc":"2.0","id":null,"method":"tools/call"}', '`id`'],
   ['an object as the ID', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', '`id`'],
   ['a method that is not a string', '{"jsonrpc":"2.0","id":1,"method":["tools/call"]}', 'JSON-RPC'],
+  ['a long method', `{"jsonrpc":"2.0","id":1,"method":"${'a'.repeat(256)}"}`, 'at most 255 characters'],
+  // It is refused before it is normalized, which can take minutes.
+  ['a tool call with a long method', CALL.replace('tools', `${' '.repeat(256)}tools`), 'at most 255 characters'],
   ['a method with other characters', '{"jsonrpc":"2.0","id":1,"method":"tools/cаll"}', 'printable ASCII'],
   ['a method and a result', '{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}', 'JSON-RPC'],
   ['a result and an error', '{"jsonrpc":"2.0","id":1,"error":{},"result":{}}', 'JSON-RPC'],

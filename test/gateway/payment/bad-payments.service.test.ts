@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { sign, v2Headers } from '../sign.ts';
+import { headerLines, rawRequest, sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
 const CENT = 10_000n;
@@ -48,6 +49,9 @@ beforeAll(async () => {
     '/waiting': { upstreamUrl: `${upstream.url}/waiting` },
     '/too-large': { upstreamUrl: `${upstream.url}/too-large` },
     '/echo': { upstreamUrl: `${upstream.url}/echo` },
+    '/stream': { upstreamUrl: `${upstream.url}/waiting`, settlement: 'BEFORE_REQUEST' },
+    '/missing': { upstreamUrl: `${upstream.url}/missing` },
+    '/moved': { upstreamUrl: `${upstream.url}/moved` },
   });
   endless = await createShop(app, await app.user('mallory'), {
     '/endless': { upstreamUrl: `${upstream.url}/endless` },
@@ -57,6 +61,11 @@ beforeAll(async () => {
     if (path === '/large') return { body: Buffer.alloc(9 * MEGABYTE) };
     if (path === '/too-large') return { body: Buffer.alloc(11 * MEGABYTE) };
     if (path === '/echo') return { headers: { 'x-agent': headers['user-agent']!, 'x-filler': 'a'.repeat(13_000) } };
+    if (path === '/missing') return { statusCode: 404, body: 'missing' };
+    if (path === '/moved') {
+      response.writeHead(301, { location: '/orders' }).end();
+      return undefined;
+    }
     if (path === '/endless') {
       response.writeHead(200).write(Buffer.alloc(9 * MEGABYTE));
       endlessResponses.push(response);
@@ -287,6 +296,24 @@ test('an address with unread responses loses one to a buyer who uses less memory
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
+test('an address loses a response that waits behind a paid stream, and the connection, to a buyer who uses less memory', async () => {
+  const { localAddress } = openClient();
+  const { hostname, port, pathname } = new URL(shop.url);
+  const hoarder = connect({ host: hostname, port: Number(port), localAddress }).resume();
+  const payment = headerLines(v2Headers(await sign(await rails.wallet(CENT))));
+  const before = [numberOf('/waiting'), numberOf('/large')] as const;
+  hoarder.write(rawRequest(`GET ${pathname}/stream`, 'Host: a', ...payment));
+  await expect.poll(() => numberOf('/waiting')).toBe(before[0] + 1);
+  hoarder.write(rawRequest(`GET ${pathname}/free`, 'Host: a'));
+  await expect.poll(() => numberOf('/large')).toBe(before[1] + 1);
+  const unread = await openClient().ask('/free');
+  const closed = once(hoarder, 'close');
+  const response = await openClient().ask('/large', { headers: v2Headers(await sign(await rails.wallet(CENT))) });
+  expect([response.status, (await response.bytes()).length]).toEqual([200, 9 * MEGABYTE]);
+  await closed;
+  await unread.body!.cancel();
+});
+
 test('headers for the upstream that total more than 8 KB are rejected before the payment is used', async () => {
   const { ask } = openClient();
   const headers = v2Headers(await sign(await rails.wallet(CENT)));
@@ -340,4 +367,20 @@ test.each([
   expect([...seen]).toEqual(expect.arrayContaining([status, 429]));
   const elsewhere = await ask('/orders', { headers: v2Headers(await sign(await rails.wallet(CENT))) }, endless);
   expect(elsewhere.status).toBe(201);
+});
+
+test.each([
+  ['responds to with an error', '/missing', 404],
+  ['redirects', '/moved', 502],
+])('an address with too many requests that an API %s is limited for that project only', async (_what, path, status) => {
+  const { ask, localAddress } = openClient();
+  const buyer = await rails.wallet(100n * CENT);
+  const buy = async (from = shop, what = path) => ask(what, { headers: v2Headers(await sign(buyer)) }, from);
+  // All of them have been used. The next one is still sent, because the address is counted after it.
+  await sql.query(`INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ($1, now() + interval '1 minute')`, [
+    `error responses ${shop.projectId} ${localAddress}`,
+  ]);
+  expect((await buy()).status).toBe(status);
+  await expect.poll(async () => (await buy()).status, { interval: 20 }).toBe(429);
+  expect((await buy(endless, '/orders')).status).toBe(201);
 });
