@@ -376,8 +376,9 @@ test.each([
   const { ask, localAddress } = openClient();
   const buyer = await rails.wallet(100n * CENT);
   const buy = async (from = shop, what = path) => ask(what, { headers: v2Headers(await sign(buyer)) }, from);
-  // All of them have been used. The next one is still sent, because the address is counted after it.
-  await sql.query(`INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ($1, now() + interval '1 minute')`, [
+  // All of them have been used, for so long that none is free again during the test. The next one is still sent, because the
+  // address is counted after it.
+  await sql.query(`INSERT INTO "RateLimit" ("key", "arrivesAt") VALUES ($1, now() + interval '1 hour')`, [
     `error responses ${shop.projectId} ${localAddress}`,
   ]);
   expect((await buy()).status).toBe(status);
