@@ -61,9 +61,9 @@ const MISSING_IS_HELD: readonly Exception[] = [
 ];
 const EXCEPTIONS: Partial<Record<ConnectorType, readonly Exception[]>> = {
   discord: [
-    // Responses without JSON come from the firewall, which blocks this service's address temporarily.
-    { status: 403, kind: 'blocked', body: 'page' },
-    { status: 403, kind: 'blocked', body: 'nothing' },
+    // Responses without JSON come from the firewall: a 429 is about this service's address, a 403 possibly about the content.
+    { status: 403, kind: 'retry', body: 'page' },
+    { status: 403, kind: 'retry', body: 'nothing' },
     { status: 429, kind: 'blocked', body: 'page' },
     { status: 429, kind: 'blocked', body: 'nothing' },
   ],

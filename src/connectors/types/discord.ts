@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
 import { fieldMeta, textField, vendorUrlField } from '../fields.ts';
-import { blocked } from '../shared/blocked.ts';
+import { blocked, refusedByFirewall } from '../shared/blocked.ts';
 import {
   classifyByStatus,
   failedProbe,
@@ -157,6 +157,7 @@ function classify(response: ConnectorResponse, settings: Config, now?: Date): Ou
   if (statusCode === 204) return { kind: 'delivered', note: "Discord didn't confirm that it stored the message." };
   if (statusCode < 300) return retry('Discord responded without confirming the message.');
   if (isBlocked(response, json)) return blocked('Discord', response, now);
+  if (isFromFirewall(response, json)) return refusedByFirewall('Discord', response);
   if (statusCode === 429) return rateLimited(response, json, now);
   const known = statusCode < 500 ? discordError(code, hasThread(settings)) : undefined;
   if (known) return known;
@@ -166,15 +167,17 @@ function classify(response: ConnectorResponse, settings: Config, now?: Date): Ou
 }
 
 /**
- * Discord bans addresses that cause too many errors. Only its own rate limits come with `retry_after`. Other responses
- * with status 429, code 40333, and responses without JSON are from its firewall.
+ * Discord bans addresses that cause too many errors. Only its own rate limits come with `retry_after`.
  * https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
  */
 function isBlocked({ statusCode, body }: ConnectorResponse, json: unknown): boolean {
-  const isJson = looksLikeJson(body);
-  const code = valueAt(json, 'code');
-  if (statusCode === 429) return !isJson || (code === 0 && valueAt(json, 'retry_after') === undefined);
-  return statusCode === 403 && (!isJson || code === 40333);
+  const isLimit = valueAt(json, 'code') !== 0 || valueAt(json, 'retry_after') !== undefined;
+  return statusCode === 429 && (!looksLikeJson(body) || !isLimit);
+}
+
+/** Whether a 403 is from Discord's firewall: it has no JSON, or code 40333. */
+function isFromFirewall({ statusCode, body }: ConnectorResponse, json: unknown): boolean {
+  return statusCode === 403 && (!looksLikeJson(body) || valueAt(json, 'code') === 40333);
 }
 
 /** Webhooks have no authorization header, so Discord's global limit applies to this service's address. */

@@ -1,6 +1,6 @@
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
-import { cloudflareBlock } from '../../connectors/shared/blocked.ts';
+import { cloudflareRefusal } from '../../connectors/shared/blocked.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { Ready, WithToken } from './access-tokens.ts';
@@ -43,8 +43,8 @@ export function createConnectorProbe(options: {
           maxResponseBytes: MAX_RESPONSE_BYTES,
         });
         const received = toResponse(response);
-        const block = cloudflareBlock(definition, received);
-        if (block) return { result: { ok: false, message: block.reason }, isUnauthorized: false };
+        const refusal = cloudflareRefusal(definition, received);
+        if (refusal) return { result: { ok: false, message: refusal.reason }, isUnauthorized: false };
         const outcome = probe!.classify(received, config, request.step ?? 'send');
         if (!('next' in outcome)) {
           const result = { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };

@@ -6,7 +6,7 @@ import type {
   ConnectorRequest,
   Outcome,
 } from '../../connectors/definition.ts';
-import { cloudflareBlock } from '../../connectors/shared/blocked.ts';
+import { cloudflareRefusal } from '../../connectors/shared/blocked.ts';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';
 import { expandEventTypes } from '../../events/types.ts';
@@ -165,7 +165,7 @@ async function sendGroup(
         const known = { ...context, ...(await lookBack()), memory };
         const received = toResponse(response);
         const outcome =
-          cloudflareBlock(definition, received, context.now) ??
+          cloudflareRefusal(definition, received, context.now) ??
           definition.classify(received, { ...known, config, events, step });
         if ('remember' in outcome) remember(outcome.remember, learned);
         if (outcome.kind === 'next' && steps < maxCalls) {

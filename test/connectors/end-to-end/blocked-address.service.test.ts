@@ -29,8 +29,7 @@ const BLOCKS: [string, TestResponse][] = [
   ['the ban without a time', BANNED],
   ['plain text', text(429, 'error code: 1015')],
   ['an HTML page', PAGE],
-  ['code 40333', json(403, { message: 'internal network error', code: 40333 })],
-  ['a 403 from the firewall', { ...PAGE, statusCode: 403 }],
+  ['a 403 with the error of a ban', { ...PAGE, statusCode: 403 }],
 ];
 
 const connect = () => stage.connect('discord', { eventTypes: ['payment.settled'] });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cloudflareBlock } from '../../../src/connectors/shared/blocked.ts';
+import { cloudflareRefusal } from '../../../src/connectors/shared/blocked.ts';
 import { listConnectors } from '../../../src/connectors/types/registry.ts';
 import { vendorResponse } from '../support/samples.ts';
 
@@ -19,13 +19,24 @@ describe('a Cloudflare error about the sender', () => {
     [429, 'error code: 1015'],
     [429, PAGE_1015],
     [429, JSON_1015],
-    [403, 'error code: 1020\n'],
     [403, 'error code: 1010'],
     [403, '<span>Error code</span>: <span>1006</span>'],
   ])('%i %j is a block', (statusCode, body) => {
-    expect(cloudflareBlock({ title: 'Vendor' }, vendorResponse(statusCode, body))).toEqual({
+    expect(cloudflareRefusal({ title: 'Vendor' }, vendorResponse(statusCode, body))).toEqual({
       kind: 'blocked',
       reason: `Vendor is blocking requests from this service's IP address (HTTP ${statusCode}). The event will be sent once the block has ended.`,
+      afterSeconds: 300,
+    });
+  });
+
+  // Otherwise, a seller whose content matches a rule could hold back everyone's connectors.
+  test.each([
+    [403, 'error code: 1020\n'],
+    [403, '<h1>Error 1012</h1>'],
+  ])('%i %j is about a firewall rule, so only this delivery waits', (statusCode, body) => {
+    expect(cloudflareRefusal({ title: 'Vendor' }, vendorResponse(statusCode, body))).toEqual({
+      kind: 'retry',
+      reason: `Vendor's firewall refused this request (HTTP ${statusCode}).`,
       afterSeconds: 300,
     });
   });
@@ -41,16 +52,16 @@ describe('a Cloudflare error about the sender', () => {
     [503, 'error code: 1015'],
     [200, 'error code: 1015'],
   ])('%i %j is not', (statusCode, body) => {
-    expect(cloudflareBlock({ title: 'Vendor' }, vendorResponse(statusCode, body))).toBeUndefined();
+    expect(cloudflareRefusal({ title: 'Vendor' }, vendorResponse(statusCode, body))).toBeUndefined();
   });
 
   test('is recognized in a page of unclosed tags without delay', () => {
-    expect(cloudflareBlock({ title: 'Vendor' }, vendorResponse(403, '<'.repeat(1_000_000)))).toBeUndefined();
+    expect(cloudflareRefusal({ title: 'Vendor' }, vendorResponse(403, '<'.repeat(1_000_000)))).toBeUndefined();
   });
 });
 
 test("sellers who control a type's responses can't block other sellers' connectors", () => {
   const response = vendorResponse(429, 'error code: 1015');
-  const controlled = listConnectors().filter((definition) => !cloudflareBlock(definition, response));
+  const controlled = listConnectors().filter((definition) => !cloudflareRefusal(definition, response));
   expect(controlled.map(({ type }) => type)).toEqual(['teams', 'n8n', 'make', 'supabase']);
 });

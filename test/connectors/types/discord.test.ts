@@ -148,8 +148,9 @@ describe('reading Discord responses', () => {
     [400, {}, 'drop'],
     [401, { code: 50027, message: 'Invalid Webhook Token' }, 'pause'],
     [401, {}, 'pause'],
-    [403, { code: 40333, message: 'internal network error' }, 'blocked'],
-    [403, '<html>error code: 1015</html>', 'blocked'],
+    [403, { code: 40333, message: 'internal network error' }, 'retry'],
+    [403, '<html>Sorry, you have been blocked</html>', 'retry'],
+    [403, '', 'retry'],
     [429, BANNED, 'blocked'],
     [429, 'error code: 1015', 'blocked'],
     [429, '<html><h1>Error</h1><span>1015</span></html>', 'blocked'],
@@ -197,6 +198,12 @@ describe('reading Discord responses', () => {
     expect(outcomeOf(429, 'error code: 1015', { 'retry-after': '30' })).toMatchObject({ afterSeconds: 300 });
     expect(outcomeOf(429, '<html>', { 'retry-after': '3600' })).toMatchObject({ afterSeconds: 3600 });
     expect(outcomeOf(429, '', { 'retry-after': '9999999' })).toMatchObject({ afterSeconds: 86_400 });
+  });
+
+  test("doesn't hold back other connectors if the firewall refused a request, possibly because of its content", () => {
+    const refused = { kind: 'retry', reason: "Discord's firewall refused this request (HTTP 403).", afterSeconds: 300 };
+    expect(outcomeOf(403, { code: 40333 })).toEqual(refused);
+    expect(outcomeOf(403, '<html>')).toEqual(refused);
   });
 
   test("applies the global limit to the service's address, because webhooks don't sign in", () => {
