@@ -261,8 +261,9 @@ function sendStream(reply: FastifyReply, body: Readable, pacing: ResponsePacing 
     if (!reply.server.server.listening) socket?.end();
   });
   reply.send(body);
-  // Sends the headers now, because the first chunk may come much later.
-  reply.raw.flushHeaders();
+  // Sends the headers now, because the first chunk may come much later. Not with `flushHeaders`, which encodes their values
+  // as UTF-8 instead of Latin-1.
+  reply.raw.write(Buffer.alloc(0));
   return reply;
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import pg from 'pg';
+import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
@@ -142,6 +143,16 @@ describe('a request for a free endpoint', () => {
     await expect.poll(() => statusOf('/free?key=mine')).toBe(400);
     expect(await statusOf('/free/..%2fpaid')).toBe(400);
     expect(await statusOf('/free')).toBe(200);
+  });
+
+  // An API may send Latin-1 or UTF-8.
+  test.each(['/free', '/stream'])('gets the same bytes in headers that the API sent: %s', async (path) => {
+    const value = 'caf\xe9 ' + Buffer.from('café').toString('latin1');
+    upstream.handle(() => ({ headers: { 'x-name': value, 'content-type': 'text/plain' }, body: 'served' }));
+    // undici reads and writes header values as Latin-1.
+    const answer = await request(shop.url + path);
+    await answer.body.dump();
+    expect(answer.headers['x-name']).toBe(value);
   });
 
   test.each([

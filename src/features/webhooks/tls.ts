@@ -13,6 +13,8 @@ export type TlsInput = {
 };
 
 const MAX_PEM_LENGTH = 16_384;
+/** What TLS servers accept from clients. OpenSSL can also read kinds of keys whose signatures take a second. */
+const KEY_TYPES: readonly (string | undefined)[] = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 const pem = z.string().max(MAX_PEM_LENGTH, `Must be at most ${MAX_PEM_LENGTH} characters.`);
@@ -36,8 +38,9 @@ export function shownTls({ clientCertificate, ...rest }: WebhookTls): WebhookTls
  * Applies changes to a webhook's client certificate and certificate authority. A private key that is omitted or sent
  * back masked stays unchanged.
  *
- * @throws AppError `VALIDATION_FAILED` with pointers: for text that isn't PEM, a certificate that has expired, a key that
- *   is too large or belongs to another certificate, or a kept key although the webhook's URL has changed.
+ * @throws AppError `VALIDATION_FAILED` with pointers: for text that isn't PEM, a certificate that has expired, a key of
+ *   another kind, that is too large, or that belongs to another certificate, or a kept key although the webhook's URL
+ *   has changed.
  */
 export function changeTls(stored: WebhookTls, changes: TlsInput, isUrlChanged: boolean, now: Date): WebhookTls {
   const certificateAuthority =
@@ -94,6 +97,7 @@ function readPrivateKey(text: string): KeyObject {
   const pointer = '/clientCertificate/privateKey';
   const key = parsePrivateKey(text);
   if (!key) throw invalidField(pointer, 'Must be a private key in PEM format that isn’t encrypted with a passphrase.');
+  if (!KEY_TYPES.includes(key.asymmetricKeyType)) throw invalidField(pointer, 'Must be an RSA, ECDSA, or EdDSA key.');
   if (isTooLarge(key)) throw invalidField(pointer, `An RSA key can have ${LARGEST_RSA_KEY}.`);
   return key;
 }

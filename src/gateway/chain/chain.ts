@@ -103,7 +103,9 @@ export function createChain({ network, transport }: { network: Network; transpor
     // Our own clock may have been ahead, but the authorization can't have been presented after the latest block.
     const since = BigInt(Math.floor(sought.since.getTime() / 1000));
     const presentedAt = (since < latest.timestamp ? since : latest.timestamp) - CLOCK_SKEW_SECONDS;
-    const newest = await client.getBlockNumber({ cacheTime: 0 });
+    const reported = await client.getBlockNumber({ cacheTime: 0 });
+    const credible = latest.number + BLOCKS_AT_ONCE;
+    const newest = reported < credible ? reported : credible;
     const first = await firstBlockAt(presentedAt, latest);
     for (let from = first; from <= newest; from += BLOCKS_AT_ONCE) {
       const last = from + BLOCKS_AT_ONCE - 1n;

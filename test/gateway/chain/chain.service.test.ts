@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { parseAbi } from 'viem';
+import { custom, type EIP1193Parameters, numberToHex, parseAbi } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress, type Egress } from '../../../src/egress/egress.ts';
@@ -132,6 +132,23 @@ test.each([
   await using node = await startReceiver(() => ({ body }));
   const deaf = createChain({ network: NETWORK, transport: egressTransport(egress, node.url) });
   await expect(deaf.outcomeOf(sought(await sign(await rails.wallet(0n))))).rejects.toThrow();
+});
+
+test("a node that reports far more blocks than there are isn't asked for all of them", async () => {
+  const signed = await sign(await rails.wallet());
+  await use(signed);
+  const asked: string[] = [];
+  const transport = custom({
+    async request(call: EIP1193Parameters) {
+      asked.push(call.method);
+      if (call.method === 'eth_getLogs') return [];
+      const result = await rails.chain.client.request(call as never);
+      return call.method === 'eth_blockNumber' ? numberToHex(BigInt(result) + 1_000_000n) : result;
+    },
+  });
+  const lookup = createChain({ network: NETWORK, transport }).outcomeOf(sought(signed));
+  await expect(lookup).rejects.toThrow("can't find the transaction yet");
+  expect(asked.filter((method) => method === 'eth_getLogs').length).toBeLessThan(5);
 });
 
 // These run last because they move the chain's clock.
