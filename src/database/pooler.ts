@@ -28,9 +28,12 @@ export class PoolerSettingsError extends Error {
  */
 export function forgetNames(client: pg.ClientBase): void {
   requireMember('pg 8.23.1', client, 'query');
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const unnamed = (statement: unknown, ...rest: unknown[]) =>
-    query(isNamed(statement) ? { ...statement, name: undefined } : statement, ...rest);
+    // Looked up with every call, so that what observes queries may start later.
+    Reflect.apply(Object.getPrototypeOf(client).query, client, [
+      isNamed(statement) ? { ...statement, name: undefined } : statement,
+      ...rest,
+    ]);
   Object.assign(client, { query: unnamed });
 }
 

@@ -154,7 +154,7 @@ test('one change of the order releases a limited number of deliveries', async ()
   await stage.pool.query(
     `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt", "reason", "orderingKey")
      SELECT 'dlv_' || lpad(n::text, 26, '0'), $1, $2, 'payment.settled', $3, NULL, 'ordering', 'pay_1'
-     FROM generate_series(1, 10_005) n`,
+     FROM generate_series(1, 10005) n`,
     [stage.projectId, await stage.addEvent(), webhookId],
   );
   const waiting = async () =>
