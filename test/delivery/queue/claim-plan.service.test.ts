@@ -7,6 +7,7 @@ import { openStage, type Stage } from '../support.ts';
 import { type PlanNode, rowsRead } from './rows-read.ts';
 
 const BACKLOG = 100_000;
+const BATCH_SIZE = 5_000;
 let stage: Stage;
 let queue: pg.Pool;
 let blackHole: string;
@@ -33,19 +34,22 @@ afterAll(async () => {
   await stage?.close();
 });
 
-/** Stores events with a delivery to each webhook. */
+/** Stores events with a delivery to each webhook, in batches, because the timeout of statements also applies here. */
 async function load(name: string, webhooks: string[], count: number, state: string): Promise<void> {
-  await stage.pool.query(
-    `INSERT INTO "Event" ("id", "projectId", "type", "data")
-     SELECT 'evt_${name}_' || n, $1, 'endpoint.created', '{}' FROM generate_series(1, $2::int) AS n`,
-    [stage.projectId, count],
-  );
-  await stage.pool.query(
-    `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "updatedAt", "status", "nextAttemptAt", "attemptCount")
-     SELECT 'del_${name}_' || webhook || n, $1, 'evt_${name}_' || n, 'endpoint.created', webhook, now(), ${state}
-     FROM generate_series(1, $2::int) AS n, unnest($3::text[]) AS webhook`,
-    [stage.projectId, count, webhooks],
-  );
+  for (let first = 1; first <= count; first += BATCH_SIZE) {
+    const last = Math.min(first + BATCH_SIZE - 1, count);
+    await stage.pool.query(
+      `INSERT INTO "Event" ("id", "projectId", "type", "data")
+       SELECT 'evt_${name}_' || n, $1, 'endpoint.created', '{}' FROM generate_series($2::int, $3::int) AS n`,
+      [stage.projectId, first, last],
+    );
+    await stage.pool.query(
+      `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "updatedAt", "status", "nextAttemptAt", "attemptCount")
+       SELECT 'del_${name}_' || webhook || n, $1, 'evt_${name}_' || n, 'endpoint.created', webhook, now(), ${state}
+       FROM generate_series($2::int, $3::int) AS n, unnest($4::text[]) AS webhook`,
+      [stage.projectId, first, last, webhooks],
+    );
+  }
 }
 
 const TYPES = 'int, float8, text[], int[], int, int, text[], int[], int, text[], int[], int, text[], text[], int[]';
