@@ -1,3 +1,4 @@
+import { sharedNow } from '../../clock.ts';
 import { runWithPrisma, statement } from '../../database/statement.ts';
 import type { TenantTransaction } from '../../database/tenant-client.ts';
 import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
@@ -79,8 +80,7 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.hostClaim.deleteMany({ where });
   await tx.buyerRules.deleteMany({ where });
   await tx.projectMember.deleteMany({ where });
-  await tx.invitation.deleteMany({ where });
-  await tx.projectTransfer.deleteMany({ where });
+  await endOffers(tx, projectId);
   await tx.project.update({
     where: marked({ id: projectId }),
     data: {
@@ -97,6 +97,21 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
     },
   });
   return keys.map(({ id }) => id);
+}
+
+/**
+ * Ends a project's open invitations and offers, and keeps all of them for as long as they count toward the daily limits.
+ * Otherwise, someone who keeps deleting projects could send strangers any number of emails.
+ */
+async function endOffers(tx: TenantTransaction, projectId: VisibleProjectId): Promise<void> {
+  const where = ofProject(projectId);
+  const pending = { ...where, status: 'PENDING' as const };
+  const endedAt = new Date(sharedNow());
+  await tx.invitation.updateMany({ where: pending, data: { status: 'REVOKED', endedAt } });
+  await tx.projectTransfer.updateMany({ where: pending, data: { status: 'WITHDRAWN', endedAt } });
+  const data = { projectId: DELETED_PROJECT_ID };
+  await tx.invitation.updateMany({ where, data });
+  await tx.projectTransfer.updateMany({ where, data });
 }
 
 const DELETED_DATA = {
