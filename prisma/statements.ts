@@ -2088,6 +2088,14 @@ export type StatementTypes = {
       "id": string;
     };
   };
+  "project-keep-Invitation": {
+    values: [string];
+    row: object;
+  };
+  "project-keep-ProjectTransfer": {
+    values: [string];
+    row: object;
+  };
   "project-visible-key": {
     values: [string, string];
     row: {

@@ -1,5 +1,4 @@
-import { sharedNow } from '../../clock.ts';
-import { runWithPrisma, statement } from '../../database/statement.ts';
+import { executeWithPrisma, runWithPrisma, statement, statements } from '../../database/statement.ts';
 import type { TenantTransaction } from '../../database/tenant-client.ts';
 import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -80,7 +79,8 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.hostClaim.deleteMany({ where });
   await tx.buyerRules.deleteMany({ where });
   await tx.projectMember.deleteMany({ where });
-  await endOffers(tx, projectId);
+  await executeWithPrisma(tx, KEEP.Invitation(projectId));
+  await executeWithPrisma(tx, KEEP.ProjectTransfer(projectId));
   await tx.project.update({
     where: marked({ id: projectId }),
     data: {
@@ -99,20 +99,19 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   return keys.map(({ id }) => id);
 }
 
+const ENDED_AS = { Invitation: 'REVOKED', ProjectTransfer: 'WITHDRAWN' } as const;
+
 /**
  * Ends a project's open invitations and offers, and keeps all of them for as long as they count toward the daily limits.
  * Otherwise, someone who keeps deleting projects could send strangers any number of emails.
  */
-async function endOffers(tx: TenantTransaction, projectId: VisibleProjectId): Promise<void> {
-  const where = ofProject(projectId);
-  const pending = { ...where, status: 'PENDING' as const };
-  const endedAt = new Date(sharedNow());
-  await tx.invitation.updateMany({ where: pending, data: { status: 'REVOKED', endedAt } });
-  await tx.projectTransfer.updateMany({ where: pending, data: { status: 'WITHDRAWN', endedAt } });
-  const data = { projectId: DELETED_PROJECT_ID };
-  await tx.invitation.updateMany({ where, data });
-  await tx.projectTransfer.updateMany({ where, data });
-}
+const KEEP = statements(
+  'project-keep',
+  ['Invitation', 'ProjectTransfer'],
+  (table) => `UPDATE "${table}" SET "projectId" = '${DELETED_PROJECT_ID}', "endedAt" = coalesce("endedAt", statement_timestamp()),
+     "status" = CASE "status" WHEN 'PENDING' THEN '${ENDED_AS[table]}' ELSE "status" END
+   WHERE "projectId" = $1`,
+);
 
 const DELETED_DATA = {
   projectId: DELETED_PROJECT_ID,
