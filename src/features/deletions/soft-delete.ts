@@ -108,7 +108,8 @@ const ENDED_AS = { Invitation: 'REVOKED', ProjectTransfer: 'WITHDRAWN' } as cons
 const KEEP = statements(
   'project-keep',
   ['Invitation', 'ProjectTransfer'],
-  (table) => `UPDATE "${table}" SET "projectId" = '${DELETED_PROJECT_ID}', "endedAt" = coalesce("endedAt", statement_timestamp()),
+  (table) => `UPDATE "${table}" SET "projectId" = '${DELETED_PROJECT_ID}',
+     "endedAt" = coalesce("endedAt", statement_timestamp()),
      "status" = CASE "status" WHEN 'PENDING' THEN '${ENDED_AS[table]}' ELSE "status" END
    WHERE "projectId" = $1`,
 );
