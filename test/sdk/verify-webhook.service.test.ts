@@ -123,6 +123,6 @@ test('verifyWebhook hashes the body once for each secret, no matter how many sig
   const hashed = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
   const forged = verifyWebhook({ payload: body, headers: { ...headers, 'webhook-signature': signatures }, secrets });
   await expect(forged).rejects.toThrow(NOT_SIGNED);
-  expect(hashed.flatMap(({ mock }) => mock.calls)).toHaveLength(secrets.length);
+  expect(hashed.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(secrets.length);
   for (const spy of hashed) spy.mockRestore();
 });

@@ -1,5 +1,4 @@
 import { quoted, shellWord } from '../../parts/literals.ts';
-import { curlOptions, fetchOptions } from './methods.tsx';
 
 // An endpoint's path can contain quotes, and another member or an imported document may have chosen it.
 
@@ -37,3 +36,15 @@ export const mcpClientSample = (address: string) =>
     `await client.connect(new StreamableHTTPClientTransport(new URL(${quoted(address)}), { fetch: pay }));`,
     'console.log(await client.listTools());',
   ].join('\n');
+
+/** The curl options for a request that the endpoint serves. */
+function curlOptions(methods: readonly string[]): string {
+  const [method = 'GET'] = methods;
+  if (methods.includes('GET')) return '-i';
+  return method === 'HEAD' ? '-I' : `-i -X ${method}`;
+}
+
+/** The second argument of `fetch`, for a request that the endpoint serves. */
+function fetchOptions(methods: readonly string[]): string {
+  return methods.includes('GET') ? '' : `, { method: '${methods[0]}' }`;
+}
