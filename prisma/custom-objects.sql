@@ -42,19 +42,20 @@ END $function$;
 CREATE OR REPLACE FUNCTION public.keep_audit_entries()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
-DECLARE
-  moved "AuditEntry";
-BEGIN
-  IF TG_OP = 'UPDATE' THEN
-    moved := OLD;
-    moved."userId" := (SELECT "userId" FROM "Project" WHERE "id" = OLD."projectId");
-    IF NEW IS NOT DISTINCT FROM moved THEN
-      RETURN NEW;
-    END IF;
-  END IF;
-  RAISE insufficient_privilege USING MESSAGE = 'entries of the audit log can''t be changed or deleted';
-END $function$;
+    DECLARE
+      moved "AuditEntry";
+    BEGIN
+      IF TG_OP = 'UPDATE' AND OLD."projectId" IS NOT NULL THEN
+        moved := OLD;
+        moved."userId" := (SELECT "userId" FROM "Project" WHERE "id" = OLD."projectId");
+        IF NEW IS NOT DISTINCT FROM moved THEN
+          RETURN NEW;
+        END IF;
+      END IF;
+      RAISE insufficient_privilege USING MESSAGE = 'entries of the audit log can''t be changed or deleted';
+    END $function$;
 
 CREATE OR REPLACE FUNCTION public.new_id(prefix text)
  RETURNS text

@@ -5,12 +5,12 @@ import { Failure } from './failure.ts';
 
 /**
  * Text with each control character as an escape, such as `\u001b`, except in line breaks and tabs. Otherwise, text from
- * outside could move the cursor, hide text, or reconfigure the terminal. JSON stays equivalent, because its strings use
- * the same escapes.
+ * outside could move the cursor, hide text, reverse its direction, or reconfigure the terminal. JSON stays equivalent,
+ * because its strings use the same escapes.
  */
 export function visible(text: string): string {
   return text.replaceAll(
-    /(?!\r\n)[^\n\t\P{Cc}]/gu,
+    /(?!\r\n)[^\n\t\P{Cc}]|[\u2028-\u202E\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

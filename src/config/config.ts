@@ -138,7 +138,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     databaseDirectUrl: variables.DATABASE_DIRECT_URL,
     databasePoolSize: variables.DATABASE_POOL_SIZE,
     roles: new Set(variables.ROLES),
-    publicUrl: variables.PUBLIC_URL?.replace(/\/+$/, ''),
+    publicUrl: variables.PUBLIC_URL && new URL(variables.PUBLIC_URL).origin,
     gatewayDomain: attempt('GATEWAY_DOMAIN', () => gatewayDomain(variables), undefined),
     mail: attempt('NOTIFY_FROM', () => mailConfig(variables), undefined),
     issuers: attempt(

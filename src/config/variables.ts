@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { parseAddress } from '../egress/address.ts';
 import { findNetwork, NETWORK_IDS } from '../gateway/chain/networks.ts';
 import { databaseUrl } from './database-url.ts';
 import { urlsByNetwork } from './urls-by-network.ts';
@@ -21,7 +22,17 @@ const checkedList = (isGood: (item: string) => boolean, form: string) =>
     .transform(list)
     .pipe(z.array(z.string().refine(isGood, { error: ({ input }) => `${input} is not ${form}` })));
 
-const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+/** In a content security policy, an asterisk would be a wildcard. */
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
+
+/** Whether a text is an address or a CIDR in its usual form. `ipaddr.js` would read 010.0.0.0/8 as 8.0.0.0/8. */
+function isProxy(text: string): boolean {
+  const address = parseAddress(text.split('/', 1)[0]!);
+  // A mapped address is read as IPv4, so the bits of its CIDR would be wrong.
+  return ipaddr.isValidCIDR(text)
+    ? ipaddr.parseCIDR(text)[0].kind() === address?.kind()
+    : parseAddress(text) !== undefined;
+}
 
 /** Digits only, because `Number` would parse a blank string as 0. */
 const wholeNumber = (min: number, max: number) =>
@@ -245,7 +256,7 @@ export const VARIABLES = {
     help: 'Origins of web pages that may call the API from a browser, separated by commas. In development, pages from other servers on the same machine may call it, too.',
   },
   TRUSTED_PROXIES: {
-    schema: checkedList((item) => ipaddr.isValid(item) || ipaddr.isValidCIDR(item), 'an address or a CIDR'),
+    schema: checkedList(isProxy, 'an address or a CIDR'),
     help: 'Addresses or CIDRs of the [proxies and load balancers](deployment.md#behind-a-reverse-proxy) whose `X-Forwarded-For` header is trusted, separated by commas. Entries in the header may have a port. If one isn’t an address, the proxy’s own address is used.',
   },
   LOG_LEVEL: {

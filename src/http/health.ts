@@ -37,7 +37,10 @@ export function registerHealth(
   });
 }
 
+/** Not `X-Forwarded-Proto`, which service meshes add to a scraper's own requests. */
+const FROM_PROXIES = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'] as const;
+
 /** Clients can add these headers, but they can't remove those that a proxy adds. */
 function isFromProxy({ headers }: FastifyRequest): boolean {
-  return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+  return FROM_PROXIES.some((name) => headers[name] !== undefined);
 }

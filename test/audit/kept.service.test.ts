@@ -44,6 +44,12 @@ describe('an audit log entry', () => {
     `SET session_replication_role = replica; UPDATE "AuditEntry" SET "action" = 'project.updated'`,
     'SET session_replication_role = replica; DELETE FROM "AuditEntry"',
     'SET session_replication_role = replica; TRUNCATE "AuditEntry"',
+    `CREATE TEMP TABLE "Project" AS SELECT 'proj_a' AS id, 'usr_b' AS "userId";
+     UPDATE "AuditEntry" SET "userId" = 'usr_b' WHERE id = 'aud_a'`,
+    `CREATE TYPE any_id AS (is_any boolean); CREATE TEMP TABLE "Project" (id any_id, "userId" text);
+     CREATE FUNCTION is_any(any_id, text) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+     CREATE OPERATOR = (LEFTARG = any_id, RIGHTARG = text, FUNCTION = is_any);
+     INSERT INTO pg_temp."Project" VALUES (ROW(true), 'usr_b'); UPDATE "AuditEntry" SET "userId" = 'usr_b' WHERE id = 'aud_b'`,
   ])(
     'cannot be changed or deleted, even by a superuser who owns the table, as in the embedded PostgreSQL: %s',
     async (statement) => {

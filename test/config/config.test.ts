@@ -83,6 +83,7 @@ describe('a variable', () => {
     ['DATABASE_URL', 'postgresql://db/x', {}],
     ['DATABASE_URL', 'postgres:///x?host=/var/run/postgresql&sslmode=disable', {}],
     ['PUBLIC_URL', 'https://pay.example.com//', { publicUrl: 'https://pay.example.com' }],
+    ['PUBLIC_URL', 'HTTPS://Pay.example.com/?\n', { publicUrl: 'https://pay.example.com' }],
     [
       'CORS_ORIGINS',
       'https://a.example, http://localhost:5173',
@@ -140,11 +141,15 @@ describe('a variable', () => {
     ...['ftp://x.example', 'pay.example.com', '/', 'https://host/tollgate', 'https://host/?a', 'https://u@host'].map(
       (value) => ['PUBLIC_URL', value],
     ),
-    ...['a.example', 'https://a.example/', 'https://a.example/x', 'https://a.example,x'].map((value) => [
-      'CORS_ORIGINS',
+    ...['a.example', 'https://a.example/', 'https://a.example/x', 'https://a.example,x', 'https://*.a.example'].map(
+      (value) => ['CORS_ORIGINS', value],
+    ),
+    // ipaddr.js reads 010.0.0.0/8 as 8.0.0.0/8. Addresses are compared as IPv4, so a mapped network never matches.
+    ...['x', '10.0.0.0/33', '10.0.0.0/8,x', '010.0.0.0/8', '10.1/16', '::ffff:10.0.0.0/104'].map((value) => [
+      'TRUSTED_PROXIES',
       value,
     ]),
-    ...['x', '10.0.0.0/33', '10.0.0.0/8,x'].map((value) => ['TRUSTED_PROXIES', value]),
+    ['CONSOLE_ISSUER_ORIGINS', 'https://*'],
     ...['verbose', 'INFO'].map((value) => ['LOG_LEVEL', value]),
     ...['eip155:2', 'solana', '8453'].map((value) => ['NETWORK', value]),
     ...['f.example', 'ws://f.example'].flatMap((value) => [

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestUser } from '../support/app.ts';
 import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
-import { type ConsolePage, executablePath, expectAccessibleInBothSchemes, openSignedIn, openTab } from './browser.ts';
+import {
+  type ConsolePage,
+  executablePath,
+  expectAccessible,
+  expectAccessibleInBothSchemes,
+  openSignedIn,
+  openTab,
+} from './browser.ts';
 import { layoutFaults } from './layout.ts';
 import { useService } from './shared.ts';
 
@@ -277,6 +284,18 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await page.goto(link);
       await operation.getByText('mutation Shared').waitFor();
       await page.getByText('Run a query to see the result.').waitFor();
+      // Someone else may have written it, and the editor shows only a part of a long operation.
+      const sent: string[] = [];
+      page.on('request', (request) => void sent.push(request.postData() ?? ''));
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: 'Run this mutation?' });
+      await dialog.getByText('deleteProject').waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      expect(sent.filter((body) => body.includes('mutation Shared'))).toEqual([]);
+      await operation.press('Control+Enter');
+      await dialog.getByRole('button', { name: 'Run mutation' }).click();
+      await page.getByRole('region', { name: 'Result' }).getByText('"errors"').waitFor();
       expect(page.complaints).toEqual([]);
     });
 

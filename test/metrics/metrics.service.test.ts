@@ -48,7 +48,7 @@ async function sellOnce(owner: TestUser): Promise<void> {
   );
 }
 
-test.each(['X-Forwarded-For', 'Forwarded'])(
+test.each(['X-Forwarded-For', 'Forwarded', 'X-Real-IP', 'Via'])(
   'the metrics are not served to clients behind a proxy, which adds the header %s',
   async (name) => {
     const statusOf = (path: string) =>

@@ -1,3 +1,6 @@
+/** A word in a POSIX shell. Between single quotes, only the single quote is special. */
+export const shellWord = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** A string in TypeScript. */
 export const quoted = (text: string) =>
   `'${JSON.stringify(text).slice(1, -1).replaceAll(String.raw`\"`, '"').replaceAll("'", String.raw`\'`)}'`;

@@ -31,15 +31,3 @@ export function methodsText(methods: readonly string[]): string {
 export function hasRequestBody(method: string): boolean {
   return ['POST', 'PUT', 'PATCH'].includes(method);
 }
-
-/** The curl options for a request that the endpoint serves. */
-export function curlOptions(methods: readonly string[]): string {
-  const [method = 'GET'] = methods;
-  if (methods.includes('GET')) return '-i';
-  return method === 'HEAD' ? '-I' : `-i -X ${method}`;
-}
-
-/** The second argument of `fetch`, for a request that the endpoint serves. */
-export function fetchOptions(methods: readonly string[]): string {
-  return methods.includes('GET') ? '' : `, { method: '${methods[0]}' }`;
-}

@@ -5,18 +5,10 @@ import { useProject } from '../../parts/current-project.tsx';
 import { shortenAddress } from '../../parts/format.ts';
 import { gatewayAddress } from '../../parts/gateway-address.ts';
 import { useSettings } from '../../session/use-settings.ts';
-import { curlOptions, fetchOptions, methodsText } from './methods.tsx';
+import { clientSample, curlSample, mcpClientSample } from './buyer-samples.ts';
+import { methodsText } from './methods.tsx';
 import { type EndpointRow, isFree, priceText } from './rows.ts';
 import { TestPayment } from './test-payment.tsx';
-
-const clientCode = (address: string, methods: readonly string[]) => `import { x402Client } from '@x402/core/client';
-import { registerExactEvmScheme } from '@x402/evm/exact/client';
-import { wrapFetchWithPayment } from '@x402/fetch';
-import { privateKeyToAccount } from 'viem/accounts';
-
-const signer = privateKeyToAccount(process.env.PRIVATE_KEY);
-const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));
-console.log(await (await pay('${address}'${fetchOptions(methods)})).text());`;
 
 const WHEN_CHARGED: Readonly<Record<EndpointRow['settlement'], string>> = {
   AFTER_RESPONSE:
@@ -24,22 +16,6 @@ const WHEN_CHARGED: Readonly<Record<EndpointRow['settlement'], string>> = {
   BEFORE_REQUEST:
     'The payment is settled first. Then your API is called, and its response streams to the buyer as it arrives. If the call fails, the buyer can retry once for free.',
 };
-
-const mcpClientCode = (address: string) =>
-  [
-    "import { Client } from '@modelcontextprotocol/sdk/client/index.js';",
-    "import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';",
-    "import { x402Client } from '@x402/core/client';",
-    "import { registerExactEvmScheme } from '@x402/evm/exact/client';",
-    "import { wrapFetchWithPayment } from '@x402/fetch';",
-    "import { privateKeyToAccount } from 'viem/accounts';",
-    '',
-    'const signer = privateKeyToAccount(process.env.PRIVATE_KEY);',
-    'const pay = wrapFetchWithPayment(fetch, registerExactEvmScheme(new x402Client(), { signer }));',
-    "const client = new Client({ name: 'agent', version: '1.0.0' });",
-    `await client.connect(new StreamableHTTPClientTransport(new URL('${address}'), { fetch: pay }));`,
-    'console.log(await client.listTools());',
-  ].join('\n');
 
 const WHEN_CHARGED_MCP =
   'The buyer gets the result of a tool call once the payment is settled. Buyers aren’t charged for failed calls or for other requests.';
@@ -94,7 +70,7 @@ export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; 
             <Text size="sm" fw={600}>
               {isFree(endpoint) ? 'Call it' : 'Get the payment terms without paying'}
             </Text>
-            <Command>{`curl ${curlOptions(endpoint.methods)} '${address}'`}</Command>
+            <Command>{curlSample(address, endpoint.methods)}</Command>
           </>
         )}
         {!isFree(endpoint) && (
@@ -102,7 +78,7 @@ export function EndpointPreview({ endpoint, onClose }: { endpoint: EndpointRow; 
             <Text size="sm" fw={600}>
               {isMcp ? 'Pay with the MCP client and any x402 client' : 'Pay with any x402 client'}
             </Text>
-            <Command>{isMcp ? mcpClientCode(address) : clientCode(address, endpoint.methods)}</Command>
+            <Command>{isMcp ? mcpClientSample(address) : clientSample(address, endpoint.methods)}</Command>
           </>
         )}
       </Stack>

@@ -8,6 +8,7 @@ import { useProject } from '../../parts/current-project.tsx';
 import { JsonEditor } from '../../parts/json-editor.tsx';
 import { Panel } from '../../parts/page.tsx';
 import { SamplePanel } from '../../parts/sample-panel.tsx';
+import { ConfirmMutation } from './confirm-mutation.tsx';
 import { EXAMPLES } from './examples.ts';
 import { graphqlExtensions, runKeys } from './graphql-editor.ts';
 import { useHistory } from './history.ts';
@@ -38,17 +39,23 @@ export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | unde
   const [cursor, setCursor] = useState(0);
   const [variablesError, setVariablesError] = useState<string>();
   const { results, note, isRunning, run, stop } = useRun();
+  const [isAsking, setAsking] = useState(false);
   const history = useHistory(project.id);
   const operations = useMemo(() => operationsIn(query), [query]);
   const operation = operationAt(operations, cursor);
   const sample = sampleOf(query, parseVariables(variables) ?? {}, operation, window.location.origin);
 
+  function send(): void {
+    setAsking(false);
+    history.add(draft);
+    run(query, parseVariables(variables)!, operation);
+  }
   function start(): void {
     const parsed = parseVariables(variables);
     setVariablesError(parsed ? undefined : NOT_AN_OBJECT);
     if (!parsed) return;
-    history.add(draft);
-    run(query, parsed, operation);
+    if (operation?.operation === 'mutation') setAsking(true);
+    else send();
   }
   // The editors keep the first functions they are given, so these functions call the ones from the latest render.
   const startLatest = useEffectEvent(start);
@@ -105,6 +112,7 @@ export function GraphqlRunner({ schema, onType }: { schema: GraphQLSchema | unde
           </Text>
         </Group>
       </Panel>
+      <ConfirmMutation isOpen={isAsking} draft={draft} onConfirm={send} onClose={() => setAsking(false)} />
       <Panel title="Result">
         <Text size="sm" c="dimmed" role="status">
           {note}

@@ -1,6 +1,6 @@
 import type { OperationDefinitionNode } from 'graphql';
 import { GO_FAILURE, goProgram } from '../../parts/go-program.ts';
-import { goString, pythonLiteral, quoted, typescriptLiteral } from '../../parts/literals.ts';
+import { goString, pythonLiteral, quoted, shellWord, typescriptLiteral } from '../../parts/literals.ts';
 import type { Language } from '../../parts/sample-languages.ts';
 
 /** An operation to show. `origin` is the server's: `https://tollgate.example.com`. */
@@ -40,7 +40,7 @@ function curl({ query, variables, operationName, isLive, origin }: GraphqlSample
     `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
     `-H 'Content-Type: application/json'`,
     ...(isLive ? [`-H 'Accept: text/event-stream'`] : []),
-    `-d '${body.replaceAll("'", String.raw`'\''`)}'`,
+    `-d ${shellWord(body)}`,
   ];
   return lines.join(' \\\n  ');
 }

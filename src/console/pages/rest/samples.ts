@@ -10,7 +10,7 @@ import {
   valueOrPlaceholder,
 } from '../../api/openapi.ts';
 import { goProgram } from '../../parts/go-program.ts';
-import { goString, pythonLiteral, quoted, typescriptLiteral } from '../../parts/literals.ts';
+import { goString, pythonLiteral, quoted, shellWord, typescriptLiteral } from '../../parts/literals.ts';
 import type { Language } from '../../parts/sample-languages.ts';
 
 /** A request to show. `body` is undefined for requests without a body. `origin` is the server's: `https://tollgate.example.com`. */
@@ -25,11 +25,9 @@ export const SAMPLES: Readonly<Record<Language, (request: SampleRequest) => stri
 function curl({ operation, values, body, origin }: SampleRequest): string {
   const { method } = operation;
   const lines = [
-    `curl -sS ${isExport(operation) ? '--fail -OJ ' : ''}${method === 'GET' ? '' : `-X ${method} `}'${origin}${requestPath(operation, values)}'`,
+    `curl -sS ${isExport(operation) ? '--fail -OJ ' : ''}${method === 'GET' ? '' : `-X ${method} `}${shellWord(origin + requestPath(operation, values))}`,
     `-H "Authorization: Bearer $TOLLGATE_TOKEN"`,
-    ...(body === undefined
-      ? []
-      : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`]),
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${shellWord(JSON.stringify(body))}`]),
   ];
   return lines.join(' \\\n  ');
 }

@@ -124,7 +124,7 @@ function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVa
 }
 
 function requireVariable({ name, description }: CurlVariable): string {
-  return `: "\${${name}:?${description.replaceAll(/[`"$\\]/g, '')}}"`;
+  return `: "\${${name}:?${description.replaceAll(/[`"'$\\]/g, '')}}"`;
 }
 
 /** One shell word, no matter what the text contains. Between single quotes, only the single quote is special. */

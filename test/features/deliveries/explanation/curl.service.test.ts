@@ -74,6 +74,14 @@ describe('the curl command for a webhook', () => {
     expect(sent.headers).toMatchObject({ 'x-api-key': "a 'key'", authorization: 'Bearer $token' });
   });
 
+  test('works for a header whose name contains what shells treat as quotes', async () => {
+    const name = "x-'`&|$";
+    const request = { method: 'POST', url: `${receiver.url}/in`, headers: { ...headers, [name]: 'own' }, body: '{}' };
+    const { command, variables } = webhookCurl(request, { ownHeaders: [name] });
+    const values = Object.fromEntries(variables.map((variable) => [variable.name, 'own']));
+    expect((await received(command, { ...values, WEBHOOK_SECRET: secret })).headers[name]).toBe('own');
+  });
+
   test('does not change any URL', async () => {
     const path = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 16 });
     const address = path.map(
