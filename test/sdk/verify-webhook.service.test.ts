@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Tollgate, verifyWebhook, type WebhookToVerify } from '../../packages/sdk/src/index.ts';
 import { signWebhook } from '../../src/delivery/send/signing.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -70,6 +70,16 @@ test('verifyWebhook accepts the old and the new secret while a secret is being r
   }
   expect(await verifyWebhook(webhookOf(requests[0]!, { secrets: secrets.toReversed() }))).toHaveProperty('id');
   await expect(verifyWebhook(webhookOf(requests[0]!, { secret: secrets[1] }))).rejects.toThrow(NOT_SIGNED);
+});
+
+test('verifyWebhook reads the body once per secret, no matter how many signatures a request has', async () => {
+  const { body, headers } = requests[0]!;
+  const reads = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
+  const forged = { ...headers, 'webhook-signature': 'v1,'.padEnd(47, 'A').concat(' v1,'.repeat(4_000)) };
+  await expect(verifyWebhook({ payload: body, headers: forged, secrets })).rejects.toThrow(NOT_SIGNED);
+  const count = reads.flatMap(({ mock }) => mock.calls).length;
+  for (const read of reads) read.mockRestore();
+  expect(count).toBe(secrets.length);
 });
 
 test('verifyWebhook rejects a body, an ID, or a signature that was changed', async () => {
