@@ -101,7 +101,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
     onResponseStart(_controller, status, received) {
       if (status >= 200) {
         statusCode = status;
-        headers = received;
+        headers = withoutRepeats(received);
         phases = { ...phases, firstByteMs: Math.round(performance.now() - sentAt) };
       } else if (++informationalResponses > MAX_INFORMATIONAL_RESPONSES) stop(new EgressError('protocol_error'));
     },
@@ -130,6 +130,16 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
     }
   }
   return promise;
+}
+
+/** The headers that are read here and can occur only once. */
+const SINGLE = ['date', 'location', 'retry-after'] as const;
+
+/** undici returns a list for every header that is repeated. Like Node, this keeps the first value of these headers. */
+function withoutRepeats(received: IncomingHttpHeaders): IncomingHttpHeaders {
+  const repeated = SINGLE.filter((name) => Array.isArray(received[name]));
+  if (repeated.length === 0) return received;
+  return { ...received, ...Object.fromEntries(repeated.map((name) => [name, received[name]![0]])) };
 }
 
 /**

@@ -77,7 +77,7 @@ test('verifyWebhook reads the body once per secret, no matter how many signature
   const reads = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
   const forged = { ...headers, 'webhook-signature': 'v1,'.padEnd(47, 'A').concat(' v1,'.repeat(4_000)) };
   await expect(verifyWebhook({ payload: body, headers: forged, secrets })).rejects.toThrow(NOT_SIGNED);
-  const count = reads.flatMap(({ mock }) => mock.calls).length;
+  const count = reads.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   for (const read of reads) read.mockRestore();
   expect(count).toBe(secrets.length);
 });
