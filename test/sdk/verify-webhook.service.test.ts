@@ -125,14 +125,3 @@ test('verifyWebhook names a secret that is not a webhook secret', async () => {
   }
   await expect(verifyWebhook(webhookOf(requests[0]!, { secrets: [] }))).rejects.toThrow(NOT_SIGNED);
 });
-
-test('verifyWebhook hashes the body once for each secret, no matter how many signatures a stranger sends', async () => {
-  const { body, headers } = requests[0]!;
-  // As many as fit into the headers that Node accepts.
-  const signatures = Array.from({ length: 2_000 }, () => 'v1,AA').join(' ');
-  const hashed = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
-  const forged = verifyWebhook({ payload: body, headers: { ...headers, 'webhook-signature': signatures }, secrets });
-  await expect(forged).rejects.toThrow(NOT_SIGNED);
-  expect(hashed.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(secrets.length);
-  for (const spy of hashed) spy.mockRestore();
-});
