@@ -2,7 +2,7 @@ import type { Transaction } from '../database/client.ts';
 import { executeWithPrisma, statement } from '../database/statement.ts';
 
 /** How many entries move together with a project. A log can have millions, which would take minutes. */
-export const MOVED_WITH_PROJECT = 5_000;
+const MOVED_WITH_PROJECT = 5_000;
 
 /**
  * Moves up to $3 entries of a project, the newest first, from the log of the account $2 to the log of the project's

@@ -83,7 +83,7 @@ type LookedUp = { isTaken: boolean; reservedFor: string | null };
 export const REUSE_SLUG = 'use a released `slug` again';
 
 /** A new project's slug, and whether its account released it recently, so that buyers may still use it. */
-export type PickedSlug = { slug: string; isReleased: boolean };
+type PickedSlug = { slug: string; isReleased: boolean };
 
 /**
  * An available slug for a new project. Call `queueForHosts` first: until the transaction ends, nobody else can take the
