@@ -18,8 +18,8 @@ import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { closeConnectionWith } from './queued-response.ts';
 import { traceRequest } from './trace-request.ts';
-import { respondToUnreadable } from './unreadable.ts';
 import { closeUnread } from './unread.ts';
+import { respondToUnreadable } from './unreadable.ts';
 import { asksForSocket } from './upgrades.ts';
 
 declare module 'fastify' {

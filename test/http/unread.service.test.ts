@@ -19,7 +19,9 @@ async function open(respond: RequestListener, count = 1) {
   const server = createServer(respond);
   closeUnread(server, IDLE_MILLISECONDS);
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const closed = new Promise((resolve) => server.once('connection', (one) => one.once('close', () => resolve('closed'))));
+  const closed = new Promise((resolve) =>
+    server.once('connection', (one) => one.once('close', () => resolve('closed'))),
+  );
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
   closers.push(
     () => server.close(),

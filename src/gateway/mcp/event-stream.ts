@@ -53,15 +53,15 @@ function dataOf(stream: string, start: number, end: number): string | undefined 
   const data: string[] = [];
   for (let from = start, to = start; from < end; from = ++to) {
     while (to < end && !isLineEnd(stream.charCodeAt(to))) to++;
-    type = valueOf(stream, 'event', from, to) ?? type;
-    const value = valueOf(stream, 'data', from, to);
+    type = valueIn(stream, 'event', from, to) ?? type;
+    const value = valueIn(stream, 'data', from, to);
     if (value !== undefined) data.push(value);
   }
   return data.length > 0 && (type === '' || type === 'message') ? data.join('\n') : undefined;
 }
 
 /** The value in a line if it has this field. */
-function valueOf(stream: string, field: string, from: number, to: number): string | undefined {
+function valueIn(stream: string, field: string, from: number, to: number): string | undefined {
   if (!stream.startsWith(field, from)) return undefined;
   const colon = from + field.length;
   if (colon >= to) return colon === to ? '' : undefined;

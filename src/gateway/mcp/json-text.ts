@@ -14,7 +14,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACES = /[ \t\n\r]*/y;
-const VALID_STRING = /^"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"$/;
+const VALID_STRING = /^"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"$/u;
 /** Longer than any name that is looked for, even if each of its characters is escaped. */
 const MAX_QUOTED_NAME = 100;
 const SCALAR = /[^ \t\n\r,:"[\]{}]+/y;

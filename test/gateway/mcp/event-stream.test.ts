@@ -18,7 +18,19 @@ function messagesIn(stream: string): string[] {
 }
 
 const lineEnd = fc.constantFrom('\n', '\r', '\r\n');
-const field = fc.constantFrom('data: ', 'data:', 'data', 'data:  ', 'dat', 'event:', 'event', 'event: message', 'id: ', ': ', '');
+const field = fc.constantFrom(
+  'data: ',
+  'data:',
+  'data',
+  'data:  ',
+  'dat',
+  'event:',
+  'event',
+  'event: message',
+  'id: ',
+  ': ',
+  '',
+);
 const value = fc.constantFrom('', 'x', '{"id":"x"}', 'y', 'message', 'other', 'data: x', ' ');
 const line = fc.tuple(field, value, lineEnd).map((parts) => parts.join(''));
 const stream = fc
