@@ -11,6 +11,12 @@ const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET']);
 /** undici's error for a response whose headers are too long. */
 const TOO_LONG = 'UND_ERR_HEADERS_OVERFLOW';
 
+/**
+ * How many bytes undici gets at the same time. It parses all of them, even if it has destroyed the socket at the first
+ * one. This is as much as a TLS record can contain.
+ */
+const MAX_PARSED_BYTES = 16_384;
+
 type Done = (error?: (Error & { code?: string }) | null) => void;
 
 /** Checks that sockets have the functions that `tolerant` replaces. */
@@ -45,7 +51,9 @@ export function tolerant<S extends Socket>(socket: S): S {
 
   return Object.assign(socket, {
     read(size?: number): Buffer | null {
-      const bytes: Buffer | null = read(size);
+      if (socket.destroyed) return null;
+      const most = Math.min(socket.readableLength, MAX_PARSED_BYTES);
+      const bytes: Buffer | null = read(size ?? (most || undefined));
       if (bytes) skipContinue.apply(bytes);
       return bytes;
     },

@@ -19,3 +19,11 @@ test('a socket that is destroyed for another reason leaves stack traces as they 
     .destroy(new Error('other'));
   expect(new Error('afterward').stack).toContain('\n    at ');
 });
+
+test('a socket hands out at most 16 KB at the same time, and nothing after it was destroyed', () => {
+  const socket = tolerant(new Socket()).on('error', () => {});
+  socket.push(Buffer.alloc(50_000));
+  expect([socket.read(), socket.read()].map((bytes) => bytes?.length)).toEqual([16_384, 16_384]);
+  socket.destroy(new errors.HeadersOverflowError());
+  expect(socket.read()).toBeNull();
+});

@@ -3,6 +3,7 @@ import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
 import { cloudflareRefusal } from '../../connectors/shared/blocked.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import type { Connector } from '../../generated/prisma/client.ts';
 import type { Ready, WithToken } from './access-tokens.ts';
 import { MAX_RESPONSE_BYTES, storedMessage } from './response-text.ts';
 import { toResponse } from './vendor-response.ts';
@@ -14,7 +15,7 @@ const MAX_STEPS = 5;
 export type ProbeResult = { ok: boolean; message: string };
 
 export type ConnectorProbe = (
-  connector: { id: string; projectId: string },
+  connector: Pick<Connector, 'id' | 'projectId' | 'secretConfig'>,
   definition: ConnectorDefinition,
   config: ConnectorConfig,
 ) => Promise<ProbeResult | undefined>;
@@ -56,7 +57,9 @@ export function createConnectorProbe(options: {
     }
 
     try {
-      const asked = await withToken({ id: connector.id, projectId: connector.projectId }, definition, config, ask);
+      const { id, projectId, secretConfig } = connector;
+      const owner = { id, projectId, sealedCredential: secretConfig };
+      const asked = await withToken(owner, definition, config, ask);
       if (!('kind' in asked)) return asked.result;
       return { ok: false, message: asked.kind === 'wait' ? 'Another check is in progress. Try again.' : asked.reason };
     } catch (error) {

@@ -54,10 +54,11 @@ export function createDueProbes({ bus, secretBox, probe, connectors = findConnec
     }
   }
 
-  async function send({ id, projectId, type, secretConfig }: Paused): Promise<ProbeResult | undefined> {
+  async function send(connector: Paused): Promise<ProbeResult | undefined> {
+    const { id, projectId, type, secretConfig } = connector;
     const definition = connectors(type);
     const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
-    return definition && probe({ id, projectId }, definition, JSON.parse(secretBox.open(secretConfig, cell)));
+    return definition && probe(connector, definition, JSON.parse(secretBox.open(secretConfig, cell)));
   }
 }
 

@@ -16,6 +16,7 @@ import { type Database, openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import { marked } from '../../../src/database/tenant-filter.ts';
 import { createWithToken, type NotReady, type WithToken } from '../../../src/delivery/send/access-tokens.ts';
+import { createConnectorProbe } from '../../../src/delivery/send/probe-connector.ts';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress, type Egress } from '../../../src/egress/egress.ts';
 import { changesCredential, forgetToken } from '../../../src/features/connectors/forget-token.ts';
@@ -302,6 +303,19 @@ describe('a refresh token', () => {
     expect(await use(processes[1], after)).toMatchObject({ isUnauthorized: false });
     expect(server.grants.at(-1)!.parameters.get('refresh_token')).toBe(after.refreshToken);
     await db.close();
+  });
+
+  test('is not requested by a check that read the credential before it was changed', async () => {
+    const { rows } = await stage.pool.query('SELECT * FROM "Connector" WHERE "id" = $1', [connector.id]);
+    await stage.pool.query('UPDATE "Connector" SET "secretConfig" = $2 WHERE "id" = $1', [connector.id, 'changed']);
+    const check = createConnectorProbe({ egress: stage.egress, withToken: processes[0], userAgent: 'Tollgate/1.2.3' });
+    const ask = {
+      build: () => ({ method: 'GET', url: server.url, headers: {} }),
+      classify: () => ({ ok: true, message: '' }),
+    };
+    const result = await check(rows[0], { ...definition, probe: ask as ConnectorDefinition['probe'] & object }, CONFIG);
+    expect(result).toEqual({ ok: false, message: 'Another check is in progress. Try again.' });
+    expect(server.grants).toEqual([]);
   });
 
   test('survives changes to other fields', async () => {
