@@ -38,8 +38,7 @@ export async function verifyWebhook(webhook: WebhookToVerify): Promise<WebhookEv
   for (const secret of secrets) {
     // Once, because anyone can send thousands of signatures.
     const expected = new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(secret), content));
-    if (signatures.some((signature) => isEqual(signature, expected)))
-      return JSON.parse(new TextDecoder().decode(body));
+    if (signatures.some((signature) => isEqual(signature, expected))) return JSON.parse(new TextDecoder().decode(body));
   }
   throw new WebhookVerificationError('The webhook is not signed with this secret.');
 }
