@@ -67,6 +67,10 @@ export type StatementTypes = {
       "id": string;
     };
   };
+  "audit-move": {
+    values: [string, string, Whole];
+    row: object;
+  };
   "audit-record": {
     values: [string, string, string, AuditActor, string, string, string, string, string, string];
     row: object;
@@ -985,6 +989,12 @@ export type StatementTypes = {
     values: [string, string, string];
     row: object;
   };
+  "host-queue": {
+    values: [number];
+    row: {
+      "timeout": string;
+    };
+  };
   "host-take-from-project": {
     values: [string, string];
     row: object;
@@ -1211,12 +1221,6 @@ export type StatementTypes = {
     values: [string];
     row: {
       "found": number;
-    };
-  };
-  "lock-number": {
-    values: [number, number];
-    row: {
-      "locked": string;
     };
   };
   "lock-text": {
@@ -2084,6 +2088,14 @@ export type StatementTypes = {
       "id": string;
     };
   };
+  "project-keep-Invitation": {
+    values: [string];
+    row: object;
+  };
+  "project-keep-ProjectTransfer": {
+    values: [string];
+    row: object;
+  };
   "project-visible-key": {
     values: [string, string];
     row: {
@@ -2692,10 +2704,11 @@ export type StatementTypes = {
       "status": string;
     };
   };
-  "slug-is-free": {
-    values: [string, string, string];
+  "slug-look-up": {
+    values: [string, string];
     row: {
-      "isFree": boolean;
+      "isTaken": boolean;
+      "reservedFor": string;
     };
   };
   "summary-count-customers": {
@@ -2811,6 +2824,13 @@ export type StatementTypes = {
   "transfer-end-expired": {
     values: [];
     row: object;
+  };
+  "transfer-find-accepted": {
+    values: [];
+    row: {
+      "projectId": string;
+      "offeredById": string;
+    };
   };
   "transfers-delete-ended": {
     values: [Whole];

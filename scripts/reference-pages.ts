@@ -145,7 +145,7 @@ If what a connector sends to was deleted for good, such as a webhook or a workfl
 
 ## Blocked addresses
 
-A service, or Cloudflare in front of it (errors 1006 to 1010, 1012, 1015, and 1020), can block all requests from Tollgate's IP address, no matter which
+A service, or Cloudflare in front of it (errors 1006 to 1010 and 1015), can block all requests from Tollgate's IP address, no matter which
 connector they come from. Tollgate then sends nothing to any connector of that type for as long as the service asks, but at least five minutes, because
 each request could prolong the block. After that, a single delivery is sent as a test, and the others follow if it gets through. All processes together send one test
 at a time.
@@ -153,7 +153,9 @@ at a time.
 Waiting deliveries are \`PENDING\`, with the reason \`address_blocked\`, or with a sentence if they were sent as a test. They use up no retries, and the
 connectors don't count as failing. Test events and deliveries that you [resend](../webhooks.md#resend) wait too.
 
-This doesn't apply to types whose responses sellers control: ${listSellersResponses()}.
+If a firewall rule refuses a request (errors 1012 and 1020), its content may be the reason, so only that delivery waits for five minutes.
+
+None of this applies to types whose responses sellers control: ${listSellersResponses()}.
 `;
 }
 

@@ -138,7 +138,7 @@ export const ERRORS = {
   UPSTREAM_FAILED: {
     status: 502,
     message:
-      'The API behind this endpoint did not return a usable response. Nothing was charged. To retry, sign a new payment.',
+      'The API behind this endpoint did not return a usable response. If you sent a payment, the detail says whether you were charged.',
   },
   FACILITATOR_REJECTED: {
     status: 502,
@@ -157,7 +157,8 @@ export const ERRORS = {
   UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Retry later.' },
   UPSTREAM_TIMEOUT: {
     status: 504,
-    message: 'The API behind this endpoint did not respond in time. Nothing was charged. To retry, sign a new payment.',
+    message:
+      'The API behind this endpoint did not respond in time. If you sent a payment, the detail says whether you were charged.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 

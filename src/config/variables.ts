@@ -245,7 +245,7 @@ export const VARIABLES = {
   },
   RECENT_SIGN_IN_SECONDS: {
     schema: wholeNumber(60, 604_800).optional(),
-    help: 'The maximum age of a sign-in, in seconds (60 to 604800), for changing a wallet, the networks, a domain, a project’s owner, or an upstream URL, or giving someone the permission to, for example, 900. Set it for all processes with the `api` role. [Your issuer](authentication.md#recent-sign-in) should put `auth_time` in its access tokens. Default: no limit.',
+    help: 'The maximum age of a sign-in, in seconds (60 to 604800), for changing a wallet, the networks, a domain, a project’s owner, or an upstream URL, deleting a project, or giving someone the permission to change these, for example, 900. Set it for all processes with the `api` role. [Your issuer](authentication.md#recent-sign-in) should put `auth_time` in its access tokens. Default: no limit.',
   },
   RETENTION_DAYS: {
     schema: wholeNumber(7, 3650).default(90),

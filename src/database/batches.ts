@@ -39,19 +39,19 @@ export function createBatchSize(): BatchSize {
 }
 
 /**
- * Deletes batch after batch until one isn't full. Each batch is a separate statement, so a large backlog can't time out
- * as a whole.
+ * Deletes or changes batch after batch until one isn't full. Each batch is a separate statement, so a large backlog can't
+ * time out as a whole.
  *
- * @param deleteBatch deletes up to this many rows, and returns how many.
- * @returns how many rows were deleted.
+ * @param doBatch deletes or changes up to this many rows, and returns how many.
+ * @returns how many rows there were.
  */
-export async function deleteInBatches(deleteBatch: (rows: number) => Promise<number>): Promise<number> {
+export async function inBatches(doBatch: (rows: number) => Promise<number>): Promise<number> {
   const size = createBatchSize();
   for (let total = 0; ; ) {
     const startedAt = performance.now();
     const limit = size.rows;
     try {
-      const count = await deleteBatch(limit);
+      const count = await doBatch(limit);
       size.deleted(performance.now() - startedAt);
       total += count;
       if (count < limit) return total;
@@ -80,5 +80,5 @@ export function deletionStatement<Name extends StatementName>(name: Name, table:
  * @returns how many rows were deleted.
  */
 export function deleteWhere(db: Queryable, deletion: (rows: number) => Statement): Promise<number> {
-  return deleteInBatches(async (rows) => (await runStatement(db, deletion(rows))).rowCount ?? 0);
+  return inBatches(async (rows) => (await runStatement(db, deletion(rows))).rowCount ?? 0);
 }

@@ -39,13 +39,12 @@ export async function lockForKeyShare(tx: Tx, row: keyof typeof FOR_KEY_SHARE, i
 
 // Prisma can't read a column of the type `void`.
 const LOCK_TEXT = statement('lock-text', 'SELECT pg_advisory_xact_lock($1, hashtext($2))::text AS "locked"');
-const LOCK_NUMBER = statement('lock-number', 'SELECT pg_advisory_xact_lock($1, $2)::text AS "locked"');
 
 /**
- * Takes an advisory lock on a text or a number until the transaction ends.
+ * Takes an advisory lock on a text until the transaction ends.
  *
  * @param lock one of `ADVISORY_LOCKS`.
  */
-export async function lockAdvisory(tx: Tx, lock: number, on: string | number): Promise<void> {
-  await runWithPrisma(tx, typeof on === 'string' ? LOCK_TEXT(lock, on) : LOCK_NUMBER(lock, on));
+export async function lockAdvisory(tx: Tx, lock: number, on: string): Promise<void> {
+  await runWithPrisma(tx, LOCK_TEXT(lock, on));
 }

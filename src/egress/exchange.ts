@@ -15,7 +15,10 @@ export type EgressRequest = {
    * a connection.
    */
   timeoutMilliseconds: number;
-  /** If a body is longer than this, the rest isn't read. The connection is closed instead. */
+  /**
+   * If a body is longer than this, the rest isn't read. The connection is closed instead. The same goes for a body in too
+   * many tiny chunks.
+   */
   maxResponseBytes: number;
   signal?: AbortSignal;
   /** For servers that require a client certificate, or whose certificate comes from a private authority. */
@@ -29,6 +32,11 @@ export type ReceivedResponse = {
   bodyTruncated: boolean;
   phases: Phases;
 };
+
+// Each chunk takes time, no matter how small it is. Without a limit, 64 KB in chunks of one byte would take as long as
+// dozens of normal responses.
+const MAX_SMALL_CHUNKS = 1_024;
+const MIN_AVERAGE_CHUNK_BYTES = 16;
 
 // A server may send hints before its response (RFC 8297), but not endlessly.
 const MAX_INFORMATIONAL_RESPONSES = 32;
@@ -48,12 +56,11 @@ export function sentHeaders(request: Pick<EgressRequest, 'headers'>): Record<str
  */
 export function exchange(dispatcher: Dispatcher, url: URL, request: EgressRequest): Promise<ReceivedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ReceivedResponse>();
-  const chunks: Buffer[] = [];
+  const body = createBody(request.maxResponseBytes);
   let controller: Dispatcher.DispatchController | undefined;
   let statusCode = 0;
   let headers: IncomingHttpHeaders = {};
   let informationalResponses = 0;
-  let receivedBytes = 0;
   let isSettled = false;
   let phases = NO_PHASES;
   let sentAt = 0;
@@ -79,8 +86,7 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
   function finish(bodyTruncated: boolean): void {
     if (isSettled) return;
     settle();
-    const body = Buffer.concat(chunks, Math.min(receivedBytes, request.maxResponseBytes));
-    resolve({ statusCode, headers, body, bodyTruncated, phases });
+    resolve({ statusCode, headers, body: body.read(), bodyTruncated, phases });
   }
 
   const handler: Dispatcher.DispatchHandler = {
@@ -95,15 +101,13 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
     onResponseStart(_controller, status, received) {
       if (status >= 200) {
         statusCode = status;
-        headers = received;
+        headers = withoutRepeats(received);
         phases = { ...phases, firstByteMs: Math.round(performance.now() - sentAt) };
       } else if (++informationalResponses > MAX_INFORMATIONAL_RESPONSES) stop(new EgressError('protocol_error'));
     },
     onResponseData(_controller, chunk) {
       if (isSettled) return;
-      receivedBytes += chunk.length;
-      chunks.push(chunk);
-      if (receivedBytes <= request.maxResponseBytes) return;
+      if (body.add(chunk)) return;
       finish(true);
       controller?.abort(new EgressError('aborted'));
     },
@@ -126,4 +130,40 @@ export function exchange(dispatcher: Dispatcher, url: URL, request: EgressReques
     }
   }
   return promise;
+}
+
+/** The headers that are read here and can occur only once. */
+const SINGLE = ['date', 'location', 'retry-after'] as const;
+
+/** undici returns a list for every header that is repeated. Like Node, this keeps the first value of these headers. */
+function withoutRepeats(received: IncomingHttpHeaders): IncomingHttpHeaders {
+  const repeated = SINGLE.filter((name) => Array.isArray(received[name]));
+  if (repeated.length === 0) return received;
+  return { ...received, ...Object.fromEntries(repeated.map((name) => [name, received[name]![0]])) };
+}
+
+/**
+ * Copies a body into one growing buffer. Chunks aren't kept, because each is an object, and keeps everything else in
+ * memory that arrived with it, such as the extensions of chunks.
+ */
+function createBody(maxBytes: number) {
+  const maxChunks = MAX_SMALL_CHUNKS + Math.floor(maxBytes / MIN_AVERAGE_CHUNK_BYTES);
+  let buffer = Buffer.alloc(0);
+  let bytes = 0;
+  let chunkCount = 0;
+
+  return {
+    /** @returns false if the rest of the body must not be read. */
+    add(chunk: Buffer): boolean {
+      const fitting = Math.min(chunk.length, maxBytes - bytes);
+      if (bytes + fitting > buffer.length) {
+        const size = Math.min(Math.max(bytes + fitting, 2 * buffer.length), maxBytes);
+        buffer = Buffer.concat([buffer.subarray(0, bytes)], size);
+      }
+      chunk.copy(buffer, bytes, 0, fitting);
+      bytes += fitting;
+      return fitting === chunk.length && ++chunkCount < maxChunks;
+    },
+    read: (): Buffer => buffer.subarray(0, bytes),
+  };
 }

@@ -1,5 +1,6 @@
 import { Client, type Dispatcher, Pool } from 'undici';
 import { resendOnce } from './resend-once.ts';
+import { dispatchAbortable } from './waiting-request.ts';
 
 type Options = {
   pool: Pool.Options;
@@ -36,7 +37,7 @@ export class OriginPool {
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const resend = (again: Dispatcher.DispatchHandler) => this.#dispatchAlone(options, again);
-    return this.#next().dispatch(options, resendOnce(options, handler, resend));
+    return dispatchAbortable(this.#next(), options, resendOnce(options, handler, resend));
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,9 @@ const REQUEST_HEAD = /^\S+ \S+ HTTP\/1\.1\r\n/;
 /** The errors of a write if the server has closed the connection. */
 const CLOSED: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET']);
 
+/** undici's error for a response whose headers are too long. */
+const TOO_LONG = 'UND_ERR_HEADERS_OVERFLOW';
+
 type Done = (error?: (Error & { code?: string }) | null) => void;
 
 /** Checks that sockets have the functions that `tolerant` replaces. */
@@ -25,12 +28,15 @@ export function requireSocketFunctions(): void {
  *   forever: after an EPIPE or ECONNRESET, the connection no longer exists, so reading from it ends or fails, and
  *   then undici destroys the socket.
  *
+ * It also keeps servers from holding up the process with long headers; see `captureNoStackTraces`.
+ *
  * @returns the same socket.
  */
 export function tolerant<S extends Socket>(socket: S): S {
   const read = socket.read.bind(socket);
   const write = socket._write.bind(socket);
   const writeMany = socket._writev!.bind(socket);
+  const destroy = socket.destroy.bind(socket);
   const skipContinue = new SkipContinue();
 
   function noteRequest(chunk: unknown): void {
@@ -51,6 +57,24 @@ export function tolerant<S extends Socket>(socket: S): S {
       for (const { chunk } of chunks) noteRequest(chunk);
       writeMany(chunks, unlessClosed(done));
     },
+    destroy(error?: Error): S {
+      if ((error as NodeJS.ErrnoException | undefined)?.code === TOO_LONG) captureNoStackTraces();
+      return destroy(error);
+    },
+  });
+}
+
+/**
+ * Captures no stack traces until the current bytes are parsed. After the first header that is too much, undici destroys
+ * the socket, but it makes another error for each of the thousands of headers that may follow in the same bytes.
+ * With their stack traces, that would take more than 100 ms, and many such responses can arrive at the same time.
+ */
+function captureNoStackTraces(): void {
+  const limit = Error.stackTraceLimit;
+  if (limit === 0) return;
+  Error.stackTraceLimit = 0;
+  queueMicrotask(() => {
+    Error.stackTraceLimit = limit;
   });
 }
 

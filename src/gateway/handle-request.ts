@@ -91,9 +91,14 @@ export function createRequestHandler(options: GatewayOptions) {
     const requested = canonicalRequest(rest);
     if (!requested.ok) throw new AppError('BAD_REQUEST', { detail: `Invalid path. ${requested.message}` });
     const version = routes.version(projectId);
+    const { lookUp } = lookups(request.ip, gone);
+    const find = () => routes.find(projectId, requested.segments, request.method);
     const isProject = isId('Project', projectId);
-    const found = isProject ? await routes.find(projectId, requested.segments, request.method) : undefined;
-    if (!found) return serveDocument(request, projectId, requested.path, { documentsOf, publicUrl, memoryFor, end });
+    const found = isProject ? await (version === undefined ? lookUp(find) : find()) : undefined;
+    if (!found) {
+      const options = { documentsOf, publicUrl, memoryFor, lookUp, end };
+      return serveDocument(request, projectId, requested.path, options);
+    }
     const route = requireRoute(found);
     // It isn't kept with the route: a project can have many routes, and parsed URLs can take a lot of memory.
     const upstream = parseUpstream(route.upstreamUrl);
@@ -171,7 +176,7 @@ export function createRequestHandler(options: GatewayOptions) {
       ...forwarded(mcp),
       toolCallId: mcp?.callId,
       ...counted,
-      ...lookups(request.ip, gone),
+      lookUp,
       resource,
       declarations,
       payment: header.payment,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { notFound } from '../errors.ts';
 import { isId } from '../ids.ts';
 import type { Document, DocumentsOf } from './discovery/documents.ts';
+import type { PaidRequest } from './payment/paid-request.ts';
 import { busyRefusal } from './payment/refusals.ts';
 import type { BufferedResponse } from './payment/response-memory.ts';
 import { publicAddressOf } from './routing/public-address.ts';
@@ -12,6 +13,8 @@ const FRESH_SECONDS = 60;
 type Options = {
   documentsOf: DocumentsOf;
   publicUrl: string | undefined;
+  /** Looks something up once a database connection of the client address's share is free. */
+  lookUp: PaidRequest['lookUp'];
   /** Opens the request's share of the response memory. */
   memoryFor(accountId: string): BufferedResponse;
   /** Closes the connection. */
@@ -23,11 +26,12 @@ export async function serveDocument(
   request: FastifyRequest,
   projectId: string,
   path: string,
-  { documentsOf, publicUrl, memoryFor, end }: Options,
+  { documentsOf, publicUrl, memoryFor, lookUp, end }: Options,
 ): Promise<GatewayResponse> {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const reader = { address: request.ip, baseOf: () => publicAddressOf(request, projectId, publicUrl).base };
-  const document = isRead && isId('Project', projectId) ? await documentsOf(projectId, path, reader) : undefined;
+  const isPossible = isRead && isId('Project', projectId);
+  const document = isPossible ? await lookUp(() => documentsOf(projectId, path, reader)) : undefined;
   if (!document) throw notFound();
   const response = documentResponse(document, request.raw.headers['if-none-match']);
   if (request.method === 'HEAD') return response;

@@ -6,6 +6,7 @@ import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
 import { parseJson } from '../http/json-body.ts';
+import { identifyAgainIfLate, identifyCaller } from '../http/late-bodies.ts';
 import { linger } from '../http/linger.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -47,9 +48,9 @@ export function registerGraphQL(
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (wantsExplorer(request)) return;
-    request.viewer = await authentication.identify(request.headers.authorization, request.ip);
+    await identifyCaller(request, authentication);
     const count = consoleReads.areAnnounced(request.headers) ? authentication.countConsoleRead : authentication.count;
-    reply.headers(await count(request.viewer));
+    reply.headers(await count(request.viewer!));
   }
 
   /**
@@ -162,7 +163,8 @@ export function registerGraphQL(
     errorHandler: (error, request, reply) =>
       sendGraphQLError(toAppError(error, request.log as Logger), request, reply, publicUrl),
   };
-  const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, handler: serve };
+  const preHandler = (request: FastifyRequest) => identifyAgainIfLate(request, authentication);
+  const served = { ...errors, bodyLimit: FILE_BODY_LIMIT_BYTES, onRequest: admit, preHandler, handler: serve };
   app.route({ ...served, method: ['GET', 'POST'], url: '/graphql' });
   app.route({
     ...errors,

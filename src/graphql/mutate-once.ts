@@ -16,6 +16,8 @@ import type { PlainRequest, PlainResponse } from './plain-requests.ts';
  */
 type Stored = { text: string; projectIds?: string[]; roles: Roles };
 type Roles = Readonly<Record<string, string>>;
+/** A project's owner isn't one of its members. */
+const OWNER = 'OWNER';
 
 /**
  * Runs a document of mutations at most once per Idempotency-Key. See `runOnce`. The document, its variables, and the
@@ -53,7 +55,7 @@ export async function mutateOnce(
       const changed = new Set<string>();
       const { body: text, ...head } = await runInRequest({ ...currentRequest()!, changedProjects: changed }, run);
       const projectIds = [...new Set([...named, ...changed, ...(await visibleIn(text, context))])];
-      return { ...head, body: { text, projectIds, roles: rolesOf(viewer) } satisfies Stored };
+      return { ...head, body: { text, projectIds, roles: rolesOf(viewer, named) } satisfies Stored };
     },
   );
   return { status, headers, body: (body as Stored).text };
@@ -68,7 +70,7 @@ async function requireAccess(
   { viewer, prisma }: GraphQLContext,
 ) {
   const now = rolesOf(viewer);
-  if (Object.entries(roles).some(([projectId, role]) => now[projectId] !== role)) {
+  if (Object.entries(roles).some(([projectId, role]) => (now[projectId] ?? OWNER) !== role)) {
     throw new AppError('FORBIDDEN', {
       detail: 'Your role in a project has changed since the first request with this `Idempotency-Key`.',
     });
@@ -85,7 +87,11 @@ async function visibleIn(text: string, { viewer, prisma }: GraphQLContext): Prom
   return named.filter((_id, index) => visible[index]);
 }
 
-const rolesOf = (viewer: Viewer): Roles => (viewer.kind === 'user' ? (viewer.memberships ?? {}) : {});
+/** A caller's roles, including the role of owner in those of the given projects that aren't shared with the caller. */
+function rolesOf(viewer: Viewer, visibleIds: readonly string[] = []): Roles {
+  if (viewer.kind === 'apiKey') return {};
+  return { ...Object.fromEntries(visibleIds.map((id) => [id, OWNER])), ...viewer.memberships };
+}
 
 /** A mutation succeeded if it has a result, or if its result is null because it is too large or one of its fields failed. */
 function outcomeOf({ data, errors = [] }: ExecutionResult): Outcome {

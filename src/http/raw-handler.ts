@@ -1,21 +1,31 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
+/** Returns false if the next handler, and finally the framework, should handle the request. */
+type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Each server's handlers, in the order in which they were added. */
+const handlersOf = new WeakMap<Server, RawHandler[]>();
+
 /**
- * Lets `handle` respond to requests before the framework sees them. It must behave as the framework would.
+ * Lets `handle` respond to requests before the framework sees them, but after the handlers that were added earlier. It
+ * must behave as the framework would.
  *
- * @param handle returns false if the framework should handle the request. In that case, it must not have changed the
- * response.
+ * @param handle if it returns false, it must not have changed the response.
  * @throws Error if the framework hasn't added its one listener yet, because then it would also respond.
  */
-export function addRawHandler(
-  server: Server,
-  handle: (request: IncomingMessage, response: ServerResponse) => boolean,
-): void {
+export function addRawHandler(server: Server, handle: RawHandler): void {
+  const known = handlersOf.get(server);
+  if (known) {
+    known.push(handle);
+    return;
+  }
   const listeners = server.listeners('request');
   if (listeners.length !== 1) throw new Error(`The server has ${listeners.length} request listeners instead of one.`);
+  const handlers = [handle];
+  handlersOf.set(server, handlers);
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
-    if (handle(request, response)) return;
+    if (handlers.some((one) => one(request, response))) return;
     for (const listener of listeners) listener.call(server, request, response);
   });
 }

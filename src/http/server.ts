@@ -18,6 +18,7 @@ import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { closeConnectionWith } from './queued-response.ts';
 import { traceRequest } from './trace-request.ts';
+import { closeUnread } from './unread.ts';
 import { respondToUnreadable } from './unreadable.ts';
 import { asksForSocket } from './upgrades.ts';
 
@@ -95,6 +96,7 @@ export function createHttpServer(options: {
   }) as unknown as FastifyInstance;
   continueWhenRead(app.server);
   limitPipelines(app.server);
+  closeUnread(app.server);
 
   app.register(cors, {
     delegator: (request, done) => done(null, corsOptions(request, options.allowedOrigins)),

@@ -7,6 +7,7 @@ import type { IdempotencyStore, StoredResponse } from '../features/idempotency/s
 import type { GraphQLServer } from '../graphql/yoga.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
+import { identifyAgainIfLate, identifyCaller } from '../http/late-bodies.ts';
 import { requestedUrl } from '../http/requested-url.ts';
 import { runOnce } from '../http/run-once.ts';
 import { sendJson } from '../http/send-json.ts';
@@ -61,8 +62,8 @@ export function registerRest(
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
-    request.viewer = await authentication.identify(request.headers.authorization, request.ip);
-    reply.headers(await authentication.count(request.viewer));
+    await identifyCaller(request, authentication);
+    reply.headers(await authentication.count(request.viewer!));
   }
 
   /** For routes that count as several requests. */
@@ -95,6 +96,7 @@ export function registerRest(
       url: route.path,
       // Runs before the body is read, so callers without access can't make the server read a body.
       onRequest: [announceDeprecation(route), admit, requireIds],
+      preHandler: (request) => identifyAgainIfLate(request, authentication),
       ...(route.takesFile && { bodyLimit: FILE_BODY_LIMIT_BYTES }),
       handler: async (request, reply) => {
         if (route.takesFile) requireSmallBesidesFile(request.headers['content-length'], request.body, request.body);

@@ -235,6 +235,7 @@ function createServices(resources: AppResources): Services {
       upstreamAllow,
       gatewayDomain,
       networkRules: projects.networkRules,
+      requireRecentSignIn,
     }),
     endpoints,
     imports: createImportService({

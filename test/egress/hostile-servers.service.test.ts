@@ -35,6 +35,19 @@ describe('a request to a hostile or broken server', () => {
     expect(await egress.get(receiver.url, { maxResponseBytes: 99 })).toMatchObject({ bodyTruncated: true });
   });
 
+  test('cuts off a body in thousands of tiny chunks, because each chunk takes time and memory', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    await using server = await startRawServer((socket) =>
+      socket.once('data', () => socket.end(`${head}${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`)),
+    );
+    await using egress = createTestEgress({ allow: loopback(server) });
+    const response = await egress.get(urlOf(server), { maxResponseBytes: 65_536 });
+    expect(response).toMatchObject({ statusCode: 200, bodyTruncated: true });
+    expect(response.body.length).toBe(5_120);
+    const longer = await egress.get(urlOf(server), { maxResponseBytes: 5_000_000 });
+    expect(longer).toMatchObject({ bodyTruncated: false, body: Buffer.alloc(60_000, 'x') });
+  });
+
   test('requests no compression and never decompresses', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000));
     await using receiver = await startReceiver(() => ({ headers: { 'content-encoding': 'gzip' }, body: bomb }));

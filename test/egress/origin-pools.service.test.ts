@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
@@ -46,6 +47,28 @@ describe('OriginPools', () => {
     expect(receiver.connectionCount()).toBe(2);
     await statusOf(receiver.url, pools);
     expect(receiver.connectionCount()).toBe(2);
+    await pools.close();
+  });
+
+  test('a request that waits for a connection ends when its signal is aborted, and is never sent', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    await using receiver = await startReceiver(async () => {
+      await gate.promise;
+      return {};
+    });
+    const pools = new OriginPools({ connections: 2 }, 100);
+    const busy = [statusOf(receiver.url, pools), statusOf(receiver.url, pools)];
+    await receiver.waitFor(2);
+    const timeout = new AbortController();
+    const body = Readable.from([Buffer.from('body')]);
+    const waiting = request(receiver.url, { dispatcher: pools, method: 'POST', body, signal: timeout.signal });
+    const last = statusOf(receiver.url, pools);
+    timeout.abort(new Error('timed out'));
+    await expect(waiting).rejects.toThrow('timed out');
+    expect(body.destroyed).toBe(true);
+    gate.resolve(undefined);
+    expect(await Promise.all([...busy, last])).toEqual([200, 200, 200]);
+    expect(receiver.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
     await pools.close();
   });
 

@@ -67,6 +67,13 @@ test.each([
   }
 });
 
+test('a connection that requests hundreds of them without reading any is closed, like any other', async () => {
+  const one = rawRequest(`GET ${path}`, 'Host: pay.example');
+  await expect.poll(async () => (await sendRaw(url, [one]))[0]!.status).toBe(402);
+  const responses = await sendRaw(url, [one.repeat(500)], 500);
+  expect(responses.length).toBeLessThanOrEqual(16);
+});
+
 test('without a public URL, the terms have the host and scheme of each request', async () => {
   const urlFor = async (...headers: string[]) => {
     const [answer] = await sendRaw(app.url, [rawRequest(`GET ${path}`, ...headers)]);

@@ -5,7 +5,7 @@ import { loadKeyring } from '../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../src/secrets/secret-box.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
-import { createEndpoint, createKey, createProject, createWebhook, GOOD } from '../support/resources.ts';
+import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
 import { connectSocket } from './socket-client.ts';
 
 let app: TestApp;
@@ -231,6 +231,21 @@ describe('a mutation that is sent again with the same Idempotency-Key', () => {
       expect(text).toMatch(/FORBIDDEN|NOT_FOUND/);
       expect(text).not.toContain('whsec_');
     }
+  });
+
+  test('returns nothing to a former owner whose role no longer allows the request', async () => {
+    const [former, next] = [await person(app, 'former', 'ENTERPRISE'), await person(app, 'next', 'ENTERPRISE')];
+    const { base, id } = await createProject(former);
+    const key = newKey();
+    const variables = { input: { ...input().input, projectId: id } };
+    expect((await send(CREATE, key, { variables, as: former })).text).toContain('whsec_');
+    const offer = await former.rest<Resource>('POST', `${base}/transfer`, { email: 'next@example.com' });
+    await next.rest('POST', `/api/transfers/${offer.body.id}/accept`, {});
+    const { body } = await next.rest<{ data: Resource[] }>('GET', `${base}/members`);
+    await next.rest('PATCH', `${base}/members/${body.data[0]!.id}`, { role: 'VIEWER' });
+    const { text } = await send(CREATE, key, { variables, as: former });
+    expect(text).toContain('FORBIDDEN');
+    expect(text).not.toContain('whsec_');
   });
 
   test('returns the original response even if a process of the previous version stored it', async () => {

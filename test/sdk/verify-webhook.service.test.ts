@@ -72,6 +72,16 @@ test('verifyWebhook accepts the old and the new secret while a secret is being r
   await expect(verifyWebhook(webhookOf(requests[0]!, { secret: secrets[1] }))).rejects.toThrow(NOT_SIGNED);
 });
 
+test('verifyWebhook reads the body once per secret, no matter how many signatures a request has', async () => {
+  const { body, headers } = requests[0]!;
+  const reads = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
+  const forged = { ...headers, 'webhook-signature': 'v1,'.padEnd(47, 'A').concat(' v1,'.repeat(4_000)) };
+  await expect(verifyWebhook({ payload: body, headers: forged, secrets })).rejects.toThrow(NOT_SIGNED);
+  const count = reads.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  for (const read of reads) read.mockRestore();
+  expect(count).toBe(secrets.length);
+});
+
 test('verifyWebhook rejects a body, an ID, or a signature that was changed', async () => {
   const { body, headers } = requests[0]!;
   const credential = { secret: secrets[0] };
@@ -114,15 +124,4 @@ test('verifyWebhook names a secret that is not a webhook secret', async () => {
     await expect(verifyWebhook(webhookOf(requests[0]!, { secret }))).rejects.toThrow('The secret must be');
   }
   await expect(verifyWebhook(webhookOf(requests[0]!, { secrets: [] }))).rejects.toThrow(NOT_SIGNED);
-});
-
-test('verifyWebhook hashes the body once for each secret, no matter how many signatures a stranger sends', async () => {
-  const { body, headers } = requests[0]!;
-  // As many as fit into the headers that Node accepts.
-  const signatures = Array.from({ length: 2_000 }, () => 'v1,AA').join(' ');
-  const hashed = [vi.spyOn(crypto.subtle, 'sign'), vi.spyOn(crypto.subtle, 'verify')];
-  const forged = verifyWebhook({ payload: body, headers: { ...headers, 'webhook-signature': signatures }, secrets });
-  await expect(forged).rejects.toThrow(NOT_SIGNED);
-  expect(hashed.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(secrets.length);
-  for (const spy of hashed) spy.mockRestore();
 });

@@ -28,7 +28,8 @@ const TONE_COLORS: Readonly<Record<Tone, string>> = {
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   const trimmed = text.trim();
-  if (UNWRITABLE.test(text) || trimmed.length > 2 * MAX_ADDRESS_LENGTH) return undefined;
+  // Also limits the spaces, because the text is stored as it is.
+  if (text.length > 2 * MAX_ADDRESS_LENGTH || UNWRITABLE.test(text)) return undefined;
   const named = NAMED.exec(trimmed)?.groups;
   const email = named?.email ?? trimmed;
   if (email.length > MAX_ADDRESS_LENGTH || !ADDRESS.test(email)) return undefined;

@@ -133,7 +133,7 @@ function aggregationKey(event: ConnectorEvent): string {
 
 /** A value as a code span, where the backtick is the only character that Datadog's Markdown interprets. */
 function literal(value: string): string {
-  return `\`${unmentioned(value).replaceAll('`', "'").replaceAll('%%%', '%')}\``;
+  return `\`${unmentioned(value).replaceAll('`', "'").replaceAll(/%{3,}/g, '%%')}\``;
 }
 
 /** Datadog notifies anyone mentioned with an @ anywhere in an event, so each @ is replaced with a lookalike. */

@@ -40,8 +40,8 @@ export type StartAuthorizationInput = SubscriptionInput & {
 export type ConnectorAuthorizations = ReturnType<typeof createConnectorAuthorizations>;
 
 type Values = Pick<z.infer<typeof startInput>, 'type' | 'connectorId' | 'config'>;
-/** `input` is stored as received, because the connector service validates it again. */
-type Started = { verifier: string; input: StartAuthorizationInput & Values };
+/** `input` is stored as received, except credentials, because the connector service validates it again. */
+type Started = { verifier: string; authorizationUrl: string; input: StartAuthorizationInput & Values };
 type Row = { id: string; projectId: string; sealed: string };
 type Grant = GrantDefinition<ConnectorConfig>;
 type Connectable = { definition: ConnectorDefinition; grant: Grant; app: OauthApp };
@@ -123,15 +123,18 @@ export function createConnectorAuthorizations(options: {
       // Report invalid input before the seller leaves for the vendor's page.
       const config = parseConfig(definition, granted(definition, whole(values, current), 'pending'), egressAllow);
 
+      const authorizationUrl = grant.authorizationUrl(config);
       const state = secret();
       const verifier = secret();
       const row = { id: hash(state, 'hex'), projectId: project.id };
+      // The credentials are replaced, and could be large, because they weren't checked.
+      const stored = { ...input, config: withoutCredentials(definition, values.config) };
       const sealed = secretBox.seal(
-        JSON.stringify({ verifier, input: { ...input, config: values.config } } satisfies Started),
+        JSON.stringify({ verifier, authorizationUrl, input: stored } satisfies Started),
         cellOf(row),
       );
       await runStatement(db.pool, START(row.id, viewer.userId, row.projectId, sealed));
-      const url = new URL(grant.authorizationUrl(config));
+      const url = new URL(authorizationUrl);
       const parameters = {
         response_type: 'code',
         client_id: app.clientId,
@@ -155,12 +158,14 @@ export function createConnectorAuthorizations(options: {
       requireNoHold();
       const row = await take(viewer.userId, hash(state, 'hex'));
       if (!row) throw invalidField('/state', OVER);
-      const { verifier, input: started } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
+      const { verifier, authorizationUrl, input: started } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
       const { type, connectorId: _current, config, ...subscription } = started;
       const current = await findCurrent(viewer, row.projectId, started);
       const connectable = requireConnectable(type);
       const { definition, grant, app } = connectable;
       const known = whole(started, current);
+      // The code and the app's secret go only to the server where the seller authorized access.
+      if (grant.authorizationUrl(known) !== authorizationUrl) throw invalidField('/state', OVER);
       const request = grant.buildExchange(known, { app, code, verifier, redirectUri });
       const refreshToken = await exchange(connectable, request, known);
       if (!current) {
@@ -213,8 +218,12 @@ function otherCredentials({ credential }: ConnectorDefinition): string[] {
 
 /** Replaces all credentials in a config with a grant. */
 function granted(definition: ConnectorDefinition, config: ConnectorConfig, grant: string): ConnectorConfig {
-  const others = new Set(otherCredentials(definition));
-  return { ...Object.fromEntries(Object.entries(config).filter(([name]) => !others.has(name))), grant };
+  return { ...withoutCredentials(definition, config), grant };
+}
+
+function withoutCredentials(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {
+  const credentials = new Set([...otherCredentials(definition), 'grant']);
+  return Object.fromEntries(Object.entries(config).filter(([name]) => !credentials.has(name)));
 }
 
 /** The resulting config, without secrets. */

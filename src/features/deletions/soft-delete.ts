@@ -1,4 +1,4 @@
-import { runWithPrisma, statement } from '../../database/statement.ts';
+import { executeWithPrisma, runWithPrisma, statement, statements } from '../../database/statement.ts';
 import type { TenantTransaction } from '../../database/tenant-client.ts';
 import { marked, ofProject, type TenantFilter, type VisibleProjectId } from '../../database/tenant-filter.ts';
 import { PaymentStatus, Prisma } from '../../generated/prisma/client.ts';
@@ -79,8 +79,8 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.hostClaim.deleteMany({ where });
   await tx.buyerRules.deleteMany({ where });
   await tx.projectMember.deleteMany({ where });
-  await tx.invitation.deleteMany({ where });
-  await tx.projectTransfer.deleteMany({ where });
+  await executeWithPrisma(tx, KEEP.Invitation(projectId));
+  await executeWithPrisma(tx, KEEP.ProjectTransfer(projectId));
   await tx.project.update({
     where: marked({ id: projectId }),
     data: {
@@ -98,6 +98,21 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   });
   return keys.map(({ id }) => id);
 }
+
+const ENDED_AS = { Invitation: 'REVOKED', ProjectTransfer: 'WITHDRAWN' } as const;
+
+/**
+ * Ends a project's open invitations and offers, and keeps all of them for as long as they count toward the daily limits.
+ * Otherwise, someone who keeps deleting projects could send strangers any number of emails.
+ */
+const KEEP = statements(
+  'project-keep',
+  ['Invitation', 'ProjectTransfer'],
+  (table) => `UPDATE "${table}" SET "projectId" = '${DELETED_PROJECT_ID}',
+     "endedAt" = coalesce("endedAt", statement_timestamp()),
+     "status" = CASE "status" WHEN 'PENDING' THEN '${ENDED_AS[table]}' ELSE "status" END
+   WHERE "projectId" = $1`,
+);
 
 const DELETED_DATA = {
   projectId: DELETED_PROJECT_ID,

@@ -76,7 +76,7 @@ function reasonOf({ errorClass, message }: EgressError): string {
 }
 
 function decode({ body, bodyTruncated }: { body: Buffer; bodyTruncated: boolean }): string {
-  if (bodyTruncated) throw refuse('It is larger than 5 MB.');
+  if (bodyTruncated) throw refuse('It is larger than 5 MB, or the server sends it in too many tiny chunks.');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {

@@ -1,6 +1,8 @@
 import type { InvitationContent } from './messages.ts';
 
 const MAX_NAME_LENGTH = 60;
+/** Characters that links contain, also those that browsers read like them. */
+const LINK_PUNCTUATION = /[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61]/;
 
 /** The email about an invitation, as subject and plain text. */
 export function invitationMailOf(content: InvitationContent): { subject: string; text: string } {
@@ -31,5 +33,5 @@ const offerOf = (sender: string, project: string | undefined) =>
 /** A name that a stranger chose. Undefined if it is long or could be mistaken for a link. An email address is fine. */
 function harmless(name: string): string | undefined {
   const isAddress = /^[\w.+-]+@[\w.-]+$/.test(name);
-  return name.length <= MAX_NAME_LENGTH && (isAddress || !/[./:@\\]/.test(name)) ? name : undefined;
+  return name.length <= MAX_NAME_LENGTH && (isAddress || !LINK_PUNCTUATION.test(name)) ? name : undefined;
 }

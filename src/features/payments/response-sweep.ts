@@ -1,4 +1,4 @@
-import { deleteInBatches, deleteWhere, deletionStatement } from '../../database/batches.ts';
+import { deleteWhere, deletionStatement, inBatches } from '../../database/batches.ts';
 import type { Database } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 
@@ -29,7 +29,7 @@ export async function sweepKeptResponses(
   await deleteWhere(pool, DELETE_EXPIRED);
   const { rows } = await runStatement<{ id: string }>(pool, EXCESS_SQL(maxProjectBytes, maxAccountBytes, LARGE_BYTES));
   const excess = rows.map(({ id }) => id);
-  await deleteInBatches(async (limit) => {
+  await inBatches(async (limit) => {
     const batch = excess.slice(0, limit);
     if (batch.length === 0) return 0;
     await runStatement(pool, DELETE_RESPONSES(batch));

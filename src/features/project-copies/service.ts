@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { requireVisible, visibleProject } from '../../auth/access.ts';
+import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { ProjectAllow } from '../../config/project-allow.ts';
@@ -22,7 +23,7 @@ import { queueForHosts } from '../projects/host-names.ts';
 import { milestonesUsdOf } from '../projects/milestones.ts';
 import { modeInput, type NetworkRules, networksInput } from '../projects/networks.ts';
 import { confirmProjectQuota, requireProjectQuota } from '../projects/quota.ts';
-import { pickSlug } from '../projects/slugs.ts';
+import { pickSlug, REUSE_SLUG } from '../projects/slugs.ts';
 import { startSummaryPeriod } from '../projects/summary-period.ts';
 import { walletAddressInput } from '../projects/wallet-address.ts';
 import { requireWebhookQuota } from '../webhooks/quota.ts';
@@ -62,8 +63,10 @@ export function createProjectCopyService(options: {
   networkRules: NetworkRules;
   upstreamAllow: ProjectAllow;
   gatewayDomain: string | undefined;
+  /** The rule for using a released name again. Default: none. */
+  requireRecentSignIn?: RequireRecentSignIn;
 }) {
-  const { db, bus, events, secretBox, networkRules, upstreamAllow, gatewayDomain } = options;
+  const { db, bus, events, secretBox, networkRules, upstreamAllow, gatewayDomain, requireRecentSignIn } = options;
 
   async function copyEndpoints(
     tx: TenantTransaction,
@@ -151,7 +154,7 @@ export function createProjectCopyService(options: {
         // Endpoints are copied before destinations, so their events aren't sent to anyone.
         await copyEndpoints(tx, viewer, source, visibleIdOf(created));
         await copyDestinations(tx, viewer, source, visibleIdOf(created));
-        const named = gatewayDomain ? await giveSlug(tx, created) : created;
+        const named = gatewayDomain ? await giveSlug(tx, viewer, created, requireRecentSignIn) : created;
         await confirmProjectQuota(unfiltered(tx), userId);
         await recordAudit(tx, viewer, {
           id: entryId,
@@ -186,8 +189,14 @@ async function copyBuyerRules(tx: TenantTransaction, source: Project, projectId:
 }
 
 /** Gives a project a name under the gateway domain. No other transaction can set a host until this one ends. */
-async function giveSlug(tx: TenantTransaction, project: Project): Promise<Project> {
+async function giveSlug(
+  tx: TenantTransaction,
+  viewer: Viewer,
+  project: Project,
+  requireRecentSignIn: RequireRecentSignIn | undefined,
+): Promise<Project> {
   await queueForHosts(unfiltered(tx));
-  const { name, userId } = project;
-  return tx.project.update({ where: sameRow(project), data: { slug: await pickSlug(unfiltered(tx), name, userId) } });
+  const { slug, isReleased } = await pickSlug(unfiltered(tx), project.name, project.userId);
+  if (isReleased) requireRecentSignIn?.(viewer, REUSE_SLUG);
+  return tx.project.update({ where: sameRow(project), data: { slug } });
 }

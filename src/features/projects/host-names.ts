@@ -2,7 +2,6 @@ import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Transaction } from '../../database/client.ts';
-import { lockAdvisory } from '../../database/locks.ts';
 import { executeWithPrisma, runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 
@@ -12,6 +11,9 @@ const RESERVED_DAYS = 30;
 /** Without this limit, an account could block any number of host names by taking and releasing them. */
 const MAX_RESERVED_PER_ACCOUNT = 100;
 
+/** Most transactions that lock a project end much sooner. */
+const MAX_LOCK_WAIT_MILLISECONDS = 1_000;
+
 /** Marks reservations for names under the operator's gateway domain. */
 export const SLUG_PREFIX = 'slug:';
 
@@ -19,11 +21,20 @@ type ReservedField = 'gatewayHost' | 'slug';
 
 /**
  * Makes transactions that take host names wait for each other. Otherwise, two projects that swap names would deadlock.
- * Take this lock before locks on host names and on projects that others can see.
+ * Take this lock before locks on host names and on projects that others can see. From then on, the transaction waits for
+ * each other lock only briefly, because all accounts wait for it: someone could hold a project's lock for seconds, for
+ * example, by deleting a large project.
  */
 export async function queueForHosts(tx: Transaction): Promise<void> {
-  await lockAdvisory(tx, ADVISORY_LOCKS.hosts, 0);
+  await runWithPrisma(tx, QUEUE(ADVISORY_LOCKS.hosts));
 }
+
+/** The timeout applies only after the wait in the queue. */
+const QUEUE = statement(
+  'host-queue',
+  `SELECT set_config('lock_timeout', '${MAX_LOCK_WAIT_MILLISECONDS}ms', true) AS "timeout"
+   FROM (SELECT pg_advisory_xact_lock($1, 0)::text AS "locked" OFFSET 0) AS queue WHERE "locked" IS NOT NULL`,
+);
 
 const LOCK_HOST = statement('host-lock', `SELECT "gatewayHost" FROM "Project" WHERE "id" = $1 FOR UPDATE`);
 
@@ -61,8 +72,13 @@ export async function takeHost(
   const taken = await executeWithPrisma(tx, TAKE_RELEASED(host, userId));
   if (taken > 0) return;
   await refuseReserved(tx, host, userId, field);
+  if (!(await mayReserve(tx, userId, field))) throw tooManyReserved(field);
+}
+
+/** Whether the account may release another name, which is then reserved for it. */
+export async function mayReserve(tx: Transaction, userId: string, field: ReservedField): Promise<boolean> {
   const [row] = await runWithPrisma<{ count: number }>(tx, COUNT_RESERVED(userId, SLUG_PREFIX, field === 'slug'));
-  if (row!.count >= MAX_RESERVED_PER_ACCOUNT) throw tooManyReserved(field);
+  return row!.count < MAX_RESERVED_PER_ACCOUNT;
 }
 
 const FIND_RESERVED = statement(

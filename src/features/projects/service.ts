@@ -32,7 +32,7 @@ import { type CreateProjectInput, createProjectInputs, type UpdateProjectInput }
 import { milestonesUsdOf } from './milestones.ts';
 import { createNetworkRules } from './networks.ts';
 import { confirmProjectQuota } from './quota.ts';
-import { moveSlug, pickSlug, releaseSlug } from './slugs.ts';
+import { moveSlug, pickSlug, REUSE_SLUG, releaseSlug } from './slugs.ts';
 import { moveSummaryPeriod, startSummaryPeriod } from './summary-period.ts';
 import { knownTimeZone } from './time-zone.ts';
 import {
@@ -119,6 +119,7 @@ export function createProjectService(options: {
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {
       const { mode: asked, networks: names = [], upstreamHeaders, ...rest } = parseInput(createInput, input);
       const { gatewayHost, ...columns } = await storable(rest);
+      if (gatewayHost) requireRecentSignIn?.(viewer, 'set `gatewayHost`');
       const mode = networkRules.newMode(asked);
       const values = { ...columns, mode, networks: networkRules.idsOf(names, { mode }) };
       const id = newId('Project');
@@ -129,8 +130,10 @@ export function createProjectService(options: {
       const project = await db.prisma
         .$transaction(async (tx) => {
           if (gatewayHost || gatewayDomain) await queueForHosts(unfiltered(tx));
-          const slug = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : null;
-          const created = await tx.project.create({ data: { ...data, slug } });
+          const picked = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : undefined;
+          // Otherwise, a new project with another wallet could take over a domain that buyers still use.
+          if (picked?.isReleased) requireRecentSignIn?.(viewer, REUSE_SLUG);
+          const created = await tx.project.create({ data: { ...data, slug: picked?.slug ?? null } });
           await moveHosts(unfiltered(tx), created, NO_HOSTS, created);
           await startSummaryPeriod(unfiltered(tx), created);
           await confirmProjectQuota(unfiltered(tx), viewer.userId);
@@ -204,6 +207,8 @@ export function createProjectService(options: {
       const keyIds = await db.prisma.$transaction(async (tx) => {
         const host = await lockHost(unfiltered(tx), id);
         const found = await requireProject(tx, viewer, id);
+        // The account could then give the project's domains to a new one, with another wallet.
+        requireRecentSignIn?.(viewer, 'delete the project');
         const keys = await softDeleteProject(tx, found.id);
         if (host) await releaseHost(unfiltered(tx), host, viewer.userId);
         if (found.slug) await releaseSlug(unfiltered(tx), found.slug, viewer.userId);

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../../database/client.ts';
 import { runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 import { DELETED_USER_ID } from '../deletions/soft-delete.ts';
-import { queueForHosts, releaseHost, SLUG_PREFIX, takeHost } from './host-names.ts';
+import { mayReserve, queueForHosts, releaseHost, SLUG_PREFIX, takeHost } from './host-names.ts';
 
 const MIN_LENGTH = 3;
 const MAX_LENGTH = 40;
@@ -70,22 +70,33 @@ function* candidatesFor(name: string): Generator<string> {
   }
 }
 
-const IS_FREE = statement(
-  'slug-is-free',
-  `SELECT NOT EXISTS (SELECT FROM "Project" WHERE "slug" = $1) AND NOT EXISTS (
-     SELECT FROM "ReleasedHost"
-     WHERE "host" = $2 AND "userId" <> $3 AND "reservedUntil" > statement_timestamp()
-   ) AS "isFree"`,
+/** The account that a slug is reserved for, if there is one. */
+const LOOK_UP = statement(
+  'slug-look-up',
+  `SELECT EXISTS (SELECT FROM "Project" WHERE "slug" = $1) AS "isTaken", (
+     SELECT "userId" FROM "ReleasedHost" WHERE "host" = $2 AND "reservedUntil" > statement_timestamp()
+   ) AS "reservedFor"`,
 );
+type LookedUp = { isTaken: boolean; reservedFor: string | null };
+
+/** The action of giving a new project a released slug, for `requireRecentSignIn`. */
+export const REUSE_SLUG = 'use a released `slug` again';
+
+/** A new project's slug, and whether its account released it recently, so that buyers may still use it. */
+type PickedSlug = { slug: string; isReleased: boolean };
 
 /**
  * An available slug for a new project. Call `queueForHosts` first: until the transaction ends, nobody else can take the
- * slug.
+ * slug. It has a random ending if the account has too many reservations, because deleting the project reserves its slug.
  */
-export async function pickSlug(tx: Transaction, name: string, userId: string): Promise<string> {
+export async function pickSlug(tx: Transaction, name: string, userId: string): Promise<PickedSlug> {
+  const plain = slugOf(name);
   for (const slug of candidatesFor(name)) {
-    const [row] = await runWithPrisma<{ isFree: boolean }>(tx, IS_FREE(slug, SLUG_PREFIX + slug, userId));
-    if (row!.isFree) return slug;
+    const [found] = await runWithPrisma<LookedUp>(tx, LOOK_UP(slug, SLUG_PREFIX + slug));
+    const { isTaken, reservedFor } = found!;
+    if (isTaken || (reservedFor !== null && reservedFor !== userId)) continue;
+    const isReleased = reservedFor === userId;
+    if (isReleased || slug !== plain || (await mayReserve(tx, userId, 'slug'))) return { slug, isReleased };
   }
   throw new Error('could not find an available slug');
 }
@@ -126,8 +137,10 @@ export async function assignMissingSlugs(db: Pick<Database, 'prisma'>): Promise<
         orderBy: { id: 'asc' },
         take: BATCH,
       });
-      for (const { id, name, userId } of projects)
-        await tx.project.updateMany({ where: { id, slug: null }, data: { slug: await pickSlug(tx, name, userId) } });
+      for (const { id, name, userId } of projects) {
+        const { slug } = await pickSlug(tx, name, userId);
+        await tx.project.updateMany({ where: { id, slug: null }, data: { slug } });
+      }
       return projects.length;
     });
     if (found < BATCH) return count + found;

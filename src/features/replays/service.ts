@@ -198,8 +198,8 @@ export function createReplayService({ db, bus }: { db: TenantDatabase; bus: Bus 
     if (!isConnector) throw invalidField('/filter/connectorId', 'No such connector in this project.');
     return {
       ...(deliveryIds && { deliveryIds: checkDeliveryIds(deliveryIds) }),
-      ...(status && { status }),
-      ...(eventTypes && { eventTypes }),
+      ...(status && { status: distinct(status) }),
+      ...(eventTypes && { eventTypes: distinct(eventTypes) }),
       ...(from && { from: from.toISOString() }),
       ...(to && { to: to.toISOString() }),
       ...(webhookId != null && { webhookId }),

@@ -6,6 +6,7 @@
  * that aren't JSON, but never throws.
  */
 
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
@@ -13,6 +14,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACES = /[ \t\n\r]*/y;
+const VALID_STRING = /^"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"$/u;
+/** Longer than any name that is looked for, even if each of its characters is escaped. */
+const MAX_QUOTED_NAME = 100;
 const SCALAR = /[^ \t\n\r,:"[\]{}]+/y;
 
 /**
@@ -79,6 +83,7 @@ function eachItem(text: string, [open, close]: string, visit: (start: number) =>
 }
 
 function skipSpaces(text: string, start: number): number {
+  if (text.charCodeAt(start) > SPACE) return start;
   SPACES.lastIndex = start;
   SPACES.test(text);
   return SPACES.lastIndex;
@@ -119,7 +124,10 @@ function endOfString(text: string, start: number): number {
 }
 
 function nameIn(quoted: string): string | undefined {
-  return quoted.includes('\\') ? (parseScalar(quoted) as string | undefined) : quoted.slice(1, -1);
+  if (!quoted.includes('\\')) return quoted.slice(1, -1);
+  if (quoted.length > MAX_QUOTED_NAME) return undefined;
+  // An error for each of a million invalid names would take half a minute.
+  return VALID_STRING.test(quoted) ? (parseScalar(quoted) as string | undefined) : undefined;
 }
 
 /** The value of a string, number, or literal. Undefined for everything else. */

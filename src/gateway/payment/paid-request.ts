@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import type { BuyerUsage } from '../../features/payments/steps/count.ts';
-import type { Payment } from '../../generated/prisma/client.ts';
 import type { CredentialAttempt } from '../../limits/failed-credentials.ts';
 import type { Network } from '../chain/networks.ts';
 import type { Declarations } from '../discovery/declaration.ts';
@@ -40,8 +39,8 @@ export type PaidRequest = {
    * @param usage what the buyer has used of the project's limit, if that is the reason.
    */
   paymentRequired(error: string, usage?: BuyerUsage): PaidResponse | Promise<PaidResponse>;
-  /** Looks up an earlier payment, once a database connection of the client address's share is free. */
-  lookUp(find: () => Promise<Payment | undefined>): Promise<Payment | undefined>;
+  /** Looks something up once a database connection of the client address's share is free. */
+  lookUp<T>(find: () => Promise<T>): Promise<T>;
   /**
    * Counts a payment against its client address before verification. @throws AppError `RATE_LIMITED` after too many
    * bad payments.

@@ -40,6 +40,8 @@ export type PaymentHeader =
 const PAYMENT_HEADERS = ['payment-signature', 'x-payment'] as const;
 
 const MAX_HEADER_CHARACTERS = 12_000;
+/** How many different texts are read. Reading thousands of them, which fit in a header, takes 100 ms. */
+const MAX_TEXTS = 8;
 // Larger values aren't valid dates, but contracts accept any 256-bit number.
 const MAX_SECONDS = 2n ** 53n - 1n;
 
@@ -104,6 +106,7 @@ export function readPaymentHeader(headers: Record<string, string | string[] | un
   // Node joins repeated headers with a comma, which doesn't occur in base64.
   const texts = new Set(given.flatMap((text) => text.split(',')).map((text) => text.trim()));
   texts.delete('');
+  if (texts.size > MAX_TEXTS) return malformed('The request has too many payments. Send only one.');
   const read = Array.from(texts, readPayment);
   const bad = read.find(({ kind }) => kind === 'malformed');
   if (bad) return bad;

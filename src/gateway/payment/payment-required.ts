@@ -120,6 +120,9 @@ function mostComplete(required: { resource: Resource; extensions: object }, decl
   return header;
 }
 
+/** Browsers send about 150. Reading the thousands of media types that fit in a header takes milliseconds. */
+const MAX_ACCEPT_CHARACTERS = 1_000;
+
 /**
  * Whether the client is a browser: it says so, as every browser does, and prefers HTML to everything else. Programs that
  * also accept HTML would fail to parse the page.
@@ -128,6 +131,7 @@ export function wantsPage(headers: IncomingHttpHeaders): boolean {
   const { accept = '', 'user-agent': userAgent = '' } = headers;
   // Most requests come from programs, and end here.
   if (!/text\/html/i.test(accept) || !userAgent.includes('Mozilla/')) return false;
+  if (accept.length > MAX_ACCEPT_CHARACTERS) return false;
   const accepted = new Negotiator({ headers: { accept } }).mediaTypes();
   return accepted[0]?.toLowerCase() === 'text/html' && !accepted.includes('application/json');
 }

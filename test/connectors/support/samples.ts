@@ -97,7 +97,7 @@ export const HOSTILE_TEXTS = [
   '+1+1',
   '-1',
   '@SUM(A1)',
-  '%%% @pagerduty @slack-ops %%%',
+  '%%%%% @pagerduty @slack-ops %%%%%',
   'line one\r\nline two\nBcc: victim@example.com',
   'before\u0000after\u0007\u001b[31mred',
   '\u202Eright to left\u202C \u200Bzero width\uFEFF',

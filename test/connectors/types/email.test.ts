@@ -123,6 +123,8 @@ describe('the SendGrid config', () => {
     [{ to: 'a@x.example' }, false],
     [{ to: ['a@x.example, b@x.example'] }, false],
     [{ to: ['not an address'] }, false],
+    [{ to: [`a@x.example${' '.repeat(600)}`] }, false],
+    [{ from: `${' '.repeat(600)}a@x.example` }, false],
     [{ to: Array.from({ length: 101 }, (_, index) => `a${index}@x.example`) }, false],
     [{ from: 'a@x.example\r\nBcc: v@x.example' }, false],
     [{ from: '' }, false],

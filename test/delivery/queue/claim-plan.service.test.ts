@@ -22,7 +22,7 @@ beforeAll(async () => {
   [blackHole, ...others] = ids as [string, ...string[]];
   // As in a worker, the statements are prepared while nothing is due, so their plans ignore the later backlog.
   await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
-  await stage.pool.query('ANALYZE');
+  await runLong('ANALYZE', []);
   clients.push(await prepare());
   await load('hole', [blackHole], BACKLOG, `'PENDING', now() - interval '1 hour', n % 2`);
   await load('other', others, 2, `'PENDING', now(), 0`);
@@ -33,14 +33,26 @@ afterAll(async () => {
   await stage?.close();
 });
 
+/** Runs a statement that may take longer than the service's own. */
+async function runLong(text: string, values: unknown[]): Promise<void> {
+  const long = await stage.pool.connect();
+  try {
+    await long.query('BEGIN; SET LOCAL statement_timeout = 0');
+    await long.query(text, values);
+    await long.query('COMMIT');
+  } finally {
+    long.release();
+  }
+}
+
 /** Stores events with a delivery to each webhook. */
 async function load(name: string, webhooks: string[], count: number, state: string): Promise<void> {
-  await stage.pool.query(
+  await runLong(
     `INSERT INTO "Event" ("id", "projectId", "type", "data")
      SELECT 'evt_${name}_' || n, $1, 'endpoint.created', '{}' FROM generate_series(1, $2::int) AS n`,
     [stage.projectId, count],
   );
-  await stage.pool.query(
+  await runLong(
     `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "updatedAt", "status", "nextAttemptAt", "attemptCount")
      SELECT 'del_${name}_' || webhook || n, $1, 'evt_${name}_' || n, 'endpoint.created', webhook, now(), ${state}
      FROM generate_series(1, $2::int) AS n, unnest($3::text[]) AS webhook`,
@@ -89,7 +101,7 @@ describe.each([
   beforeAll(async () => {
     if (index === 0) return;
     // Invalidates earlier plans.
-    await stage.pool.query('ANALYZE');
+    await runLong('ANALYZE', []);
     clients.push(await prepare());
   });
 
@@ -109,9 +121,7 @@ describe('when all deliveries of a long backlog are parked', () => {
   let client: pg.PoolClient;
   beforeAll(async () => {
     client = await prepare();
-    await stage.pool.query(`UPDATE "Delivery" SET "isParked" = true WHERE "webhookId" = $1 AND "outcome" IS NULL`, [
-      blackHole,
-    ]);
+    await runLong(`UPDATE "Delivery" SET "isParked" = true WHERE "webhookId" = $1 AND "outcome" IS NULL`, [blackHole]);
     // Adds destinations with no deliveries due before tomorrow.
     const sleeping = await Promise.all(
       Array.from({ length: 500 }, async (_, number) => (await stage.addWebhook(`http://127.0.0.1:9/s${number}`)).id),

@@ -267,6 +267,19 @@ describe('Retry-After', () => {
     expect(Number(rows[0].wait)).toBeGreaterThan(3_500);
     expect(Number(rows[0].wait)).toBeLessThanOrEqual(3_600);
   });
+
+  test('counts once if it is repeated, and doesn’t keep a delivery from succeeding', async () => {
+    receiver.respondNext({ statusCode: 429, headers: { 'retry-after': ['1', '3600'] } });
+    receiver.respondNext({ headers: { 'retry-after': ['1', '3600'] } });
+    const webhook = await stage.addWebhook(receiver.url);
+    const id = await stage.addDelivery(webhook.id);
+    start();
+    await stage.deliveryIs(id, 'SUCCEEDED');
+    expect(await stage.attempts(id)).toMatchObject([
+      { statusCode: 429, errorClass: 'http_status' },
+      { statusCode: 200, errorClass: null },
+    ]);
+  });
 });
 
 describe('an attempt', () => {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newApiKey } from '../../../src/auth/api-keys.ts';
@@ -274,6 +275,42 @@ describe('revoking an API key', () => {
     } finally {
       await other.stop();
     }
+  });
+
+  test.each([
+    ['REST', (id: string) => [`/api/projects/${id}/endpoints`, GOOD.endpoint] as const],
+    [
+      'GraphQL',
+      (id: string) =>
+        [
+          '/graphql',
+          {
+            query: `mutation ($input: CreateEndpointInput!) { createEndpoint(input: $input) { endpoint { id } } }`,
+            variables: { input: { projectId: id, ...GOOD.endpoint } },
+          },
+        ] as const,
+    ],
+  ])('also applies to a request whose body arrives afterward, over %s', async (_api, requestTo) => {
+    const { id, key } = await createKey(alice, base, { scopes: ['WRITE'] });
+    const [path, body] = requestTo(projectId);
+    const text = JSON.stringify(body);
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${text.length}`,
+      'Connection: close',
+    ];
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const lastUse = async () => (await alice.rest<Resource>('GET', `${base}/keys/${id}`)).body.lastUsedAt;
+    await expect.poll(lastUse).not.toBeNull();
+    await alice.rest('DELETE', `${base}/keys/${id}`);
+    socket.write(text);
+    expect(String(await Array.fromAsync(socket))).toContain(' 401 ');
+    expect((await alice.rest<Page>('GET', `${base}/endpoints`)).body.data).toEqual([]);
   });
 
   test('removes the key from every list, and cannot be done twice or undone', async () => {

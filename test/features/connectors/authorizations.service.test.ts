@@ -188,6 +188,25 @@ describe('an authorization', () => {
     for (const { errors } of await Promise.all(attempts)) expect(errors?.[0]?.extensions.code).toBe('NOT_FOUND');
   });
 
+  test('stores no credentials from the config, which aren’t checked and could be large', async () => {
+    await start(inputOf('xero', { config: { ...configOf('xero'), accessToken: 'x'.repeat(200_000), grant: ['x'] } }));
+    const { rows } = await stage.db.pool.query('SELECT max(length("sealed"))::int AS "longest" FROM "ConnectorAuthorization"');
+    expect(rows[0].longest).toBeLessThan(2_000);
+    await stage.db.prisma.connectorAuthorization.deleteMany();
+  });
+
+  test('can’t be finished at another server, to which the connector was changed in the meantime', async () => {
+    const { id } = await connect(inputOf('salesforce'));
+    const returned = consent.agree(await start(inputOf('salesforce', { connectorId: id, config: {} })));
+    const moved = { instanceUrl: 'https://other.my.salesforce.com/', grant: 'grant-0123456789' };
+    expect((await stage.patch(id, { config: moved })).status).toBe(200);
+    const { issued } = consent;
+    const before = issued.length;
+    const over = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
+    expect(fieldErrors(await finish(returned))).toEqual(over);
+    expect(issued).toHaveLength(before);
+  });
+
   test('reports mistakes in the config before the user leaves', async () => {
     const response = await stage.user.graphql(START, { input: inputOf('salesforce', { config: {} }) });
     expect(fieldErrors(response)).toEqual([{ pointer: '/config/instanceUrl', message: expect.any(String) }]);

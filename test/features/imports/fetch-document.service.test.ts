@@ -97,7 +97,7 @@ describe('a document at a URL', () => {
     expect(await messageFor(() => ({ statusCode: 404 }))).toContain('The server responded with status 404.');
     expect(await messageFor(() => ({ statusCode: 304 }))).toContain('The server responded with status 304.');
     expect(await messageFor(() => ({ body: Buffer.from([0xff, 0xfe]) as never }))).toContain('It isn’t UTF-8 text.');
-    expect(await messageFor(() => ({ body: 'x'.repeat(5 * 1024 * 1024 + 1) }))).toContain('It is larger than 5 MB.');
+    expect(await messageFor(() => ({ body: 'x'.repeat(5 * 1024 * 1024 + 1) }))).toContain('It is larger than 5 MB');
     expect(await messageFor(() => ({ body: 'hello' }))).toBe('Must be an OpenAPI document in JSON or YAML.');
     expect(await messageFor(() => new Promise(() => {}))).toContain("The response didn't finish in time.");
   });

@@ -88,3 +88,18 @@ test('an address gets at most five emails in a day, no matter who invites it', a
   ]);
   expect(rows).toEqual([{ count: 5 }]);
 });
+
+test('deleting the projects doesn’t allow more emails to an address', async () => {
+  const address = newAddress();
+  for (const send of ['invitations', 'invitations', 'invitations', 'transfer', 'transfer']) {
+    const { base } = await createProject(alice);
+    const body = { email: address, ...(send === 'invitations' && { role: 'VIEWER' }) };
+    expect((await alice.rest('POST', `${base}/${send}`, body)).status).toBeLessThan(300);
+    expect((await alice.rest('DELETE', base)).status).toBe(204);
+  }
+  await invite(alice, (await createProject(alice)).base, address, 'VIEWER');
+  const { rows } = await sql.query('SELECT count(*)::int AS count FROM "NoticeMessage" WHERE "recipient" = $1', [
+    address,
+  ]);
+  expect(rows).toEqual([{ count: 0 }]);
+});

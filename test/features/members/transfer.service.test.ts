@@ -1,4 +1,6 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sweepTransfers } from '../../../src/features/members/transfers/sweep.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { join, person } from '../../support/members.ts';
@@ -8,16 +10,21 @@ import { createConnector, createKey, createProject, type Resource } from '../../
 type List<T = Resource> = { data: T[] };
 
 let app: TestApp;
+let sql: pg.Pool;
 let alice: TestUser;
 let olga: TestUser;
 let people = 0;
 
 beforeAll(async () => {
   app = await startTestApp({ env: { ROLES: 'api', ...operatorsEnv('olga') } });
+  sql = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
   alice = await person(app, 'alice', 'ENTERPRISE');
   olga = await app.user('olga');
 });
-afterAll(() => app?.stop());
+afterAll(async () => {
+  await sql?.end();
+  await app?.stop();
+});
 
 const someone = (name: string, tier: 'STARTER' | 'PRO' | 'ENTERPRISE' = 'ENTERPRISE') =>
   person(app, `${name}${++people}`, tier);
@@ -155,6 +162,27 @@ describe('an offered project', () => {
     expect(await logOf(owner)).toMatchObject(left);
     expect(await logOf(owner, '/api/audit-log/account')).toMatchObject(left);
     expect(await logOf(bob, '/api/audit-log/account')).toEqual([]);
+  });
+
+  test('moves only the newest entries of a long log immediately, so that nobody waits for the others, which follow', async () => {
+    const [owner, bob] = [await someone('owner'), await someone('bob')];
+    const { base, id } = await createProject(owner);
+    await sql.query(
+      `INSERT INTO "AuditEntry" ("id", "userId", "projectId", "actorKind", "actorId", "actorName", "action", "targetId", "changes")
+       SELECT new_id('aud'), "userId", "id", 'USER', "userId", 'x', 'mcp.tool_called', "id", '{}' FROM "Project", generate_series(1, 5100) WHERE "id" = $1`,
+      [id],
+    );
+    await transfer(owner, base, bob);
+    const countOf = async (user: TestUser) => {
+      const { rows } = await sql.query(
+        `SELECT count(*)::int AS count FROM "AuditEntry" a JOIN "User" u ON u."id" = a."userId" WHERE a."projectId" = $1 AND u."subject" = $2`,
+        [id, user.subject],
+      );
+      return rows[0].count;
+    };
+    expect([await countOf(owner), await countOf(bob)]).toEqual([102, 5001]);
+    await sweepTransfers(sql);
+    expect([await countOf(owner), await countOf(bob)]).toEqual([0, 5103]);
   });
 
   test('keeps its API keys, which count against the new owner’s rate limit', async () => {

@@ -27,6 +27,8 @@ test.each([
   ['Visit evil.example now'],
   ['evil.example/pay'],
   ['Call +1:555'],
+  ['Visit evil。example now'],
+  ['evil．example／pay'],
   ['x'.repeat(61)],
 ])('an email about an invitation leaves out the name %s, which could be mistaken for a link', (name) => {
   const { subject, text } = invitationMailOf({ ...content, projectName: name, invitedByName: `${name} ` });

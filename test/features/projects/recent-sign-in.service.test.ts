@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { join, person } from '../../support/members.ts';
-import { createEndpoint, createKey, createProject, type Resource } from '../../support/resources.ts';
+import { createEndpoint, createKey, createProject, GOOD, type Resource } from '../../support/resources.ts';
 
 const OTHER_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 const OTHER_UPSTREAM = 'https://other.example.com/v1';
@@ -66,6 +66,27 @@ describe('with RECENT_SIGN_IN_SECONDS, someone who signed in an hour ago', () =>
     expect((await fresh.rest('GET', `${base}/transfer`)).status).toBe(404);
     expect(await offer(fresh)).toMatchObject({ status: 200, body: { email: 'mallory@example.com' } });
     expect((await stale.rest('DELETE', `${base}/transfer`)).status).toBe(204);
+  });
+
+  test("can't delete the project, or give a domain that buyers may still use to a new project with another wallet", async () => {
+    const named = { ...GOOD.project, name: 'Bakery' };
+    const bakery = await createProject(fresh, named);
+    const refused = await stale.rest<Resource>('DELETE', bakery.base);
+    expect(refused).toMatchObject(REFUSED);
+    expect(refused.body.detail).toContain('delete the project');
+    expect((await fresh.rest('DELETE', bakery.base)).status).toBe(204);
+    const wallet = { walletAddress: OTHER_WALLET, mode: 'LIVE' };
+    for (const [path, body, what] of [
+      ['/api/projects', { ...named, ...wallet }, '`slug`'],
+      [`${base}/copy`, { name: 'Bakery', ...wallet }, '`slug`'],
+      ['/api/projects', { ...GOOD.project, ...wallet, gatewayHost: 'api.bakery.example' }, '`gatewayHost`'],
+    ] as const) {
+      const redirected = await stale.rest<Resource>('POST', path, body);
+      expect(redirected).toMatchObject(REFUSED);
+      expect(redirected.body.detail).toContain(what);
+    }
+    expect((await stale.rest<Resource>('POST', '/api/projects', { ...named, name: 'Another' })).status).toBe(201);
+    expect((await createProject(fresh, named)).slug).toBe('bakery');
   });
 
   test.each([

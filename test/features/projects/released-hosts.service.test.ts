@@ -1,5 +1,8 @@
 import pg from 'pg';
+import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/database/client.ts';
+import { queueForHosts } from '../../../src/features/projects/host-names.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
@@ -127,6 +130,27 @@ describe('concurrent releases and claims of host names', () => {
       expect(claims.map(({ status }) => status)).toEqual([409, 409, 409]);
       expect(await holders()).toEqual([]);
     }
+  });
+
+  test('wait for other locks only briefly, because all accounts wait for them', async () => {
+    const db = await openDatabase({ url: app.databaseUrl, poolSize: 1, log: pino({ level: 'silent' }) });
+    const timeouts = await db.prisma.$transaction(async (tx) => {
+      const read = () => tx.$queryRaw<{ timeout: string }[]>`SELECT current_setting('lock_timeout') AS "timeout"`;
+      const [before] = await read();
+      await queueForHosts(tx);
+      const [after] = await read();
+      return [before!.timeout, after!.timeout];
+    });
+    await db.close();
+    expect(timeouts).toEqual(['10s', '1s']);
+    // Someone holds the lock of a project. The others wait for neither of the two.
+    const shop = await createProject(mallory);
+    await sql.query('BEGIN');
+    await sql.query('SELECT FROM "Project" WHERE "id" = $1 FOR UPDATE', [shop.id]);
+    const change = mallory.rest('PATCH', shop.base, { gatewayHost: host });
+    expect((await createProject(alice, { gatewayHost: `other.${host}` })).gatewayHost).toBe(`other.${host}`);
+    expect((await change).status).toBe(503);
+    await sql.query('ROLLBACK');
   });
 
   test('a claim that waits for a release to commit is then rejected', async () => {

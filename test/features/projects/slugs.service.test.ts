@@ -107,6 +107,18 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
     expect((await rename(stranger, stall.base, 'released')).status).toBe(200);
   });
 
+  test('gets a random ending once its account has 100 reserved names, so that no account can block more', async () => {
+    const hoarder = await stage.app.user('hoarder');
+    const { id } = await createProject(hoarder, { name: 'First' });
+    await stage.sql.query(
+      `INSERT INTO "ReleasedHost" ("host", "userId", "reservedUntil")
+       SELECT 'slug:hoard-' || n, (SELECT "userId" FROM "Project" WHERE "id" = $1), now() + interval '1 day' FROM generate_series(1, 100) n`,
+      [id],
+    );
+    expect((await createProject(hoarder, { name: 'Brand' })).slug).toMatch(/^brand-[a-z0-9]{5}$/);
+    expect((await createProject(hoarder, { name: 'Hoard 7' })).slug).toBe('hoard-7');
+  });
+
   test('is the only one with its name, even if many are renamed at the same time', async () => {
     const stalls = await Promise.all(Array.from({ length: 5 }, () => createProject(owner, { name: 'Racer' })));
     const results = await Promise.all(stalls.map(({ base }) => rename(owner, base, 'winner')));

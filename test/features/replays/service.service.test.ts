@@ -153,6 +153,12 @@ describe('a replay', () => {
     });
   });
 
+  test('stores each value of its filter once, even if it is repeated thousands of times', async () => {
+    const filter = { status: Array(5_000).fill('FAILED'), eventTypes: Array(5_000).fill('payment.failed') };
+    const { replay: created } = await replay({ filter });
+    expect(created).toMatchObject({ filter: { status: ['FAILED'], eventTypes: ['payment.failed'] } });
+  });
+
   test('resends skipped deliveries once their destination is active', async () => {
     await rest.send(alice, 'PATCH', `${base}/webhooks/${webhookId}`, { body: { isActive: false } });
     await createEndpoint(alice, base);

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { elementsOf, membersOf } from '../../../src/gateway/mcp/json-text.ts';
 import { toolFailure } from '../../../src/gateway/mcp/tool-result.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const json = (body: string, headers = {}) => ({
   headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
@@ -10,19 +14,19 @@ const json = (body: string, headers = {}) => ({
 const stream = (body: string) => ({ headers: { 'content-type': 'text/event-stream' }, body: Buffer.from(body) });
 const event = (data: string, type = 'message') => `event: ${type}\ndata: ${data}\n\n`;
 
-const OK = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"isError\\": true"}]}}';
-const FAILED = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"}"}], "isError" : true}}';
-const ERROR = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool"}}';
+const OK = '{"jsonrpc":"2.0","id":"c1","result":{"content":[{"type":"text","text":"isError\\": true"}]}}';
+const FAILED = '{"jsonrpc":"2.0","id":"c1","result":{"content":[{"type":"text","text":"}"}], "isError" : true}}';
+const ERROR = '{"jsonrpc":"2.0","id":"c1","error":{"code":-32602,"message":"Unknown tool"}}';
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"isError":true}}';
-const ASKING = '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}';
+const ASKING = '{"jsonrpc":"2.0","id":"c1","method":"elicitation/create","params":{}}';
 const BY_ERROR = 'The MCP server responded with the JSON-RPC error -32602.';
 const BY_RESULT = 'The tool call’s result has `isError: true`.';
 
 test.each([
   ['a result in which `isError` is true', json(FAILED), BY_RESULT],
   ['a JSON-RPC error', json(ERROR), BY_ERROR],
-  ['an error without an ID', json(ERROR.replace('"id":1,', '')), BY_ERROR],
-  ['an error with null as the ID', json(ERROR.replace('"id":1', '"id":null')), BY_ERROR],
+  ['an error without an ID', json(ERROR.replace('"id":"c1",', '')), BY_ERROR],
+  ['an error with null as the ID', json(ERROR.replace('"id":"c1"', '"id":null')), BY_ERROR],
   ['an error in a batch', json(`[${PROGRESS},${ERROR}]`), BY_ERROR],
   ['an error with null as the result', json(ERROR.replace('"id"', '"result":null,"id"')), BY_ERROR],
   ['an error after a byte order mark', json(`\ufeff${ERROR}`), BY_ERROR],
@@ -35,7 +39,7 @@ test.each([
   ['carriage returns', stream(event(ERROR).replaceAll('\n', '\r')), BY_ERROR],
   ['carriage returns and line feeds', stream(event(ERROR).replaceAll('\n', '\r\n')), BY_ERROR],
 ])('a call failed if there is %s', (_name, response, message) => {
-  expect(toolFailure(response, 1)).toBe(message);
+  expect(toolFailure(response, 'c1')).toBe(message);
 });
 
 test.each([
@@ -49,10 +53,10 @@ test.each([
     ),
   ],
   ['null as the error', json(OK.replace('"result"', '"error":null,"result"'))],
-  ['a task', json('{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"a","status":"working"}}}')],
+  ['a task', json('{"jsonrpc":"2.0","id":"c1","result":{"task":{"taskId":"a","status":"working"}}}')],
   ['a result before an error', stream(event(OK) + event(ERROR))],
-  ['an error of another request', stream(event(ERROR.replace('1', '2')) + event(OK))],
-  ['an error whose ID has another type', json(ERROR.replace('1', '"1"'))],
+  ['an error of another request', stream(event(ERROR.replace('c1', 'c2')) + event(OK))],
+  ['an error whose ID has another type', json(ERROR.replace('"c1"', '1'))],
   ['a stream that ended early', stream('id: 1\nretry: 10\ndata:\n\n')],
   ['an event that is cut off', stream(`data: ${ERROR}\n`)],
   ['an event of another type', stream(event(ERROR, 'other'))],
@@ -63,12 +67,24 @@ test.each([
   ['nothing', json('')],
   ['unclosed brackets', json('['.repeat(1_000_000))],
 ])("a call didn't fail if there is %s", (_name, response) => {
-  expect(toolFailure(response, 1)).toBeUndefined();
+  expect(toolFailure(response, 'c1')).toBeUndefined();
 });
 
 test('IDs are compared as JavaScript reads them', () => {
-  expect(toolFailure(json(ERROR.replace('1', '1.0')), 1)).toBe(BY_ERROR);
-  expect(toolFailure(json(ERROR.replace('1', '"\\u0061"')), 'a')).toBe(BY_ERROR);
+  expect(toolFailure(json(ERROR.replace('c1', '\\u00631')), 'c1')).toBe(BY_ERROR);
+});
+
+test('of thousands of messages that could be the response, ten thousand are read', () => {
+  expect(toolFailure(stream(event(ASKING).repeat(9_999) + event(ERROR)), 'c1')).toBe(BY_ERROR);
+  expect(toolFailure(stream(event(ASKING).repeat(10_000) + event(ERROR)), 'c1')).toBeUndefined();
+  // The others don't count, no matter how many there are.
+  expect(toolFailure(stream(event(PROGRESS).repeat(20_000) + event(ERROR)), 'c1')).toBe(BY_ERROR);
+});
+
+test('names with invalid escapes are not parsed, because an error for each of them takes too long', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(toolFailure(json(ERROR.replace('{', `{${'"\\q":1,'.repeat(100)}`)), 'c1')).toBe(BY_ERROR);
+  expect(parse.mock.calls.length).toBeLessThan(10);
 });
 
 test('names with escapes are found', () => {
@@ -109,7 +125,7 @@ test('text that is not JSON never throws', () => {
     fc.property(text, (one) => {
       membersOf(one, ['a']);
       elementsOf(one, 5);
-      toolFailure(stream(one), 1);
+      toolFailure(stream(one), 'c1');
     }),
     { numRuns: 5_000 },
   );

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
@@ -344,6 +345,29 @@ test('payments that don’t meet the terms use two of ten database connections, 
     expect(await waiting()).toBe(2);
     await client.query('ROLLBACK');
     expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([402]));
+  } finally {
+    await client.end();
+  }
+});
+
+test('requests for unknown projects use two of ten database connections, so that others from elsewhere don’t wait for them', async () => {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE "Endpoint" IN ACCESS EXCLUSIVE MODE');
+    const asked = Array.from({ length: 30 }, () => fetch(`${app.url}/gateway/${newId('Project')}/llms.txt`));
+    const waiting = async () => {
+      const { rows } = await sql.query(
+        `SELECT pid FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%"secretProjectHeaders"%'`,
+      );
+      return rows.length;
+    };
+    await expect.poll(waiting).toBeGreaterThanOrEqual(2);
+    expect((await alice.rest('GET', shop.base)).status).toBe(200);
+    expect(await waiting()).toBe(2);
+    await client.query('ROLLBACK');
+    expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([404]));
   } finally {
     await client.end();
   }

@@ -59,6 +59,14 @@ describe('a payment in several headers', () => {
     });
     expect(readPaymentHeader({ 'payment-signature': ' ', 'x-payment': '' })).toEqual({ kind: 'none' });
   });
+
+  test('is an error if there are more than eight different ones, because reading thousands takes long', () => {
+    const list = (count: number) => Array.from({ length: count }, (_, number) => `p${number}`).join();
+    const tooMany = { kind: 'malformed', message: 'The request has too many payments. Send only one.' };
+    expect(readPaymentHeader({ 'x-payment': list(9) })).toEqual(tooMany);
+    expect(readPaymentHeader({ 'payment-signature': list(3000), 'x-payment': payment(1) })).toEqual(tooMany);
+    expect(readPaymentHeader({ 'x-payment': list(8) })).not.toEqual(tooMany);
+  });
 });
 
 describe('an amount or a time in a payment', () => {

@@ -128,6 +128,12 @@ describe('a page is sent only to browsers', () => {
     const headers = { ...(accept && { accept }), ...(userAgent && { 'user-agent': userAgent }) };
     expect(wantsPage(headers)).toBe(expected);
   });
+
+  test('and not for more than 1,000 characters in `Accept`, because reading thousands of types takes long', () => {
+    const asking = (characters: number) => ({ accept: 'text/html'.padEnd(characters, ',a/b'), 'user-agent': FIREFOX });
+    expect(wantsPage(asking(1_000))).toBe(true);
+    expect(wantsPage(asking(1_001))).toBe(false);
+  });
 });
 
 test.each([100, 10_000])('the terms in version 1 include the declaration with an example of %i bytes', (bytes) => {

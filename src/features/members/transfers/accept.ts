@@ -1,3 +1,4 @@
+import { moveNewestEntries } from '../../../audit/move.ts';
 import { recordAudit, recordForAccount } from '../../../audit/record.ts';
 import type { Viewer } from '../../../auth/viewer.ts';
 import { sharedNow } from '../../../clock.ts';
@@ -39,7 +40,7 @@ export async function changeOwner(
     await tx.invitation.updateMany({ where: { projectId, email, status: 'PENDING' }, data: { status, endedAt: now } });
   }
   // The log belongs to the account, which can read it even after the project is deleted.
-  await tx.auditEntry.updateMany({ where: { projectId }, data: { userId: user.id } });
+  await moveNewestEntries(tx, projectId, previous.id);
   const entry = { action: 'project.transferred', targetId: projectId } as const;
   const values = { changes: { ownerId: user.id }, previous: { ownerId: previous.id } };
   await recordAudit(tx, viewer, { ...entry, projectId, ...values });

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { closeUnread } from '../../src/http/unread.ts';
+
+const IDLE_MILLISECONDS = 200;
+/** More than the buffers of two sockets. */
+const LARGE = Buffer.alloc(64 * 1024 * 1024);
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A server, and a connection with requests that nobody has read the responses to yet. */
+async function open(respond: RequestListener, count = 1) {
+  const server = createServer(respond);
+  closeUnread(server, IDLE_MILLISECONDS);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const closed = new Promise((resolve) =>
+    server.once('connection', (one) => one.once('close', () => resolve('closed'))),
+  );
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  closers.push(
+    () => server.close(),
+    () => socket.destroy(),
+  );
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count));
+  return { socket, closed };
+}
+
+test.each([1, 2])('a connection is closed if nothing of its %i waiting responses is read', async (count) => {
+  const { closed } = await open((_request, response) => response.end(LARGE), count);
+  expect(await closed).toBe('closed');
+});
+
+test('a connection stays open if a response comes late, and if it is read slowly', async () => {
+  const { socket } = await open(async (_request, response) => {
+    await sleep(3 * IDLE_MILLISECONDS);
+    response.end(LARGE);
+  });
+  let received = 0;
+  for await (const chunk of socket) {
+    received += chunk.length;
+    if (received % (8 * 1024 * 1024) < chunk.length) await sleep(IDLE_MILLISECONDS / 2);
+    if (received > LARGE.length) break;
+  }
+  expect(received).toBeGreaterThan(LARGE.length);
+});
