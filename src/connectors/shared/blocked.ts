@@ -16,11 +16,7 @@ const RULE_MATCHED = /\berror(?: code)? ?:? ?10(?:12|20)\b/i;
 type Refusal = Extract<Outcome, { kind: 'blocked' | 'retry' }>;
 
 /** A `blocked` outcome. Honors `Retry-After`, up to a day. */
-export function blocked(
-  service: string,
-  response: ConnectorResponse,
-  now?: Date,
-): Refusal {
+export function blocked(service: string, response: ConnectorResponse, now?: Date): Refusal {
   const asked = parseRetryAfter(response.headers, now?.getTime()) ?? 0;
   return {
     kind: 'blocked',

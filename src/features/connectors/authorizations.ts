@@ -158,7 +158,11 @@ export function createConnectorAuthorizations(options: {
       requireNoHold();
       const row = await take(viewer.userId, hash(state, 'hex'));
       if (!row) throw invalidField('/state', OVER);
-      const { verifier, authorizationUrl, input: started } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
+      const {
+        verifier,
+        authorizationUrl,
+        input: started,
+      } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
       const { type, connectorId: _current, config, ...subscription } = started;
       const current = await findCurrent(viewer, row.projectId, started);
       const connectable = requireConnectable(type);

@@ -190,7 +190,9 @@ describe('an authorization', () => {
 
   test('stores no credentials from the config, which aren’t checked and could be large', async () => {
     await start(inputOf('xero', { config: { ...configOf('xero'), accessToken: 'x'.repeat(200_000), grant: ['x'] } }));
-    const { rows } = await stage.db.pool.query('SELECT max(length("sealed"))::int AS "longest" FROM "ConnectorAuthorization"');
+    const { rows } = await stage.db.pool.query(
+      'SELECT max(length("sealed"))::int AS "longest" FROM "ConnectorAuthorization"',
+    );
     expect(rows[0].longest).toBeLessThan(2_000);
     await stage.db.prisma.connectorAuthorization.deleteMany();
   });
