@@ -1,5 +1,6 @@
 -- The function finds its tables and operators in the schema, not in the session, whose temporary tables could have the
 -- same names. Entries that belong to no project never change.
+-- Safe: the last release only adds and reads entries.
 DO $$
 BEGIN
   -- If another role owns the function, the service can't replace it; see “Protect the audit log” in docs/deployment.md.

@@ -60,7 +60,7 @@ describe('a payment in several headers', () => {
     expect(readPaymentHeader({ 'payment-signature': ' ', 'x-payment': '' })).toEqual({ kind: 'none' });
   });
 
-  test('is an error if there are more than eight different ones, because reading thousands takes long', () => {
+  test('is an error if there are more than eight different ones, because reading thousands takes too long', () => {
     const list = (count: number) => Array.from({ length: count }, (_, number) => `p${number}`).join();
     const tooMany = { kind: 'malformed', message: 'The request has too many payments. Send only one.' };
     expect(readPaymentHeader({ 'x-payment': list(9) })).toEqual(tooMany);

@@ -129,7 +129,7 @@ describe('a page is sent only to browsers', () => {
     expect(wantsPage(headers)).toBe(expected);
   });
 
-  test('and not for more than 1,000 characters in `Accept`, because reading thousands of types takes long', () => {
+  test('and not for more than 1,000 characters in `Accept`, because reading thousands of types takes too long', () => {
     const asking = (characters: number) => ({ accept: 'text/html'.padEnd(characters, ',a/b'), 'user-agent': FIREFOX });
     expect(wantsPage(asking(1_000))).toBe(true);
     expect(wantsPage(asking(1_001))).toBe(false);
