@@ -15,9 +15,10 @@ export function createInsist({ url, token, onDone }: { url: string; token: strin
     };
     for (;;) {
       const response = await send(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
-      if (response?.ok) {
+      const done = response?.ok ? JSON.parse(response.text) : madeBefore(response?.text);
+      if (done) {
         onDone?.();
-        return JSON.parse(response.text);
+        return done;
       }
       // A request with this key may still be running, for example, in a process that lost its database connection.
       if (response && response.status < 500 && response.status !== 409)
@@ -25,6 +26,15 @@ export function createInsist({ url, token, onDone }: { url: string; token: strin
       await sleep(200);
     }
   };
+}
+
+/**
+ * The endpoint that an earlier attempt created, if its node failed between the commit and the response. Its key is
+ * released after a minute, and then the retry finds the path taken; see docs/decisions/0010-idempotency-keeps-successes.md.
+ */
+function madeBefore(text = ''): { id: string } | undefined {
+  const [id] = /\bep_\w{26}\b/.exec(text) ?? [];
+  return id !== undefined && text.includes('"code":"CONFLICT"') ? { id } : undefined;
 }
 
 /** Returns undefined if there is no response. */
