@@ -11,6 +11,9 @@ const READ_FIRST_BYTES = 64 * 1024;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 export const GRACE_MILLISECONDS = 3_000;
 const PACE_CHECK_MILLISECONDS = 1_000;
+/** Each chunk takes memory of its own, so a body with more than this many must have larger ones on average. */
+const MAX_SMALL_CHUNKS = 1_024;
+const MIN_AVERAGE_CHUNK_BYTES = 16;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
@@ -38,6 +41,7 @@ export class MeteredBody extends Transform {
   /** Everything that has arrived, unless it is too large to be sent again. */
   #kept: Buffer[] | undefined = [];
   #bytes = 0;
+  #chunkCount = 0;
   #digest: string | null = null;
   #arrivedAt = performance.now();
   #endedAt: number | null = null;
@@ -54,6 +58,10 @@ export class MeteredBody extends Transform {
     this.#arrivedAt = performance.now();
     if (this.#bytes > MAX_REQUEST_BODY_BYTES) {
       done(tooLarge());
+      return;
+    }
+    if (++this.#chunkCount > MAX_SMALL_CHUNKS + this.#bytes / MIN_AVERAGE_CHUNK_BYTES) {
+      done(tooFragmented());
       return;
     }
     this.#hash.update(chunk);
@@ -210,5 +218,11 @@ export async function readBody(
 function tooLarge(): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', {
     detail: `The request body is larger than ${MAX_REQUEST_BODY_BYTES / 1024 / 1024} MB. You weren't charged.`,
+  });
+}
+
+function tooFragmented(): AppError {
+  return new AppError('BAD_REQUEST', {
+    detail: `The request body has too many chunks of less than ${MIN_AVERAGE_CHUNK_BYTES} bytes. Send larger ones.`,
   });
 }
