@@ -1,9 +1,13 @@
-import { afterAll, test } from 'vitest';
+import { afterAll, beforeEach, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { closeTabs, executablePath, launchBrowser } from './browser.ts';
 
 /** A service that other test files use too, so a file must not stop it or expect to be alone in its database. */
 export type SharedApp = Omit<TestApp, 'stop'>;
+
+/** Lets each test start as if a minute had passed. Otherwise, fast machines would reach the rate limits of users. */
+let minutes = 0;
+const rateLimitNow = () => performance.now() + minutes * 60_000;
 
 /**
  * What the test files in a worker share. Starting a service and a browser takes longer than many of these files, and a
@@ -17,12 +21,12 @@ const worker = test
     return browser;
   })
   .extend('api', { scope: 'worker' }, async ({ browser: _ }, { onCleanup }) => {
-    const app = await startTestApp({ env: { ROLES: 'api' } });
+    const app = await startTestApp({ env: { ROLES: 'api' }, rateLimitNow });
     onCleanup(() => app.stop());
     return app;
   })
   .extend('service', { scope: 'worker' }, async ({ browser: _ }, { onCleanup }) => {
-    const app = await startTestApp();
+    const app = await startTestApp({ rateLimitNow });
     onCleanup(() => app.stop());
     return app;
   });
@@ -58,6 +62,9 @@ export function useService(kind: 'api' | 'service'): SharedApp {
   };
   if (kind === 'api') worker.beforeAll(({ api }) => fill(api));
   else worker.beforeAll(({ service }) => fill(service));
+  beforeEach(() => {
+    minutes += 1;
+  });
   afterAll(closeTabs);
   return shared;
 }
