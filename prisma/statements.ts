@@ -880,6 +880,8 @@ export type StatementTypes = {
       "isBlocked": boolean;
       "secretUpstreamHeaders": string | null;
       "secretProjectHeaders": string | null;
+      "upstreamSecretVersion": number;
+      "previousUpstreamSecretExpiresAt": Date | null;
       "payTo": string;
       "mode": ProjectMode;
       "networks": string[];
@@ -2117,6 +2119,8 @@ export type StatementTypes = {
       "contact": string | null;
       "slug": string | null;
       "timeZone": string;
+      "upstreamSecretVersion": number;
+      "previousUpstreamSecretExpiresAt": Date | null;
     };
   };
   "project-visible-own": {
@@ -2140,6 +2144,8 @@ export type StatementTypes = {
       "contact": string | null;
       "slug": string | null;
       "timeZone": string;
+      "upstreamSecretVersion": number;
+      "previousUpstreamSecretExpiresAt": Date | null;
     };
   };
   "project-visible-shared": {
@@ -2163,6 +2169,8 @@ export type StatementTypes = {
       "contact": string | null;
       "slug": string | null;
       "timeZone": string;
+      "upstreamSecretVersion": number;
+      "previousUpstreamSecretExpiresAt": Date | null;
     };
   };
   "projects-count-live": {

@@ -3,6 +3,7 @@ export const AUDIT_ACTION_DESCRIPTIONS = {
   'project.created': 'A project was created.',
   'project.updated': 'A project’s settings, such as its wallet, were changed.',
   'project.host_verified': 'A person verified a project’s custom domain, and the project now uses it.',
+  'project.upstream_secret_rotated': 'A project’s upstream secret was rotated.',
   'project.deleted': 'A project and everything in it were deleted.',
   'project.transferred': 'A person accepted a transfer and became the project’s owner.',
   'endpoint.created': 'An endpoint was created.',

@@ -24,6 +24,7 @@ const KEPT: Readonly<Record<Resource, readonly string[]>> = {
     // Of its buyer rules. Of the lists, only the changes are kept.
     ...['period', 'maxRequests', 'maxSpendUsd'],
     ...['allowedWalletsAdded', 'allowedWalletsRemoved', 'deniedWalletsAdded', 'deniedWalletsRemoved'],
+    'overlapHours',
   ],
   endpoint: [
     'path',

@@ -2,6 +2,7 @@ import '../schema/scalars.ts';
 import '../features/installation/schema.ts';
 import '../features/users/schema.ts';
 import '../features/projects/schema.ts';
+import '../features/projects/upstream-secret/schema.ts';
 import '../features/projects/networks/schema.ts';
 import '../features/projects/hosts/schema.ts';
 import '../features/projects/buyers/schema.ts';

@@ -64,6 +64,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, object>> = {
     timeoutSeconds: 20,
     retrySchedule: 'LONG',
   },
+  rotateUpstreamSecret: { overlapHours: 24 },
   rotateWebhookSecret: { overlapHours: 24 },
   sendWebhookTestEvent: { eventType: 'payment.settled' },
   resendDelivery: {},

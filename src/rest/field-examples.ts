@@ -121,6 +121,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   headers: [{ name: 'X-Api-Key', value: '••••your-server' }],
   timeoutSeconds: 15,
   previousSecretExpiresAt: null,
+  previousUpstreamSecretExpiresAt: null,
 
   servers: ['https://api.example.com'],
   problems: [],

@@ -47,7 +47,7 @@ export function responseSchema(schema: GraphQLSchema, route: RestRoute, schemas:
   if (route.kind === 'all') return listOf(getNamedType(type), selection, route, schemas);
   if (route.component) {
     const resource = objectSchema(route, getNamedType(type) as GraphQLObjectType, selection, schemas);
-    return addComponent(schemas, route.component, { ...resource, description: route.summary });
+    return addComponent(schemas, route.component.name, { ...resource, description: route.component.description });
   }
   if (!route.once) return selected(route, getNamedType(type), selection, schemas);
   const resource = objectSchema(route, getNamedType(type) as GraphQLObjectType, selection, schemas);

@@ -36,6 +36,7 @@ import { createBuyerRuleService } from '../features/projects/buyers/service.ts';
 import { openHostChecker } from '../features/projects/hosts/open-checker.ts';
 import { createHostService } from '../features/projects/hosts/service.ts';
 import { createProjectService } from '../features/projects/service.ts';
+import { createUpstreamSecretService } from '../features/projects/upstream-secret/service.ts';
 import { warnAboutModes } from '../features/projects/warn-about-modes.ts';
 import { createReplayService } from '../features/replays/service.ts';
 import { createRevenueService } from '../features/revenue/service.ts';
@@ -197,7 +198,6 @@ function createServices(resources: AppResources): Services {
     oauthApps,
   });
   const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
-  const { secretOf } = createUpstreamSigner(keyring);
   const requireRecentSignIn = createRequireRecentSignIn(config.recentSignInSeconds);
   const hostRules = { ownHosts: ownHostsOf(config), production };
   const projects = createProjectService({
@@ -205,7 +205,6 @@ function createServices(resources: AppResources): Services {
     bus,
     networks,
     hostRules,
-    secretOf,
     upstreamAllow,
     secretBox,
     gatewayDomain,
@@ -249,6 +248,7 @@ function createServices(resources: AppResources): Services {
     }),
     apiKeys: createApiKeyService({ db, bus, keyring, networks, requireRecentSignIn }),
     buyerRules: createBuyerRuleService({ db, bus }),
+    upstreamSecrets: createUpstreamSecretService({ db, bus, secretOf: createUpstreamSigner(keyring).secretOf }),
     hosts: createHostService({ db, checker: openHostChecker(resources), rateLimiter: openRateLimiter(resources) }),
     gatewayAddresses: { publicUrl, gatewayDomain },
     webhooks: createWebhookService({ db, bus, ...versions, events, secretBox, webhookAllow }),

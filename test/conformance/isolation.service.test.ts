@@ -113,7 +113,7 @@ function shows(body: string, { mark, ids }: Home, operation: string): boolean {
   // Every home has one customer. A customer from another home would raise the count.
   if (operation === 'query project.customerTotals') return body.includes('"customerCount":1,');
   // A secret contains no mark. A stranger gets an error instead, and an API key never gets the value.
-  if (/\/upstream-secret$/.test(operation)) return /^\{"upstreamSecret":("whsec_[^"]+"|null)\}$/.test(body);
+  if (/\/upstream-secret$/.test(operation)) return /^\{"upstreamSecret":("whsec_[^"]+"|null),/.test(body);
   if (/revenue\/export$/.test(operation)) return body.includes('\r\n2');
   if (/audit-log\/export$/.test(operation)) return body.includes('\r\naud_');
   if (/buyer-rules$/.test(operation)) return body.toLowerCase().includes(walletOf(mark));

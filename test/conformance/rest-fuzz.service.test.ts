@@ -61,6 +61,7 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   updateConnector: { config: QUIET_CONNECTOR.config, eventTypes: ['*'], filter: FILTER, isActive: true },
   createWebhook: { ...GOOD.webhook, description: 'x', filter: FILTER },
   updateWebhook: { ...GOOD.webhook, description: 'x', isActive: true },
+  rotateUpstreamSecret: { overlapHours: 1 },
   rotateWebhookSecret: { overlapHours: 1 },
   sendWebhookTestEvent: { eventType: 'payment.settled' },
   recordTestEvent: { eventType: 'payment.settled' },

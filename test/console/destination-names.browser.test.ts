@@ -69,7 +69,7 @@ describe.skipIf(!executablePath)('names, secrets, and limits of destinations in 
     await openDialog();
     const dialog = page.getByRole('dialog', { name: 'Rotate signing secret' });
     await dialog.getByText(/^The current secret works until .+\.$/).waitFor();
-    expect(await dialog.getByText('You rotated this webhook’s secret recently.').count()).toBe(0);
+    expect(await dialog.getByText('The secret was rotated recently.').count()).toBe(0);
     await dialog.getByLabel('Overlap (hours)').fill('0');
     await dialog.getByText('The current secret stops working immediately.').waitFor();
     await dialog.getByLabel('Overlap (hours)').fill('48');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { oldSecretEnd } from '../../src/console/pages/webhooks/rows.ts';
 import { destinationsOf, webhookName } from '../../src/console/parts/destinations.ts';
+import { previousSecretEnd } from '../../src/console/parts/previous-secret.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
@@ -8,8 +8,8 @@ test.each([
   [null, undefined],
   ['2025-12-31T23:59:59Z', undefined],
   ['2026-01-01T00:00:01Z', '2026-01-01T00:00:01Z'],
-])('if the previous secret expires at %s, it is shown to work until %s', (previousSecretExpiresAt, end) => {
-  expect(oldSecretEnd({ previousSecretExpiresAt }, NOW)).toBe(end);
+])('if the previous secret expires at %s, it is shown to work until %s', (expiresAt, end) => {
+  expect(previousSecretEnd(expiresAt, NOW)).toBe(end);
 });
 
 test('a webhook is shown by its name or URL, and a connector by its name or the name of its service', () => {

@@ -119,7 +119,6 @@ async function run(source: string, variableValues: Record<string, unknown> = {})
       bus: unused,
       networks: [],
       hostRules: { ownHosts: undefined, production: false },
-      secretOf: () => '',
       upstreamAllow: unused,
       secretBox: unused,
     }),

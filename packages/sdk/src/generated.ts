@@ -739,10 +739,18 @@ export type CopyProjectRequest = {
   walletAddress: string;
 };
 
-/** Get the secret for verifying requests from the gateway; null for API keys and for viewers */
+/** The secret for verifying requests from the gateway. Null for API keys and for viewers. */
 export type UpstreamSecret = {
   /** The secret that your API uses to verify that a request came through the gateway, `whsec_…`. Null if you read it with an API key. */
   upstreamSecret: string | null;
+  /** Until this time, requests to your API are also signed with the previous secret. */
+  previousUpstreamSecretExpiresAt: string | null;
+};
+
+/** The project that gets a new secret, and how long requests are also signed with the old one. */
+export type RotateUpstreamSecretRequest = {
+  /** How many hours (0 to 168) requests are also signed with the old secret. Default: 24. */
+  overlapHours?: number | null;
 };
 
 /** The status of a custom domain. */
@@ -3744,6 +3752,7 @@ export type AuditAction =
   | 'project.host_verified'
   | 'project.transferred'
   | 'project.updated'
+  | 'project.upstream_secret_rotated'
   | 'replay.canceled'
   | 'replay.created'
   | 'transfer.declined'
@@ -4614,6 +4623,8 @@ export type Resources = {
   upstreamSecret: {
     /** Get the secret for verifying requests from the gateway; null for API keys and for viewers. */
     get(options?: RequestOptions): Promise<UpstreamSecret>;
+    /** Replace the secret for verifying requests from the gateway. */
+    rotate(body?: RotateUpstreamSecretRequest, options?: CreateOptions): Promise<UpstreamSecret>;
   };
   gatewayHost: {
     /** Get the status of a project’s custom domain. */
@@ -4941,6 +4952,13 @@ export const OPERATIONS = {
       path: '/api/projects/{projectId}/upstream-secret',
       arguments: [],
       takes: 'nothing',
+      returns: 'one',
+    },
+    rotate: {
+      method: 'POST',
+      path: '/api/projects/{projectId}/upstream-secret/rotate',
+      arguments: [],
+      takes: 'body',
       returns: 'one',
     },
   },

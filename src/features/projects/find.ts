@@ -9,7 +9,8 @@ type Row = Omit<Project, 'milestonesAtomic'> & { milestonesAtomic: string[] };
 const FIND = visibleStatements(
   'project-visible',
   `SELECT "id", "userId", "name", "walletAddress", "gatewayHost", "claimedHost", "milestonesAtomic"::text[], "createdAt", "updatedAt",
-     "upstreamHeaders", "secretUpstreamHeaders", "mode", "networks", "description", "iconUrl", "contact", "slug", "timeZone"
+     "upstreamHeaders", "secretUpstreamHeaders", "mode", "networks", "description", "iconUrl", "contact", "slug", "timeZone",
+     "upstreamSecretVersion", "previousUpstreamSecretExpiresAt"
    FROM "Project" WHERE "id" = $1 AND {visible "Project" $2}`,
 );
 

@@ -32,6 +32,8 @@ const PROJECT_COLUMNS = {
   timeZone: true,
   gatewayHost: true,
   claimedHost: true,
+  upstreamSecretVersion: true,
+  previousUpstreamSecretExpiresAt: true,
   createdAt: true,
   updatedAt: true,
 } as const;
@@ -93,12 +95,6 @@ export const Project = builder.prismaNode('Project', {
     contact: t.exposeString('contact', {
       nullable: true,
       description: 'Email address or URL for buyers who need help. Shown to buyers.',
-    }),
-    upstreamSecret: t.string({
-      nullable: true,
-      description:
-        'The secret that your API uses to verify that a request came through the gateway, `whsec_…`. Null if you read it with an API key.',
-      resolve: (project, _args, { services, viewer }) => services.projects.upstreamSecret(viewer, project),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the project was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the project was last changed.' }),

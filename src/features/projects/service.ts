@@ -4,7 +4,7 @@ import { recordAudit } from '../../audit/record.ts';
 import { rememberVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
 import { VALUE_PERMISSIONS } from '../../auth/permissions.ts';
 import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
-import { hasPermission, requirePermission } from '../../auth/require-permission.ts';
+import { requirePermission } from '../../auth/require-permission.ts';
 import { requireProject } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
@@ -53,16 +53,14 @@ export type ProjectService = ReturnType<typeof createProjectService>;
  * only people can change.
  *
  * @param options `networks`: the networks that the server supports, if known. `hostRules`: which host names projects
- *   can't have. `secretOf`: a project's secret, which signs the gateway's requests to upstreams. `gatewayDomain`: the
- *   domain under which each project gets a name, if there is one. `requireRecentSignIn`: the rule for changing the
- *   wallet and the domains. Default: none.
+ *   can't have. `gatewayDomain`: the domain under which each project gets a name, if there is one.
+ *   `requireRecentSignIn`: the rule for changing the wallet and the domains. Default: none.
  */
 export function createProjectService(options: {
   db: TenantDatabase;
   bus: Bus;
   networks: readonly Network[];
   hostRules: HostRules;
-  secretOf(projectId: string): string;
   upstreamAllow: ProjectAllow;
   secretBox: SecretBox;
   gatewayDomain?: string | undefined;
@@ -106,14 +104,6 @@ export function createProjectService(options: {
       const project = await findProject(db.pool, viewer, requireId('Project', id));
       if (project) rememberVisible(viewer, [project]);
       return project;
-    },
-
-    /**
-     * The secret that an upstream uses to verify that a request came through the gateway. Null for viewers who can't
-     * change it.
-     */
-    upstreamSecret(viewer: Viewer, { id }: Pick<Project, 'id'>): string | null {
-      return viewer.kind === 'user' && hasPermission(viewer, id, 'CREDENTIALS') ? options.secretOf(id) : null;
     },
 
     async create(viewer: Viewer, input: CreateProjectInput): Promise<Project> {

@@ -24,19 +24,6 @@ export type UpdateWebhookInput = Nullable<CreateWebhookInput & SwitchInput>;
 export const DEFAULT_TIMEOUT_SECONDS = DELIVERY_DEFAULTS.timeoutMilliseconds / 1000;
 const MAX_TIMEOUT_SECONDS = 30;
 const DEFAULT_ESCAPE_AFTER_ATTEMPTS = 4;
-const DEFAULT_OVERLAP_HOURS = 24;
-const MAX_OVERLAP_HOURS = 7 * 24;
-
-/** Checks the input for a new signing secret. */
-export const rotateInput = z.strictObject({
-  overlapHours: z
-    .int()
-    .min(0)
-    .max(MAX_OVERLAP_HOURS, `Must be at most ${MAX_OVERLAP_HOURS}.`)
-    .meta({ default: DEFAULT_OVERLAP_HOURS })
-    .nullish()
-    .transform((hours) => hours ?? DEFAULT_OVERLAP_HOURS),
-});
 
 /** Check a new webhook and changes to a webhook, except its headers and authentication. */
 export function createWebhookInputs({ input: url }: UrlInput, { current }: PayloadVersions) {

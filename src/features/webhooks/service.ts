@@ -19,6 +19,7 @@ import { type EventType, expandEventTypes } from '../../events/types.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
+import { overlapEnd, overlapInput } from '../../secrets/overlap.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import { softDeleteWebhooks } from '../deletions/soft-delete.ts';
@@ -33,7 +34,7 @@ import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.
 import type { EventService } from '../events/service.ts';
 import { createWebhookUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
-import { type CreateWebhookInput, createWebhookInputs, rotateInput, type UpdateWebhookInput } from './input.ts';
+import { type CreateWebhookInput, createWebhookInputs, type UpdateWebhookInput } from './input.ts';
 import { requireWebhookQuota, webhookQuota } from './quota.ts';
 import { auditedCredentials, CREDENTIAL_FIELDS, createStoredCredentials, forgetToken } from './stored-credentials.ts';
 
@@ -211,7 +212,7 @@ export function createWebhookService(options: {
       projectId?: string | null,
     ): Promise<{ webhook: Webhook; secret: string }> {
       const where = visibleItem(viewer, 'Webhook', id, projectId);
-      const { overlapHours } = parseInput(rotateInput, input);
+      const { overlapHours } = parseInput(overlapInput, input);
       const secret = newWebhookSecret();
       const webhook = await db.prisma.$transaction(async (tx) => {
         await lockForUpdate(tx, 'webhook', id);
@@ -230,7 +231,7 @@ export function createWebhookService(options: {
             updatedAt: new Date(sharedNow()),
             secret: secretBox.seal(secret, { ...place, column: 'secret' }),
             previousSecret: overlapHours > 0 ? secretBox.seal(old, { ...place, column: 'previousSecret' }) : null,
-            previousSecretExpiresAt: overlapHours > 0 ? new Date(sharedNow() + overlapHours * 3_600_000) : null,
+            previousSecretExpiresAt: overlapEnd(overlapHours),
           },
         });
       });

@@ -17,7 +17,7 @@ export function upstreamRequestFor(
   const { method, target, route, body, gone } = request;
   const proofFor = (path: string) =>
     signer.headersOf({
-      projectId: route.projectId,
+      project: route.signing,
       paymentId: payment.id,
       payer: getAddress(payment.payer),
       method,

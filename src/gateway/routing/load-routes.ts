@@ -6,6 +6,7 @@ import type { EndpointProtocol, SettlementOrder } from '../../generated/prisma/c
 import type { Network } from '../chain/networks.ts';
 import { networksTaken, type ProjectMode } from '../chain/served-networks.ts';
 import type { createCredentialOpener, UpstreamCredentials } from '../upstream/credentials.ts';
+import type { SigningProject } from '../upstream/signature.ts';
 import { OFFER_COLUMN, type RouteOffer } from './route-offer.ts';
 
 /** A paid endpoint as the gateway serves it. */
@@ -23,6 +24,8 @@ export type PaidRoute = {
   forwardedHeaders: readonly string[];
   /** The headers that the seller has added. @throws AppError `UNAVAILABLE` if they can't be decrypted. */
   credentials(): UpstreamCredentials;
+  /** Which secrets sign requests to the upstream. */
+  signing: SigningProject;
   /** As stored: an empty list means every method. */
   methods: readonly string[];
   /** The project's wallet, EIP-55 checksummed. */
@@ -61,6 +64,8 @@ type Row = {
   forwardedHeaders: string[];
   secretUpstreamHeaders: string | null;
   secretProjectHeaders: string | null;
+  upstreamSecretVersion: number;
+  previousUpstreamSecretExpiresAt: Date | null;
   methods: string[] | null;
   payTo: string;
   mode: ProjectMode;
@@ -135,6 +140,7 @@ function toRoute(
 ): PaidRoute {
   const { endpointId, path, description, upstreamUrl, forwardedHeaders, methods, previousPrices } = row;
   const { accountId, protocol, settlement, timeoutSeconds, isBlocked } = row;
+  const { upstreamSecretVersion, previousUpstreamSecretExpiresAt } = row;
   return {
     projectId,
     accountId,
@@ -145,6 +151,7 @@ function toRoute(
     upstreamUrl,
     forwardedHeaders,
     credentials,
+    signing: { id: projectId, upstreamSecretVersion, previousUpstreamSecretExpiresAt },
     methods: methods ?? [],
     payTo: row.payTo as `0x${string}`,
     priceAtomic: BigInt(row.priceAtomic),
@@ -166,6 +173,7 @@ const LOAD_ROUTES = preparedStatement(
   `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
          e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
          e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
+         p."upstreamSecretVersion", p."previousUpstreamSecretExpiresAt",
          p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
          ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")
                  FROM "PreviousPrice" o

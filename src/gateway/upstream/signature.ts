@@ -1,11 +1,15 @@
 import { hkdfSync, type KeyObject } from 'node:crypto';
 import { signWebhook } from '../../delivery/send/signing.ts';
+import type { Project } from '../../generated/prisma/client.ts';
 import { createLru } from '../../lru.ts';
 import type { Keyring } from '../../secrets/keyring.ts';
 
+/** A project, and which of its secrets sign its requests. */
+export type SigningProject = Pick<Project, 'id' | 'upstreamSecretVersion' | 'previousUpstreamSecretExpiresAt'>;
+
 /** What the gateway tells the upstream about a verified payment. */
 type PaidCall = {
-  projectId: string;
+  project: SigningProject;
   paymentId: string;
   /** EIP-55 checksummed. */
   payer: string;
@@ -17,38 +21,43 @@ type PaidCall = {
 
 export type UpstreamSigner = {
   /** The secret (`whsec_…`) that a project's owner uses to check that a request came through the gateway. */
-  secretOf(projectId: string): string;
+  secretOf(project: Pick<SigningProject, 'id' | 'upstreamSecretVersion'>): string;
   /** Headers that prove to the upstream who paid. */
   headersOf(call: PaidCall): Record<string, string>;
 };
 
 const SECRET_BYTES = 32;
-/** How many projects' secrets to remember. */
+/** How many versions of projects' secrets to remember. */
 const MAX_REMEMBERED = 10_000;
 
 /**
  * Signs what the gateway tells upstreams about a payer, in the format of Standard Webhooks: `v1,` and the base64 of
  * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
  *
- * A project's secret is derived from the deployment's master key, so nothing needs to be stored. During a key rotation,
- * there is one signature per master key. The secret shown to users comes from the current key.
+ * A project's secrets are derived from the deployment's master key, so nothing needs to be stored but the number of the
+ * current one. While the master key or the project's secret is being replaced, there are several signatures. The secret
+ * shown to users comes from the current key.
  */
 export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
   const masters = [keyring.current, ...[...keyring.all.values()].filter((entry) => entry !== keyring.current)];
   const remembered = createLru<string[]>(MAX_REMEMBERED);
 
-  /** A project's secrets, the current one first. Deriving them takes longer than signing, so they are remembered. */
-  function secretsOf(projectId: string): string[] {
-    const secrets =
-      remembered.get(projectId) ?? masters.map(({ upstreamSecretKey }) => secretFrom(upstreamSecretKey, projectId));
-    remembered.set(projectId, secrets);
+  /** One version of a project's secret, from each master key. Deriving takes longer than signing, so they are remembered. */
+  function secretsOf(projectId: string, version: number): string[] {
+    // The first version is from before there were versions.
+    const info = version === 1 ? projectId : `${projectId}.${version}`;
+    const secrets = remembered.get(info) ?? masters.map(({ upstreamSecretKey }) => secretFrom(upstreamSecretKey, info));
+    remembered.set(info, secrets);
     return secrets;
   }
 
   return {
-    secretOf: (projectId) => secretsOf(projectId)[0]!,
-    headersOf({ projectId, paymentId, payer, method, target, timestampSeconds }) {
-      const secrets = secretsOf(projectId);
+    secretOf: ({ id, upstreamSecretVersion }) => secretsOf(id, upstreamSecretVersion)[0]!,
+    headersOf({ project, paymentId, payer, method, target, timestampSeconds }) {
+      const { id, upstreamSecretVersion, previousUpstreamSecretExpiresAt: end } = project;
+      const isOverlap = end !== null && end.getTime() > timestampSeconds * 1000;
+      const previous = isOverlap ? secretsOf(id, upstreamSecretVersion - 1) : [];
+      const secrets = [...secretsOf(id, upstreamSecretVersion), ...previous];
       const body = `${payer}.${method}.${target}`;
       return {
         'tollgate-payment-id': paymentId,
@@ -60,6 +69,6 @@ export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
   };
 }
 
-function secretFrom(key: KeyObject, projectId: string): string {
-  return `whsec_${Buffer.from(hkdfSync('sha256', key, '', projectId, SECRET_BYTES)).toString('base64')}`;
+function secretFrom(key: KeyObject, info: string): string {
+  return `whsec_${Buffer.from(hkdfSync('sha256', key, '', info, SECRET_BYTES)).toString('base64')}`;
 }

@@ -1,6 +1,11 @@
 import * as documents from '../../generated/rest-documents.ts';
 import { PROJECT, type RestRoute } from './route.ts';
 
+const UPSTREAM_SECRET = {
+  name: 'UpstreamSecret',
+  description: 'The secret for verifying requests from the gateway. Null for API keys and for viewers.',
+};
+
 export const projectRoutes: readonly RestRoute[] = [
   {
     method: 'GET',
@@ -69,7 +74,20 @@ export const projectRoutes: readonly RestRoute[] = [
     document: documents.GetUpstreamSecretDocument,
     kind: 'one',
     at: ['project'],
-    component: 'UpstreamSecret',
+    component: UPSTREAM_SECRET,
+  },
+  {
+    method: 'POST',
+    path: `${PROJECT}/upstream-secret/rotate`,
+    operationId: 'rotateUpstreamSecret',
+    summary: 'Replace the secret for verifying requests from the gateway',
+    description:
+      'Replaces the secret with which the gateway signs requests to your API. For 24 hours or `overlapHours`, requests are also signed with the old one. API keys can’t do this.',
+    document: documents.RotateUpstreamSecretDocument,
+    kind: 'action',
+    at: ['rotateUpstreamSecret', 'project'],
+    fromPath: { projectId: 'projectId' },
+    component: UPSTREAM_SECRET,
   },
   {
     method: 'GET',

@@ -18,8 +18,8 @@ export type RestRoute = {
   kind: 'one' | 'list' | 'all' | 'create' | 'update' | 'delete' | 'action' | 'export';
   /** The path to the response in the document's result, as field names. */
   at: readonly string[];
-  /** The name of the response's schema, if the response is only a part of the type. */
-  component?: string;
+  /** The response's own schema, if the response is only a part of the type. */
+  component?: { name: string; description: string };
   /** Fields in the mutation's input that come from the path: parameter → field. */
   fromPath?: Readonly<Record<string, string>>;
   /** Fields in the mutation's input that REST leaves out because another field has the same meaning. */

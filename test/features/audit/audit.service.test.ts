@@ -136,6 +136,7 @@ test('every mutation is logged, or is known to change no resource', () => {
       ...withEntry,
       'createApiKey',
       'revokeApiKey',
+      'rotateUpstreamSecret',
       'rotateWebhookSecret',
       ...others,
       ...members,

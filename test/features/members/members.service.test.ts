@@ -153,7 +153,7 @@ describe('what a role allows', () => {
   });
 });
 
-test('only people who can change credentials see the upstream secret, and everyone sees their own role', async () => {
+test('only people who can change credentials see and rotate the upstream secret, and everyone sees their own role', async () => {
   const { id, base } = await createProject(alice);
   const [developer, viewer] = [await someone('developer'), await someone('viewer')];
   await join(alice, base, developer, 'DEVELOPER');
@@ -163,6 +163,12 @@ test('only people who can change credentials see the upstream secret, and everyo
   expect(await seen(alice)).toEqual({ viewerRole: 'OWNER', upstreamSecret: expect.stringMatching(/^whsec_/) });
   expect(await seen(developer)).toEqual({ viewerRole: 'DEVELOPER', upstreamSecret: expect.stringMatching(/^whsec_/) });
   expect(await seen(viewer)).toEqual({ viewerRole: 'VIEWER', upstreamSecret: null });
+  const rotate = (user: TestUser) => user.rest('POST', `${base}/upstream-secret/rotate`);
+  expect((await rotate(viewer)).status).toBe(403);
+  expect(await rotate(developer)).toMatchObject({
+    status: 200,
+    body: { upstreamSecret: expect.stringMatching(/^whsec_/) },
+  });
 });
 
 test('only people who can change credentials see URLs in full', async () => {

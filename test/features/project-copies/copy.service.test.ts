@@ -138,6 +138,18 @@ describe('a live copy of a test project', () => {
     expect(rotated.body.secret).not.toBe(original.secret);
   });
 
+  test('has its own upstream secret', async () => {
+    const copy = await copied();
+    await alice.rest('POST', `${source.base}/upstream-secret/rotate`);
+    const secretOf = async (base: string) =>
+      (await alice.rest<Record<string, string | null>>('GET', `${base}/upstream-secret`)).body;
+    const own = await secretOf(copy.base);
+    expect(own).toEqual({ upstreamSecret: expect.stringMatching(/^whsec_/), previousUpstreamSecretExpiresAt: null });
+    expect(own.upstreamSecret).not.toBe((await secretOf(source.base)).upstreamSecret);
+    const copyAfterwards = await secretOf((await copied()).base);
+    expect(copyAfterwards.previousUpstreamSecretExpiresAt).toBeNull();
+  });
+
   test('has the connectors without their secrets, which must be set before they can be enabled', async () => {
     await createConnector(alice, source.base, {
       type: 'resend',

@@ -31,6 +31,11 @@ export function routeAt(path: string, offer: Partial<PaidRoute['offer']> = {}): 
     isBlocked: false,
     networks: [findNetwork('base-sepolia')!],
     credentials: () => ({ headers: {}, secrets: [] }),
+    signing: {
+      id: 'proj_01jc9x2v5qe3w8k4m6n7p9r0st',
+      upstreamSecretVersion: 1,
+      previousUpstreamSecretExpiresAt: null,
+    },
     payTo: SELLER,
     priceAtomic: 10_000n,
     previousPrices: [],

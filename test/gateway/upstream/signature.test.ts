@@ -5,16 +5,25 @@ import { type Keyring, parseKeyring } from '../../../src/secrets/keyring.ts';
 
 const entry = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 
-function call(projectId: string) {
+const NOW_SECONDS = 1_800_000_000;
+
+/** A project whose secret has been replaced `version - 1` times, the last time with an overlap until `expiresAt`. */
+function project(id: string, version = 1, expiresAt: Date | null = null) {
+  return { id, upstreamSecretVersion: version, previousUpstreamSecretExpiresAt: expiresAt };
+}
+
+function call(signing: ReturnType<typeof project>) {
   return {
-    projectId,
+    project: signing,
     paymentId: 'pay_1',
     payer: '0xA',
     method: 'GET',
     target: '/now?x',
-    timestampSeconds: 1_800_000_000,
+    timestampSeconds: NOW_SECONDS,
   };
 }
+
+const signed = (secret: string) => new Webhook(secret).sign('pay_1', new Date(NOW_SECONDS * 1000), '0xA.GET./now?x');
 
 /** Counts how often a master key is used. */
 function countingUses(keyring: Keyring) {
@@ -37,29 +46,39 @@ function countingUses(keyring: Keyring) {
 test("a project's secret is derived once for each master key, and signs all of its requests", () => {
   const { keyring, uses } = countingUses(parseKeyring(`${entry('b')},${entry('a')}`));
   const signer = createUpstreamSigner(keyring);
-  const first = signer.headersOf(call('proj_1'));
-  expect(signer.headersOf(call('proj_1'))).toEqual(first);
+  const first = signer.headersOf(call(project('proj_1')));
+  expect(signer.headersOf(call(project('proj_1')))).toEqual(first);
   expect(uses()).toBe(2);
 
   const [current, previous, ...rest] = first['tollgate-signature']!.split(' ');
-  const expected = (secret: string) => new Webhook(secret).sign('pay_1', new Date(1_800_000_000_000), '0xA.GET./now?x');
-  expect(current).toBe(expected(signer.secretOf('proj_1')));
-  expect(previous).toBe(expected(createUpstreamSigner(parseKeyring(entry('a'))).secretOf('proj_1')));
+  expect(current).toBe(signed(signer.secretOf(project('proj_1'))));
+  expect(previous).toBe(signed(createUpstreamSigner(parseKeyring(entry('a'))).secretOf(project('proj_1'))));
   expect(rest).toEqual([]);
-  expect(signer.secretOf('proj_2')).not.toBe(signer.secretOf('proj_1'));
+  expect(signer.secretOf(project('proj_2'))).not.toBe(signer.secretOf(project('proj_1')));
   expect(uses()).toBe(4);
+});
+
+test('until the overlap ends, requests are also signed with the previous secret', () => {
+  const signer = createUpstreamSigner(parseKeyring(entry('a')));
+  const secrets = [1, 2, 3].map((version) => signer.secretOf(project('proj_1', version)));
+  expect(new Set(secrets).size).toBe(3);
+  const signaturesUntil = (end: Date | null) =>
+    signer.headersOf(call(project('proj_1', 3, end)))['tollgate-signature']!.split(' ');
+  expect(signaturesUntil(new Date(NOW_SECONDS * 1000 + 1))).toEqual([signed(secrets[2]!), signed(secrets[1]!)]);
+  expect(signaturesUntil(new Date(NOW_SECONDS * 1000))).toEqual([signed(secrets[2]!)]);
+  expect(signaturesUntil(null)).toEqual([signed(secrets[2]!)]);
 });
 
 test('only the secrets of recently used projects are remembered', () => {
   const { keyring, uses } = countingUses(parseKeyring(entry('a')));
   const signer = createUpstreamSigner(keyring);
   for (let index = 0; index <= 10_000; index++) {
-    signer.secretOf(`proj_${index}`);
-    signer.secretOf('proj_0');
+    signer.secretOf(project(`proj_${index}`));
+    signer.secretOf(project('proj_0'));
   }
   const before = uses();
-  signer.secretOf('proj_0');
+  signer.secretOf(project('proj_0'));
   expect(uses()).toBe(before);
-  signer.secretOf('proj_1');
+  signer.secretOf(project('proj_1'));
   expect(uses()).toBe(before + 1);
 });

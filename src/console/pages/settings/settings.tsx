@@ -1,19 +1,7 @@
-import {
-  Button,
-  Group,
-  PasswordInput,
-  Select,
-  Skeleton,
-  Stack,
-  TagsInput,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Button, Group, Select, Skeleton, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { useState } from 'react';
 import { useQuery } from 'urql';
 import { useLocation } from 'wouter';
 import {
@@ -25,7 +13,6 @@ import {
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
-import { Copy } from '../../parts/copy-button.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
@@ -39,6 +26,7 @@ import { CustomDomain } from './custom-domain.tsx';
 import { LiveCopy } from './live-copy.tsx';
 import { NetworksPanel } from './networks-panel.tsx';
 import { UpstreamHeaders } from './upstream-headers.tsx';
+import { UpstreamSecret } from './upstream-secret.tsx';
 
 type Settings = NonNullable<ProjectSettingsQuery['project']>;
 
@@ -66,7 +54,9 @@ export function SettingsPage() {
           <ForRole lowest="OWNER">
             <NetworksPanel settings={data.project} />
           </ForRole>
-          {data.project.upstreamSecret && <UpstreamSecret secret={data.project.upstreamSecret} />}
+          {data.project.upstreamSecret && (
+            <UpstreamSecret settings={data.project} secret={data.project.upstreamSecret} />
+          )}
           <ForRole lowest="OWNER">
             <LiveCopy settings={data.project} />
           </ForRole>
@@ -194,7 +184,9 @@ function ProjectForm({ settings }: { settings: Settings }) {
   );
 }
 
-function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHeaders' | 'mode' | 'networks'>) {
+type NotInForm = 'id' | 'upstreamSecret' | 'previousUpstreamSecretExpiresAt' | 'upstreamHeaders' | 'mode' | 'networks';
+
+function valuesOf(settings: Omit<Settings, NotInForm>) {
   const { name, walletAddress, gatewayHost, slug, milestonesUsd, timeZone, description, iconUrl, contact } = settings;
   const shown = { description: description ?? '', iconUrl: iconUrl ?? '', contact: contact ?? '' };
   return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, timeZone, ...shown };
@@ -203,36 +195,6 @@ function valuesOf(settings: Omit<Settings, 'id' | 'upstreamSecret' | 'upstreamHe
 /** The browser's list has neither `UTC` nor the other names of a time zone, one of which may be the current one. */
 function timeZonesWith(current: string): string[] {
   return [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])];
-}
-
-function UpstreamSecret({ secret }: { secret: string }) {
-  const [isShown, setShown] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  function reveal(): Element | null {
-    // Browsers don't copy from a masked field.
-    flushSync(() => setShown(true));
-    return input.current;
-  }
-  return (
-    <Panel title="Upstream secret">
-      <Text size="sm" c="dimmed">
-        Use this secret in your API to verify the tollgate-signature header on requests from the gateway. The gateway
-        documentation has code samples.
-      </Text>
-      <Group gap={4} maw={560} wrap="nowrap">
-        <PasswordInput
-          ref={input}
-          aria-label="Upstream secret"
-          value={secret}
-          readOnly
-          flex={1}
-          visible={isShown}
-          onVisibilityChange={setShown}
-        />
-        <Copy value={secret} what="upstream secret" shownIn={reveal} />
-      </Group>
-    </Panel>
-  );
 }
 
 function DangerZone({ settings: { id, name } }: { settings: Settings }) {

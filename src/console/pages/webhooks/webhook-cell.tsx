@@ -1,11 +1,12 @@
 import { Anchor, Code, Text } from '@mantine/core';
 import { Breakable } from '../../parts/breakable.tsx';
 import { formatTime } from '../../parts/format.ts';
-import { oldSecretEnd, type WebhookRow } from './rows.ts';
+import { previousSecretEnd } from '../../parts/previous-secret.ts';
+import type { WebhookRow } from './rows.ts';
 
 /** A webhook in the list: its name or URL, which opens it, and other details that identify it. */
 export function WebhookCell({ webhook, onOpen }: { webhook: WebhookRow; onOpen(): void }) {
-  const oldSecretUntil = oldSecretEnd(webhook);
+  const oldSecretUntil = previousSecretEnd(webhook.previousSecretExpiresAt);
   const url = (
     <Code bg="transparent" p={0}>
       <Breakable text={webhook.url} />

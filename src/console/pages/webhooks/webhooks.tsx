@@ -39,7 +39,7 @@ import type { WebhookRow } from './rows.ts';
 import { WebhookCell } from './webhook-cell.tsx';
 
 const WebhookForm = lazyPart(() => import('./form.tsx'), 'WebhookForm');
-const RotateSecretDialog = lazyPart(() => import('./rotate-secret.tsx'), 'RotateSecretDialog');
+const RotateWebhookSecret = lazyPart(() => import('./rotate-webhook-secret.tsx'), 'RotateWebhookSecret');
 const SignatureHelp = lazyPart(() => import('./signature-help.tsx'), 'SignatureHelp');
 
 type Opened =
@@ -183,7 +183,7 @@ export function WebhooksPage() {
           />
         )}
         {opened?.what === 'rotate' && (
-          <RotateSecretDialog
+          <RotateWebhookSecret
             webhook={opened.webhook}
             onClose={close}
             onRotated={(rotated) => {

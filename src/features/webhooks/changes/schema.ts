@@ -2,6 +2,7 @@ import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
 import { loadedRow } from '../../../schema/loaded-row.ts';
 import { WebhookOrderingEnum } from '../../../schema/scalars.ts';
+import { overlapInput } from '../../../secrets/overlap.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
 import {
   RetryScheduleEnum,
@@ -9,7 +10,7 @@ import {
   WebhookClientCertificateInput,
   WebhookHeaderInput,
 } from '../credentials-schema.ts';
-import { rotateInput, WEBHOOK_RULES } from '../input.ts';
+import { WEBHOOK_RULES } from '../input.ts';
 import { Webhook } from '../schema.ts';
 
 builder.relayMutationField(
@@ -170,7 +171,7 @@ builder.relayMutationField(
   'rotateWebhookSecret',
   {
     description: 'The webhook that gets a new signing secret, and how long requests are also signed with the old one.',
-    extensions: checkedBy(rotateInput),
+    extensions: checkedBy(overlapInput),
     inputFields: (t) => ({
       id: t.id({ required: true, description: 'The webhook.' }),
       projectId: t.id({ description: 'Optional. If set, the resource must belong to this project.' }),

@@ -1,39 +1,45 @@
 import { Button, Group, Modal, NumberInput, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { RotateWebhookSecretDocument } from '../../../generated/console/webhooks.ts';
-import { useSubmit } from '../../api/use-submit.ts';
-import { FormProblem, useServerErrors } from '../../parts/form.tsx';
-import { formatTime } from '../../parts/format.ts';
-import { oldSecretEnd, type WebhookRow } from './rows.ts';
+import type { Problem } from '../api/problem.ts';
+import { FormProblem, useServerErrors } from './form.tsx';
+import { formatTime } from './format.ts';
+import { previousSecretEnd } from './previous-secret.ts';
 
 const HOUR_MILLISECONDS = 3_600_000;
 const MAX_HOURS = 168;
 
-/** Creates a new signing secret, and says when the current one stops working. */
-export function RotateSecretDialog(props: { webhook: WebhookRow; onClose(): void; onRotated(secret: string): void }) {
-  const { webhook, onClose, onRotated } = props;
+/**
+ * Replaces a secret that signs requests, and says when the current one stops working.
+ *
+ * @param previousExpiresAt until when the secret before the current one works, if it does.
+ */
+export function RotateSecretDialog(props: {
+  title: string;
+  previousExpiresAt: string | null | undefined;
+  isBusy: boolean;
+  problem: Problem | undefined;
+  onClose(): void;
+  onRotate(overlapHours: number): void;
+}) {
+  const { title, previousExpiresAt, isBusy, problem, onClose, onRotate } = props;
   const form = useForm({ initialValues: { overlapHours: 24 } });
-  const { submit, problem, isBusy } = useSubmit(RotateWebhookSecretDocument);
   useServerErrors(form, problem);
-  const earlier = oldSecretEnd(webhook);
+  const earlier = previousSecretEnd(previousExpiresAt);
   const { overlapHours: hours } = form.values;
-  const rotate = form.onSubmit(async ({ overlapHours }) => {
-    const data = await submit({ input: { id: webhook.id, overlapHours } });
-    if (data?.rotateWebhookSecret) onRotated(data.rotateWebhookSecret.secret);
-  });
+  const rotate = form.onSubmit(({ overlapHours }) => onRotate(overlapHours));
   return (
-    <Modal opened onClose={onClose} title="Rotate signing secret">
+    <Modal opened onClose={onClose} title={title}>
       <form onSubmit={rotate}>
         <Stack gap="md">
           <FormProblem form={form} problem={problem} />
           <Text size="sm">
             During the overlap, every request is signed with both the old and the new secret, so you can update your
-            server without rejecting any events.
+            server without rejecting any of them.
           </Text>
           {earlier && (
             <Text size="sm">
-              You rotated this webhook’s secret recently. The previous secret works until {formatTime(earlier)}. If you
-              rotate again, it stops working immediately.
+              The secret was rotated recently. The previous one works until {formatTime(earlier)}. If you rotate again,
+              it stops working immediately.
             </Text>
           )}
           <NumberInput
