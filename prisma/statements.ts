@@ -1002,25 +1002,29 @@ export type StatementTypes = {
     row: object;
   };
   "idempotency-key-abandon": {
-    values: [string, string];
+    values: [string, string, Time];
     row: object;
   };
   "idempotency-key-claim": {
     values: [string, string, string];
     row: {
-      "?column?": number;
+      "startedAt": string;
     };
   };
   "idempotency-key-finish": {
-    values: [string, string, number, string];
+    values: [string, string, Time, number, string];
+    row: object;
+  };
+  "idempotency-key-mark": {
+    values: [string, string, Time];
     row: object;
   };
   "idempotency-key-read": {
     values: [string, string];
     row: {
       "fingerprint": string;
-      "statusCode": number | null;
       "response": string | null;
+      "isDone": boolean;
     };
   };
   "idempotency-keys-delete-expired": {

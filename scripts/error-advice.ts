@@ -66,10 +66,11 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     '`detail` says when the reservation ends. The account that released it can set it again at any time.',
   IDEMPOTENCY_IN_FLIGHT:
     'Wait the number of seconds in `Retry-After`, then retry the same request to get the original response. If the first request ' +
-    'failed with a 5xx status, its key stays in use for a minute. After that, a retry runs the request again.',
+    'failed with a 5xx status, its key stays in use for a minute. After that, a retry runs the request again if it changed nothing.',
   IDEMPOTENCY_RESPONSE_NOT_STORED:
-    'The request was done and is not done again. Responses over 256 KB are not stored, and neither are those over 4 KB once your ' +
-    'account has stored 64 MB of them in a day. In GraphQL, select fewer fields in mutations.',
+    'The request is not run again. Responses over 256 KB are not stored, and neither are those over 4 KB once your account has ' +
+    'stored 64 MB of them in a day. In GraphQL, select fewer fields in mutations. If the server stopped before it could respond, a ' +
+    'request with several changes may have made only some of them.',
   PAYMENT_IN_PROGRESS:
     'Wait the number of seconds in `Retry-After`, then retry the same request with the same payment to get the original ' +
     'response.',

@@ -100,7 +100,7 @@ export const ERRORS = {
   IDEMPOTENCY_RESPONSE_NOT_STORED: {
     status: 409,
     message:
-      'The first request with this `Idempotency-Key` succeeded, but its response was too large to store. Read the current state instead of repeating the request.',
+      'The first request with this `Idempotency-Key` made its changes, but its response was not stored. Read the current state instead of repeating the request.',
   },
   PAYMENT_IN_PROGRESS: {
     status: 409,

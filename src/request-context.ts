@@ -9,7 +9,13 @@ export type RequestContext = {
   client?: string | undefined;
   /** Collects the projects that the request changes, if anyone needs to know. */
   changedProjects?: Set<string> | undefined;
+  /** Runs in every transaction, right before it is committed. If it throws, the transaction is rolled back. */
+  beforeCommit?: CommitHook | undefined;
 };
+
+/** The part of Prisma's transactions that a hook needs. */
+export type CommitTransaction = { $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<number> };
+export type CommitHook = (tx: CommitTransaction) => Promise<void>;
 
 const storage = new AsyncLocalStorage<RequestContext>();
 

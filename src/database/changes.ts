@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import { requireMember } from '../library-member.ts';
 import { beginChange, runScheduled } from '../operation.ts';
+import { type CommitTransaction, currentRequest } from '../request-context.ts';
 
 /** A statement that changes something. Locking reads (`FOR UPDATE`) and hints (`SELECT pg_notify(…)`) don't count. */
 const CHANGES = /\b(INSERT\s+INTO|UPDATE\s+(ONLY\s+)?["\w]+\s+(AS\s+\w+\s+)?SET|UPDATE\s+"|DELETE\s+FROM)/i;
@@ -34,6 +35,7 @@ function enforceInTransactions(prisma: PrismaClient): void {
     let change: ReturnType<typeof beginChange>;
     const outcome = transact(async (tx: unknown) => {
       const result = await work(tx);
+      await currentRequest()?.beforeCommit?.(tx as CommitTransaction);
       // The next statement is the commit.
       change = beginChange();
       return result;

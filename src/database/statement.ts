@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { StatementTypes } from '../../prisma/statements.ts';
+import type { CommitTransaction } from '../request-context.ts';
 import type { Queryable, Transaction } from './client.ts';
 import type { Stored, StoredForPrisma } from './column-types.ts';
 
@@ -145,7 +146,7 @@ export async function runWithPrisma<Row>(
 }
 
 /** Runs a statement that returns nothing in one of Prisma's transactions. @returns how many rows it wrote. */
-export async function executeWithPrisma(tx: Pick<Transaction, '$executeRawUnsafe'>, bound: Statement): Promise<number> {
+export async function executeWithPrisma(tx: CommitTransaction, bound: Statement): Promise<number> {
   const { text, values } = queryOf(bound);
   return tx.$executeRawUnsafe(text, ...values);
 }

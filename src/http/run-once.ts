@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { idempotencyScope, type Viewer } from '../auth/viewer.ts';
 import { AppError, invalidField } from '../errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../features/idempotency/store.ts';
+import { type CommitHook, currentRequest, runInRequest } from '../request-context.ts';
 
 /** What an Idempotency-Key looks like. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -12,8 +13,9 @@ export type Outcome = 'changed' | 'unchanged' | 'unknown';
 /**
  * Runs a request at most once per Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a retry gets the
  * original response. Failed requests aren't stored. A rejected request (4xx) changed nothing, so it can be retried
- * immediately. After an internal error (5xx), the change may have been made, so the key stays in use for a minute. If the
- * response is too large to store, or even to send, a retry is rejected and isn't run again.
+ * immediately. After an internal error (5xx), or if the process dies, the request may still be running, so the key stays
+ * in use for a minute. If the request made a change but there is no response to return, because it is too large or wasn't
+ * stored in time, a retry is rejected and isn't run again.
  *
  * @throws AppError `IDEMPOTENCY_IN_FLIGHT`, `IDEMPOTENCY_KEY_REUSED`, `IDEMPOTENCY_RESPONSE_NOT_STORED`, or
  *   `VALIDATION_FAILED` for an invalid key.
@@ -35,22 +37,28 @@ export async function runOnce(
   const { viewer, fingerprint, outcomeOf = () => 'changed', log } = request;
   const scope = idempotencyScope(viewer);
   const key = parseKey(request.header);
-  const known = await store.begin(scope, key, fingerprint);
-  if (known === 'in_flight') throw new AppError('IDEMPOTENCY_IN_FLIGHT', { retryAfterSeconds: 1 });
-  if (known === 'reused') throw new AppError('IDEMPOTENCY_KEY_REUSED');
-  if (known === 'not_stored') throw new AppError('IDEMPOTENCY_RESPONSE_NOT_STORED');
-  if (known !== 'started') {
-    await request.requireAccess(known);
-    return { ...known, headers: { ...known.headers, 'idempotency-replayed': 'true' } };
+  const begun = await store.begin({ accountId: viewer.userId, scope, key, fingerprint });
+  if (begun === 'in_flight') throw new AppError('IDEMPOTENCY_IN_FLIGHT', { retryAfterSeconds: 1 });
+  if (begun === 'reused') throw new AppError('IDEMPOTENCY_KEY_REUSED');
+  if (begun === 'not_stored') throw new AppError('IDEMPOTENCY_RESPONSE_NOT_STORED');
+  if ('status' in begun) {
+    await request.requireAccess(begun);
+    return { ...begun, headers: { ...begun.headers, 'idempotency-replayed': 'true' } };
   }
   const abandon = () =>
-    store.abandon(scope, key).catch((cause) => log.warn({ err: cause }, 'could not release an idempotency key'));
+    begun.abandon().catch((cause) => log.warn({ err: cause }, 'could not release an idempotency key'));
   const finish = (response: StoredResponse | 'too_large') =>
     // The change has been made. If an error here made the request fail, the caller would make the change again.
-    store
-      .finish({ accountId: viewer.userId, scope, key }, response)
+    begun
+      .finish(response)
       .catch((error) => log.warn({ err: error }, 'could not store the response to an idempotent request'));
-  const response = await run().catch(async (error) => {
+  let isRunning = true;
+  // Work that the request has started can outlast it.
+  const beforeCommit: CommitHook = async (tx) => (isRunning ? begun.mark(tx) : undefined);
+  const running = runInRequest({ ...currentRequest()!, beforeCommit }, run).finally(() => {
+    isRunning = false;
+  });
+  const response = await running.catch(async (error) => {
     if (error instanceof AppError && error.code === 'RESPONSE_TOO_LARGE') await finish('too_large');
     // After an internal error, the outcome is unknown. The key stays in use until the request has definitely ended.
     else if (error instanceof AppError && error.status < 500) await abandon();

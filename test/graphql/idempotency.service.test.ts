@@ -255,9 +255,12 @@ describe('a mutation that is sent again with the same Idempotency-Key', () => {
     const store = createIdempotencyStore({ pool, secretBox: createSecretBox(keyring) });
     const { rows } = await pool.query('SELECT "scope", "fingerprint" FROM "IdempotencyKey" WHERE "key" = $1', [key]);
     const { scope, fingerprint } = rows[0];
-    const stored = (await store.begin(scope, key, fingerprint)) as StoredResponse;
+    const claim = { accountId: 'usr_1', scope, key, fingerprint };
+    const stored = (await store.begin(claim)) as StoredResponse;
     const { projectIds: _, ...body } = stored.body as Record<string, unknown>;
-    await store.finish({ accountId: 'usr_1', scope, key }, { ...stored, body });
+    await pool.query('DELETE FROM "IdempotencyKey" WHERE "key" = $1', [key]);
+    const attempt = (await store.begin(claim)) as { finish(response: StoredResponse): Promise<void> };
+    await attempt.finish({ ...stored, body });
     expect(await send(CREATE, key, { variables: input() })).toMatchObject({ text: first.text, replayed: 'true' });
   });
 

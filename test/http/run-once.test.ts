@@ -3,19 +3,23 @@ import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError } from '../../src/errors.ts';
 import type { IdempotencyStore, StoredResponse } from '../../src/features/idempotency/store.ts';
 import { runOnce } from '../../src/http/run-once.ts';
+import { currentRequest } from '../../src/request-context.ts';
 
 const VIEWER: Viewer = { kind: 'user', userId: 'usr_1', tier: 'PRO', requestsPerMinute: null, expiresAt: new Date() };
 const ANSWER: StoredResponse = { status: 201, headers: { location: '/x' }, body: { id: 'x' } };
 
-function open(overrides: Partial<IdempotencyStore> = {}) {
+type Attempt = Exclude<Awaited<ReturnType<IdempotencyStore['begin']>>, string | StoredResponse>;
+
+function open(overrides: Partial<IdempotencyStore & Attempt> = {}) {
   const calls: string[] = [];
-  const store: IdempotencyStore = {
-    begin: async () => 'started',
-    finish: async (_claim, response) =>
-      void calls.push(response === 'too_large' ? 'finish without response' : 'finish'),
+  const { begin, ...methods } = overrides;
+  const attempt: Attempt = {
+    mark: async () => {},
+    finish: async (response) => void calls.push(response === 'too_large' ? 'finish without response' : 'finish'),
     abandon: async () => void calls.push('abandon'),
-    ...overrides,
+    ...methods,
   };
+  const store: IdempotencyStore = { begin: begin ?? (async () => attempt) };
   const warn = vi.fn();
   const request = { viewer: VIEWER, header: 'k', fingerprint: 'f', requireAccess: async () => {}, log: { warn } };
   return { calls, warn, run: (run: () => Promise<StoredResponse>) => runOnce(store, request, run) };
@@ -68,4 +72,19 @@ test('nothing runs if it is unknown whether it ran before', async () => {
   const started = vi.fn(async () => ANSWER);
   await expect(open({ begin: broken }).run(started)).rejects.toThrow('the database is gone');
   expect(started).not.toHaveBeenCalled();
+});
+
+test('work that outlasts the request doesn’t mark its Idempotency-Key', async () => {
+  const mark = vi.fn(async () => {});
+  const tx = { $executeRawUnsafe: async () => 1 };
+  const { run } = open({ mark });
+  let later: (() => Promise<void>) | undefined;
+  await run(async () => {
+    const { beforeCommit } = currentRequest()!;
+    await beforeCommit!(tx);
+    later = () => beforeCommit!(tx);
+    return ANSWER;
+  });
+  await later!();
+  expect(mark).toHaveBeenCalledOnce();
 });

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { join, person } from '../support/members.ts';
 import { createEndpoint, createKey, createProject, createWebhook, GOOD, type Resource } from '../support/resources.ts';
 import { openRest, type Rest, type RestResponse } from '../support/rest.ts';
+import { waitingStatements } from '../support/waiting-statements.ts';
 
 let app: TestApp;
 let rest: Rest;
@@ -275,21 +276,65 @@ describe('a stored response', () => {
     expect(rows).toEqual([{ key }]);
   });
 
-  test('blocks the key for a minute if it is missing because its process died', async () => {
+  /** Makes a request look as if its process had died before it could store the response. */
+  const die = (key: string, { secondsAgo, isBeforeCommit }: { secondsAgo: number; isBeforeCommit: boolean }) =>
+    pool.query(
+      `UPDATE "IdempotencyKey"
+          SET "response" = NULL, "statusCode" = NULL, "createdAt" = now() - make_interval(secs => $2),
+              "changedAt" = CASE WHEN $3 THEN NULL ELSE "changedAt" END
+        WHERE "key" = $1`,
+      [key, secondsAgo, isBeforeCommit],
+    );
+
+  test('blocks the key for a minute if its process died before the change', async () => {
     const key = newKey();
     const first = await post(`${base}/webhooks`, GOOD.webhook, key);
-    const age = (seconds: number) =>
-      pool.query(
-        `UPDATE "IdempotencyKey" SET "response" = NULL, "statusCode" = NULL, "createdAt" = now() - make_interval(secs => $2)
-          WHERE "key" = $1`,
-        [key, seconds],
-      );
-    await age(55);
+    await die(key, { secondsAgo: 55, isBeforeCommit: true });
     expect((await post(`${base}/webhooks`, GOOD.webhook, key)).status).toBe(409);
-    await age(65);
+    await die(key, { secondsAgo: 65, isBeforeCommit: true });
     const again = await post(`${base}/webhooks`, GOOD.webhook, key);
     expect(again.status).toBe(201);
     expect(again.body.id).not.toBe(first.body.id);
+  });
+
+  test.each(['endpoints', 'webhooks', 'connectors', 'keys'] as const)(
+    'if its process died after creating %s, nothing is created again',
+    async (list) => {
+      const body = { endpoints: GOOD.endpoint, webhooks: GOOD.webhook, connectors: GOOD.connector, keys: GOOD.key }[
+        list
+      ];
+      const key = newKey();
+      expect((await post(`${base}/${list}`, body, key)).status).toBe(201);
+      await die(key, { secondsAgo: 55, isBeforeCommit: false });
+      expect((await post(`${base}/${list}`, body, key)).body.code).toBe('IDEMPOTENCY_IN_FLIGHT');
+      await die(key, { secondsAgo: 65, isBeforeCommit: false });
+      for (let time = 0; time < 2; time++) {
+        const answer = await post(`${base}/${list}`, body, key);
+        expect(answer).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_RESPONSE_NOT_STORED' } });
+      }
+      expect(await count(list)).toBe(1);
+    },
+  );
+
+  test('a request that was stopped for so long that its retry ran changes nothing', async () => {
+    const webhook = await createWebhook(alice, base);
+    const path = `${base}/webhooks/${webhook.id}/rotate-secret`;
+    const key = newKey();
+    const holder = await pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM "Webhook" WHERE id = $1 FOR UPDATE', [webhook.id]);
+    const stopped = post(path, {}, key);
+    await expect.poll(() => waitingStatements(pool)).toBe(1);
+    await die(key, { secondsAgo: 65, isBeforeCommit: false });
+    const retry = post(path, {}, key);
+    await expect.poll(() => waitingStatements(pool)).toBe(2);
+    await holder.query('COMMIT');
+    holder.release();
+    expect(await stopped).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_IN_FLIGHT' } });
+    expect((await retry).status).toBe(200);
+    const { body: log } = await rest.send<{ data: Resource[] }>(alice, 'GET', `${base}/audit-log`);
+    expect(log.data.filter(({ action }) => action === 'webhook.secret_rotated')).toHaveLength(1);
+    expectReplay(await post(path, {}, key), await retry);
   });
 });
 

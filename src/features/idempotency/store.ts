@@ -1,37 +1,51 @@
 import type pg from 'pg';
 import { deleteWhere, deletionStatement } from '../../database/batches.ts';
-import { runStatement, statement } from '../../database/statement.ts';
+import { executeWithPrisma, runStatement, statement } from '../../database/statement.ts';
+import { AppError } from '../../errors.ts';
 import { takeOfDay } from '../../limits/rate-limit.ts';
 import { STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
+import type { CommitHook } from '../../request-context.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 
 /** The response to the first request with a key. */
 export type StoredResponse = { status: number; headers: Record<string, string>; body: unknown };
 
-/** Whose key it is. The scope is the caller: the user or the API key. */
-type IdempotencyClaim = { accountId: string; scope: string; key: string };
+/**
+ * Whose key it is, and in which request: the scope is the caller (the user or the API key), and the fingerprint
+ * identifies the request.
+ */
+type IdempotencyClaim = { accountId: string; scope: string; key: string; fingerprint: string };
+
+/** A request that claimed a key. Its methods do nothing to the claim of a retry that has started in the meantime. */
+type Attempt = {
+  /** Marks the key in a transaction that changes something. Throws `IDEMPOTENCY_IN_FLIGHT` if a retry has started. */
+  mark: CommitHook;
+  /**
+   * Marks the request as done, and stores the response unless it exceeds the limits. `too_large` means that the response
+   * was too large to send.
+   */
+  finish(response: StoredResponse | 'too_large'): Promise<void>;
+  /** Releases the key of a request that didn't change anything, so the request can be retried with the same key. */
+  abandon(): Promise<void>;
+};
 
 /**
- * The state of a key that was used before: its request is still running, was a different one, or is done but its
- * response wasn't stored. Otherwise, the stored response.
+ * The state of a key that was used before: its request is still running, was a different one, or has made changes but
+ * its response wasn't stored. Otherwise, the stored response.
  */
 type KnownKey = 'in_flight' | 'reused' | 'not_stored' | StoredResponse;
 
 /** Stores responses by idempotency key. */
 export type IdempotencyStore = {
   /** Claims a key, or returns what is known about it. */
-  begin(scope: string, key: string, fingerprint: string): Promise<'started' | KnownKey>;
-  /**
-   * Marks a key's request as done, and stores the response unless it exceeds the limits. `too_large` means that the
-   * response was too large to send.
-   */
-  finish(claim: IdempotencyClaim, response: StoredResponse | 'too_large'): Promise<void>;
-  /** Releases the key of a request that didn't change anything, so the request can be retried with the same key. */
-  abandon(scope: string, key: string): Promise<void>;
+  begin(claim: IdempotencyClaim): Promise<Attempt | KnownKey>;
 };
 
 const KEEP_HOURS = 24;
-/** After this long without a response, the process is assumed to have died, and the key can be used again. */
+/**
+ * After this long without a response, the process is assumed to have died. If it hadn't committed anything, the key can
+ * be used again.
+ */
 const ABANDONED_SECONDS = 60;
 /** The status for a request that succeeded, but whose response was too large to send. */
 const DONE = 200;
@@ -41,19 +55,30 @@ const MAX_STORED_BYTES = 256 * KILOBYTE;
 /** Up to this size, a response takes less space than the rows that its change writes, and is always stored. */
 const SMALL_BYTES = 4 * KILOBYTE;
 
+const ABANDONED_BEFORE = `now() - make_interval(secs => ${ABANDONED_SECONDS})`;
+
 const READ = statement(
   'idempotency-key-read',
-  'SELECT "fingerprint", "statusCode", "response" FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2',
+  `SELECT "fingerprint", "response",
+          "statusCode" IS NOT NULL OR ("changedAt" IS NOT NULL AND "createdAt" < ${ABANDONED_BEFORE}) AS "isDone"
+     FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2`,
+);
+
+const OF_ATTEMPT = `"scope" = $1 AND "key" = $2 AND "createdAt" = $3::timestamptz`;
+
+const MARK = statement(
+  'idempotency-key-mark',
+  `UPDATE "IdempotencyKey" SET "changedAt" = now() WHERE ${OF_ATTEMPT} AND "statusCode" IS NULL`,
 );
 
 const FINISH = statement(
   'idempotency-key-finish',
-  'UPDATE "IdempotencyKey" SET "statusCode" = $3, "response" = $4 WHERE "scope" = $1 AND "key" = $2',
+  `UPDATE "IdempotencyKey" SET "statusCode" = $4, "response" = $5 WHERE ${OF_ATTEMPT}`,
 );
 
 const ABANDON = statement(
   'idempotency-key-abandon',
-  'DELETE FROM "IdempotencyKey" WHERE "scope" = $1 AND "key" = $2 AND "statusCode" IS NULL',
+  `DELETE FROM "IdempotencyKey" WHERE ${OF_ATTEMPT} AND "statusCode" IS NULL`,
 );
 
 /** Stores responses in the database, encrypted, because the response to creating an API key contains the key. */
@@ -74,37 +99,40 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
     });
   }
 
+  function attemptOf({ accountId, scope, key }: IdempotencyClaim, startedAt: string): Attempt {
+    return {
+      async mark(tx) {
+        const marked = await executeWithPrisma(tx, MARK(scope, key, startedAt));
+        if (marked === 0) throw new AppError('IDEMPOTENCY_IN_FLIGHT', { retryAfterSeconds: 1 });
+      },
+      async finish(response) {
+        const status = response === 'too_large' ? DONE : response.status;
+        const text = response === 'too_large' ? undefined : JSON.stringify(response);
+        const isKept = text !== undefined && (await hasCapacity(accountId, Buffer.byteLength(text)));
+        const stored = isKept ? secretBox.seal(text, place(scope, key)) : null;
+        await runStatement(pool, FINISH(scope, key, startedAt, status, stored));
+      },
+      async abandon() {
+        await runStatement(pool, ABANDON(scope, key, startedAt));
+      },
+    };
+  }
+
   return {
-    async begin(scope, key, fingerprint) {
-      const claimed = await runStatement(pool, CLAIM(scope, key, fingerprint));
-      if (claimed.rowCount) return 'started';
-      const { rows } = await runStatement<{ fingerprint: string; statusCode: number | null; response: string | null }>(
+    async begin(claim) {
+      const { scope, key, fingerprint } = claim;
+      const claimed = await runStatement<{ startedAt: string }>(pool, CLAIM(scope, key, fingerprint));
+      const [own] = claimed.rows;
+      if (own) return attemptOf(claim, own.startedAt);
+      const { rows } = await runStatement<{ fingerprint: string; isDone: boolean; response: string | null }>(
         pool,
         READ(scope, key),
       );
       const known = rows[0];
       if (known && known.fingerprint !== fingerprint) return 'reused';
-      if (!known || known.statusCode === null) return 'in_flight';
+      if (!known?.isDone) return 'in_flight';
       if (known.response === null) return 'not_stored';
       return JSON.parse(secretBox.open(known.response, place(scope, key))) as StoredResponse;
-    },
-
-    async finish({ accountId, scope, key }, response) {
-      const text = response === 'too_large' ? undefined : JSON.stringify(response);
-      const isKept = text !== undefined && (await hasCapacity(accountId, Buffer.byteLength(text)));
-      await runStatement(
-        pool,
-        FINISH(
-          scope,
-          key,
-          response === 'too_large' ? DONE : response.status,
-          isKept ? secretBox.seal(text, place(scope, key)) : null,
-        ),
-      );
-    },
-
-    async abandon(scope, key) {
-      await runStatement(pool, ABANDON(scope, key));
     },
   };
 }
@@ -120,11 +148,12 @@ const CLAIM = statement(
    VALUES ($1, $2, $3, now() + make_interval(hours => ${KEEP_HOURS}))
    ON CONFLICT ("scope", "key") DO UPDATE
      SET "fingerprint" = EXCLUDED."fingerprint", "createdAt" = now(), "expiresAt" = EXCLUDED."expiresAt",
-         "statusCode" = NULL, "response" = NULL
+         "statusCode" = NULL, "response" = NULL, "changedAt" = NULL
    WHERE "IdempotencyKey"."expiresAt" < now()
-      OR ("IdempotencyKey"."statusCode" IS NULL AND "IdempotencyKey"."fingerprint" = EXCLUDED."fingerprint"
-          AND "IdempotencyKey"."createdAt" < now() - make_interval(secs => ${ABANDONED_SECONDS}))
-   RETURNING 1`,
+      OR ("IdempotencyKey"."statusCode" IS NULL AND "IdempotencyKey"."changedAt" IS NULL
+          AND "IdempotencyKey"."fingerprint" = EXCLUDED."fingerprint"
+          AND "IdempotencyKey"."createdAt" < ${ABANDONED_BEFORE})
+   RETURNING "createdAt"::text AS "startedAt"`,
 );
 
 const DELETE_EXPIRED = deletionStatement('idempotency-keys-delete-expired', 'IdempotencyKey', '"expiresAt" < now()');

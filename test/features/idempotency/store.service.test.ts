@@ -29,13 +29,20 @@ afterAll(async () => {
 
 let keys = 0;
 
+/** Claims a key that is free. */
+async function begin(claim: Parameters<IdempotencyStore['begin']>[0]) {
+  const begun = await store.begin(claim);
+  if (typeof begun === 'string' || 'status' in begun) throw new Error(`The key is in use: ${JSON.stringify(begun)}`);
+  return begun;
+}
+
 /** Finishes a request and returns what a retry gets. */
 async function finish(bytes: number, claim: { accountId: string; scope?: string }) {
   const { accountId, scope = accountId } = claim;
   const [key, fingerprint] = [`key-${++keys}`, 'f'];
-  expect(await store.begin(scope, key, fingerprint)).toBe('started');
-  await store.finish({ accountId, scope, key }, { status: 200, headers: {}, body: 'x'.repeat(bytes) });
-  const known = await store.begin(scope, key, fingerprint);
+  const attempt = await begin({ accountId, scope, key, fingerprint });
+  await attempt.finish({ status: 200, headers: {}, body: 'x'.repeat(bytes) });
+  const known = await store.begin({ accountId, scope, key, fingerprint });
   return typeof known === 'object' ? 'stored' : known;
 }
 
@@ -54,9 +61,21 @@ test('an account stores at most 64 MB of large responses, no matter which of its
 
 test('a response over 256 KB is not stored, and its key can never be reused', async () => {
   expect(await finish(256 * 1024, { accountId: 'usr_3' })).toBe('not_stored');
-  const key = `key-${keys}`;
-  await store.abandon('usr_3', key);
-  await pool.query(`UPDATE "IdempotencyKey" SET "createdAt" = now() - interval '1 hour' WHERE "key" = $1`, [key]);
-  expect(await store.begin('usr_3', key, 'f')).toBe('not_stored');
-  expect(await store.begin('usr_3', key, 'other')).toBe('reused');
+  const claim = { accountId: 'usr_3', scope: 'usr_3', key: `key-${keys}`, fingerprint: 'f' };
+  await pool.query(`UPDATE "IdempotencyKey" SET "createdAt" = now() - interval '1 hour' WHERE "key" = $1`, [claim.key]);
+  expect(await store.begin(claim)).toBe('not_stored');
+  expect(await store.begin({ ...claim, fingerprint: 'other' })).toBe('reused');
+});
+
+test('a request that was stopped for more than a minute neither finishes nor releases the key of its retry', async () => {
+  const claim = { accountId: 'usr_4', scope: 'usr_4', key: 'stopped', fingerprint: 'f' };
+  const stopped = await begin(claim);
+  await pool.query(`UPDATE "IdempotencyKey" SET "createdAt" = now() - interval '61 seconds' WHERE "key" = 'stopped'`);
+  const retry = await begin(claim);
+  await stopped.abandon();
+  await stopped.finish({ status: 200, headers: {}, body: 'stopped' });
+  expect(await store.begin(claim)).toBe('in_flight');
+  await retry.finish({ status: 200, headers: {}, body: 'retry' });
+  await stopped.abandon();
+  expect(await store.begin(claim)).toEqual({ status: 200, headers: {}, body: 'retry' });
 });
