@@ -91,6 +91,7 @@ const OVERLAYS: Readonly<Record<string, { path: string; open: Step[] }>> = {
     path: '/settings',
     open: [{ field: 'Wallet address', text: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }, { button: 'Save changes' }],
   },
+  'a project’s new upstream secret': { path: '/settings', open: [{ button: 'Rotate secret' }] },
   'the end of a project': { path: '/settings', open: [{ button: 'Delete project' }] },
   'a transfer': {
     path: '/members',

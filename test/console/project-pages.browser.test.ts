@@ -338,6 +338,23 @@ describe.skipIf(!executablePath)('the project pages of the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test('the upstream secret can be rotated, and the page says how long the previous one works', async () => {
+    const page = await open('/settings');
+    const secret = page.locator('input[aria-label="Upstream secret"]');
+    const first = await secret.inputValue();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Rotate upstream secret' });
+    await dialog.getByText(/^The current secret works until .+\.$/).waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Rotate secret' }).click();
+    await page.getByText('Secret rotated').waitFor();
+    await page.getByText(/^The previous secret works until .+\.$/).waitFor();
+    await expect.poll(() => secret.inputValue()).not.toBe(first);
+    const { body } = await alice.rest<{ upstreamSecret: string }>('GET', `${base}/upstream-secret`);
+    expect(await secret.inputValue()).toBe(body.upstreamSecret);
+    expect(page.complaints).toEqual([]);
+  });
+
   test('an invalid wallet is marked in the form, and nothing is saved', async () => {
     const page = await open('/settings');
     await page.getByLabel('Wallet address').fill('0x0');
