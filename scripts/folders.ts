@@ -56,6 +56,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
   ['features/operator', 'tools for operators: users’ tiers and rate limits, and blocked accounts'],
   ['features/users', ''],
   ['features/idempotency', ''],
+  ['features/rotation', 'how long a replaced secret still works'],
   ['features/headers', 'request headers with secret values: the rules, masks, and encryption'],
   ['features/urls', 'URLs that sellers enter and see'],
   [

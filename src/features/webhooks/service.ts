@@ -19,7 +19,6 @@ import { type EventType, expandEventTypes } from '../../events/types.ts';
 import { PAYLOAD_VERSIONS, type PayloadVersions } from '../../events/versions.ts';
 import type { Delivery, Prisma, Webhook } from '../../generated/prisma/client.ts';
 import { newId } from '../../ids.ts';
-import { overlapEnd, overlapInput } from '../../secrets/overlap.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
 import { softDeleteWebhooks } from '../deletions/soft-delete.ts';
@@ -32,6 +31,7 @@ import {
 } from '../destinations/input.ts';
 import { applyPause, pauseChange, pausedColumns } from '../destinations/pausing.ts';
 import type { EventService } from '../events/service.ts';
+import { overlapEnd, overlapInput } from '../rotation/overlap.ts';
 import { createWebhookUrls } from '../urls/project-url.ts';
 import { urlToStore } from '../urls/stored-url.ts';
 import { type CreateWebhookInput, createWebhookInputs, type UpdateWebhookInput } from './input.ts';

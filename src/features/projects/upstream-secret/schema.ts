@@ -1,7 +1,7 @@
 import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
 import { loadedRow } from '../../../schema/loaded-row.ts';
-import { overlapInput } from '../../../secrets/overlap.ts';
+import { overlapInput } from '../../rotation/overlap.ts';
 import { Project } from '../schema.ts';
 import type { UpstreamSecretService } from './service.ts';
 

@@ -7,12 +7,14 @@ import { type Bus, topics } from '../../../bus/bus.ts';
 import { sharedNow } from '../../../clock.ts';
 import type { TenantDatabase } from '../../../database/tenant-client.ts';
 import { sameRow } from '../../../database/tenant-filter.ts';
-import type { UpstreamSigner } from '../../../gateway/upstream/signature.ts';
 import type { Project } from '../../../generated/prisma/client.ts';
-import { overlapEnd, overlapInput } from '../../../secrets/overlap.ts';
 import { parseInput } from '../../../validation.ts';
+import { overlapEnd, overlapInput } from '../../rotation/overlap.ts';
 
 export type UpstreamSecretService = ReturnType<typeof createUpstreamSecretService>;
+
+/** A project and which of its secrets is the current one. */
+type SecretVersion = Pick<Project, 'id' | 'upstreamSecretVersion'>;
 
 /**
  * The secret that an upstream uses to verify that a request came through the gateway. Methods throw AppError
@@ -21,12 +23,13 @@ export type UpstreamSecretService = ReturnType<typeof createUpstreamSecretServic
 export function createUpstreamSecretService(options: {
   db: TenantDatabase;
   bus: Bus;
-  secretOf: UpstreamSigner['secretOf'];
+  /** A project's current secret, which signs the gateway's requests to upstreams. */
+  secretOf(project: SecretVersion): string;
 }) {
   const { db, bus, secretOf } = options;
   return {
     /** A project's secret, `whsec_…`. Null for API keys, and for people who can't change it. */
-    read(viewer: Viewer, project: Parameters<typeof secretOf>[0]): string | null {
+    read(viewer: Viewer, project: SecretVersion): string | null {
       return viewer.kind === 'user' && hasPermission(viewer, project.id, 'CREDENTIALS') ? secretOf(project) : null;
     },
 

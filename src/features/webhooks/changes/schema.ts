@@ -2,8 +2,8 @@ import { builder } from '../../../schema/builder.ts';
 import { checkedBy } from '../../../schema/input-rules.ts';
 import { loadedRow } from '../../../schema/loaded-row.ts';
 import { WebhookOrderingEnum } from '../../../schema/scalars.ts';
-import { overlapInput } from '../../../secrets/overlap.ts';
 import { subscriptionChanges, subscriptionInputs } from '../../destinations/schema.ts';
+import { overlapInput } from '../../rotation/overlap.ts';
 import {
   RetryScheduleEnum,
   WebhookAuthenticationInput,

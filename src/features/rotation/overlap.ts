@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sharedNow } from '../clock.ts';
+import { sharedNow } from '../../clock.ts';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MAX_OVERLAP_HOURS = 7 * 24;
