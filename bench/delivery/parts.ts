@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild } from '../support/child.ts';
 import { median } from '../support/statistics.ts';
 import { microseconds, milliseconds, rate, ratio, type Table } from '../support/table.ts';
+import { dump } from './dump.ts';
 import { ENGINE_NAMES, type EngineName } from './engine.ts';
 import { type Drain, drain, type Latency, latency } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
@@ -27,6 +28,7 @@ export const PARTS = {
   calm: { title: '200 events per second', run: calm },
   'black-hole': { title: 'One of 100 destinations never responds', run: blackHole },
   snapshot: { title: 'An old transaction stays open', run: snapshot },
+  dump: { title: 'A dump of the database while 200 events a second are sent', run: dump },
   sleeping: { title: 'Destinations with nothing due, and one at capacity', run: sleeping },
   herd: { title: 'Claims per event with one and with eight workers, at 200 events per second', run: herd },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },

@@ -16,6 +16,7 @@ export type EngineChild = Child<EngineMethods>;
 
 /** One engine with its own database. */
 export type Bench = {
+  databaseUrl: string;
   /** A process that prepares, publishes, and counts, but doesn't deliver anything. */
   control: EngineChild;
   /** Starts another process of the engine. */
@@ -28,9 +29,13 @@ export type Bench = {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** The resources that all parts share: PostgreSQL, Redis if available, and processes that end with the stage. */
-export async function openStage(options: { hasPeers: boolean; cpuProfile?: string }) {
-  const postgres = await openPostgres();
+/**
+ * The resources that all parts share: PostgreSQL, Redis if available, and processes that end with the stage.
+ *
+ * @param options `programs`: the folder of an installed PostgreSQL to use instead of the embedded one.
+ */
+export async function openStage(options: { hasPeers: boolean; cpuProfile?: string; programs?: string }) {
+  const postgres = await openPostgres(options.programs);
   const redis = await startRedis();
   const env: Record<string, string> = options.cpuProfile ? { CPU_PROFILE: options.cpuProfile } : {};
 
@@ -68,6 +73,7 @@ export async function openStage(options: { hasPeers: boolean; cpuProfile?: strin
       const control = await open({});
       await control.call('prepare');
       return await use({
+        databaseUrl,
         control,
         worker: () => open(env),
         holdSnapshot: () => holdSnapshot(databaseUrl),
