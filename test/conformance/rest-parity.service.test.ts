@@ -67,6 +67,7 @@ afterAll(() => app?.stop());
  */
 const GRAPHQL_ONLY = new Set([
   'Project.upstreamSecret',
+  'Project.previousUpstreamSecretExpiresAt',
   'Project.unreadNoticeCount',
   'Project.remainingWebhooks',
   'Project.remainingConnectors',
