@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
+import { errors } from 'undici';
 import { requireMember } from '../library-member.ts';
-import { SkipContinue } from './skip-continue.ts';
+import { ResponseHeads } from './response-heads.ts';
 
 /** How undici starts a request. It writes bodies as bytes, and nothing between their chunks looks like this. */
 const REQUEST_HEAD = /^\S+ \S+ HTTP\/1\.1\r\n/;
@@ -27,14 +28,15 @@ export function requireSocketFunctions(): void {
 /**
  * Changes a connected socket so that undici gets responses that it would lose otherwise:
  *
- * - Responses that come after a `100 Continue` that no request asked for; see `SkipContinue`.
+ * - Responses that come after a `100 Continue` that no request asked for; see `ResponseHeads`.
  * - Responses that a server sends before it has read the whole request, after which it closes the connection (RFC 9112
  *   §9.3, §9.6). The response is already in this machine's receive buffer, but Node destroys the socket as soon as a
  *   write fails. Here, such a write remains unfinished instead, so the response is read first. Nothing waits for it
  *   forever: after an EPIPE or ECONNRESET, the connection no longer exists, so reading from it ends or fails, and
  *   then undici destroys the socket.
  *
- * It also keeps servers from holding up the process with long headers; see `captureNoStackTraces`.
+ * It also keeps servers from holding up the process with long headers, or with thousands of short ones; see
+ * `captureNoStackTraces` and `ResponseHeads`.
  *
  * @returns the same socket.
  */
@@ -43,10 +45,10 @@ export function tolerant<S extends Socket>(socket: S): S {
   const write = socket._write.bind(socket);
   const writeMany = socket._writev!.bind(socket);
   const destroy = socket.destroy.bind(socket);
-  const skipContinue = new SkipContinue();
+  const heads = new ResponseHeads();
 
   function noteRequest(chunk: unknown): void {
-    if (typeof chunk === 'string' && REQUEST_HEAD.test(chunk)) skipContinue.expectResponse();
+    if (typeof chunk === 'string' && REQUEST_HEAD.test(chunk)) heads.expectResponse();
   }
 
   return Object.assign(socket, {
@@ -54,8 +56,9 @@ export function tolerant<S extends Socket>(socket: S): S {
       if (socket.destroyed) return null;
       const most = Math.min(socket.readableLength, MAX_PARSED_BYTES);
       const bytes: Buffer | null = read(size ?? (most || undefined));
-      if (bytes) skipContinue.apply(bytes);
-      return bytes;
+      if (!bytes || heads.apply(bytes)) return bytes;
+      destroy(new errors.HeadersOverflowError());
+      return null;
     },
     _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
       noteRequest(chunk);

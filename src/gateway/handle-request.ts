@@ -190,8 +190,8 @@ export function createRequestHandler(options: GatewayOptions) {
         target: requested.path + requested.query,
         holder: holderOf(request),
         payment: header.payment,
-        bodyDigest: mcp?.digest,
       }),
+      bodyDigest: mcp?.digest,
       paymentRequired: isFree ? () => serveFree() : (error, usage) => paymentRequired(error, refused, usage),
       reserve: async () => {
         route.credentials();

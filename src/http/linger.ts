@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** How long a client may take to notice the response while it is still sending. nginx's `lingering_timeout` is the same. */
-const LINGER_MILLISECONDS = 5_000;
+export const LINGER_MILLISECONDS = 5_000;
 
 /** The last refused request of each prepared connection. */
 const refused = new WeakMap<Socket, IncomingMessage>();

@@ -83,6 +83,16 @@ describe('a request to a hostile or broken server', () => {
     expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'protocol_error' });
   });
 
+  test('aborts on a flood of early hints, also for callers that stream', async () => {
+    await using server = await startRawServer((socket) =>
+      repeat(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 1),
+    );
+    await using egress = createTestEgress({ allow: loopback(server) });
+    const origin = new URL(urlOf(server)).origin;
+    const request = egress.dispatcherFor('owner').request({ origin, path: '/', method: 'GET' });
+    await expect(request).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' });
+  });
+
   test('reads the response after a few early hints', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
     await using server = await startRawServer((socket) => void socket.write(`${hints}HTTP/1.1 204 No Content\r\n\r\n`));
@@ -94,6 +104,12 @@ describe('a request to a hostile or broken server', () => {
 
   test.each([
     ['headers of more than 16 KB', `HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(20_000)}\r\n\r\n`, 'protocol_error'],
+    ['thousands of short headers', `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(3_000)}\r\n`, 'protocol_error'],
+    [
+      'thousands of headers in early hints',
+      `HTTP/1.1 103 Early Hints\r\n${'a:\r\n'.repeat(1_500)}\r\n`.repeat(2),
+      'protocol_error',
+    ],
     ["something that isn't HTTP", 'SSH-2.0-OpenSSH_9.2p1\r\n', 'protocol_error'],
     ['a body shorter than declared', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx', 'connection_reset'],
     ['nothing', '', 'connection_reset'],

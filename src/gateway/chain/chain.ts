@@ -1,6 +1,5 @@
 import {
   type ContractFunctionParameters,
-  createPublicClient,
   numberToHex,
   pad,
   parseAbi,
@@ -9,6 +8,7 @@ import {
   toEventSelector,
 } from 'viem';
 import type { Network } from './networks.ts';
+import { nodeClient } from './rpc.ts';
 
 /** An authorization to look up. Addresses can be uppercase or lowercase. */
 type SoughtAuthorization = {
@@ -63,7 +63,7 @@ const MARK_EVENTS = [toEventSelector(ABI[2]), CANCELED];
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
 type BlockTime = { number: bigint; timestamp: bigint };
-type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint; logIndex: number };
+type Mark = { isCanceled: boolean; transactionHash: `0x${string}`; blockNumber: bigint };
 
 /** Public nodes reject wider ranges. */
 const BLOCKS_AT_ONCE = 1_000n;
@@ -74,7 +74,7 @@ const CLOCK_SKEW_SECONDS = 600n;
 
 /** Looks up authorizations through a node. */
 export function createChain({ network, transport }: { network: Network; transport: Transport }): Chain {
-  const client = createPublicClient({ transport });
+  const client = nodeClient(transport);
 
   async function outcomeOf(sought: SoughtAuthorization): Promise<ChainOutcome> {
     const latest = await client.getBlock({ blockTag: 'latest' });
@@ -137,11 +137,10 @@ export function createChain({ network, transport }: { network: Network; transpor
         },
       ],
     });
-    return logs.map(({ topics, transactionHash, blockNumber, logIndex }) => ({
+    return logs.map(({ topics, transactionHash, blockNumber }) => ({
       isCanceled: topics[0] === CANCELED,
       transactionHash: transactionHash!,
       blockNumber: BigInt(blockNumber!),
-      logIndex: Number(logIndex),
     }));
   }
 
@@ -152,12 +151,23 @@ export function createChain({ network, transport }: { network: Network; transpor
       client.getTransactionReceipt({ hash: transactionHash }),
       client.getBlock({ blockNumber: mark.blockNumber }),
     ]);
+    const logs = parseEventLogs({ abi: ABI, eventName: ['AuthorizationUsed', 'Transfer'], logs: receipt.logs }).filter(
+      (log) => same(log.address, sought.assetAddress),
+    );
+    // The mark is found again, because its block may have been replaced, and another block has other log indexes.
+    const markedAt = logs.findIndex(
+      (log) =>
+        log.eventName === 'AuthorizationUsed' &&
+        same(log.args.authorizer, sought.payer) &&
+        same(log.args.nonce, sought.nonce),
+    );
+    if (markedAt < 0)
+      throw new Error(`The ${network.title} node has no authorization in the receipt of ${transactionHash}`);
     // The token logs the transfer right after it marks the authorization as used. Other transfers in the transaction
     // are unrelated.
-    const transfers = parseEventLogs({ abi: ABI, eventName: 'Transfer', logs: receipt.logs });
-    const transfer = transfers.find((log) => same(log.address, sought.assetAddress) && log.logIndex > mark.logIndex);
+    const transfer = logs.find((log, index) => log.eventName === 'Transfer' && index > markedAt);
     const isPaid =
-      transfer !== undefined &&
+      transfer?.eventName === 'Transfer' &&
       same(transfer.args.from, sought.payer) &&
       same(transfer.args.to, sought.payTo) &&
       transfer.args.value === sought.amountAtomic;
@@ -167,15 +177,21 @@ export function createChain({ network, transport }: { network: Network; transpor
 
   /** A block shortly before the given time, or the first block after it. */
   async function firstBlockAt(timestamp: bigint, latest: BlockTime): Promise<bigint> {
+    const timeOf = async (blockNumber: bigint) => (await client.getBlock({ blockNumber })).timestamp;
     // Most chains add at most one block per second, so going back one block per second is far enough.
-    const guess = latest.number - (latest.timestamp - timestamp);
-    if (guess <= 0n) return 0n;
-    if ((await client.getBlock({ blockNumber: guess })).timestamp <= timestamp) return guess;
-    let [low, high] = [0n, guess];
+    let distance = latest.timestamp - timestamp;
+    let [low, high] = [latest.number - distance, latest.number];
+    if (low <= 0n) return 0n;
+    if ((await timeOf(low)) <= timestamp) return low;
+    // Others add more. Much older blocks aren't read, because many nodes don't keep them.
+    do {
+      distance *= 2n;
+      [low, high] = [latest.number - distance, low];
+    } while (low > 0n && (await timeOf(low)) > timestamp);
+    if (low < 0n) low = 0n;
     while (low < high) {
       const middle = (low + high) / 2n;
-      const block = await client.getBlock({ blockNumber: middle });
-      if (block.timestamp < timestamp) low = middle + 1n;
+      if ((await timeOf(middle)) < timestamp) low = middle + 1n;
       else high = middle;
     }
     return low;

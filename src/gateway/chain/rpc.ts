@@ -1,4 +1,11 @@
-import { type CustomTransport, custom, RpcRequestError } from 'viem';
+import {
+  type CustomTransport,
+  createPublicClient,
+  custom,
+  type PublicClient,
+  RpcRequestError,
+  type Transport,
+} from 'viem';
 import type { Egress } from '../../egress/egress.ts';
 import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
@@ -35,6 +42,14 @@ export function egressTransport(egress: Pick<Egress, 'send'>, url: string): Cust
     return result;
   }
   return custom({ request }, { retryCount: 0 });
+}
+
+/**
+ * A client for a node. It doesn't follow ERC-3668, with which a node or a contract could make it send requests to any address,
+ * past the egress guard.
+ */
+export function nodeClient(transport: Transport): PublicClient {
+  return createPublicClient({ transport, ccipRead: false });
 }
 
 function redirected({ target, message }: RedirectError): Error {

@@ -1,6 +1,7 @@
-import { createPublicClient, parseAbi, type Transport } from 'viem';
+import { parseAbi, type Transport } from 'viem';
 import { USD_DECIMALS } from '../../money.ts';
 import type { Network } from './networks.ts';
+import { nodeClient } from './rpc.ts';
 
 // ERC-20, and the public `version` of USDC's contracts (https://github.com/circlefin/stablecoin-evm).
 const ABI = parseAbi([
@@ -24,7 +25,7 @@ export async function tokenProblems({
   transport: Transport;
 }): Promise<string[]> {
   const { address, name, version } = network.asset;
-  const client = createPublicClient({ transport });
+  const client = nodeClient(transport);
   const read = (functionName: 'name' | 'version' | 'decimals') =>
     client.readContract({ address, abi: ABI, functionName });
   const expected = { name, version, decimals: USD_DECIMALS } as const;

@@ -1,9 +1,12 @@
 import type { Dispatcher } from 'undici';
 import { createIdRestorer } from './call-id.ts';
 
+/** The media types in which MCP servers send messages. */
+const MESSAGES = /^(?:text\/event-stream|application\/json)\b/i;
+
 /**
- * Wraps a dispatcher to replace the IDs of paid calls with the buyers' in event streams. A server can send the response to
- * a call on a stream that the buyer opens later.
+ * Wraps a dispatcher to replace the IDs of paid calls with the buyers' in responses that are streamed. A server can send the
+ * response to a call on a stream that the buyer opens later.
  */
 export function restoringIds(dispatcher: Dispatcher): Dispatcher {
   return dispatcher.compose((dispatch) => (options, handler) => dispatch(options, restoring(handler)));
@@ -16,8 +19,8 @@ function restoring(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHand
     onResponseStart(controller, statusCode, headers, statusMessage) {
       const { 'content-length': _length, 'content-digest': _digest, ...others } = headers;
       const isReadable = (headers['content-encoding'] ?? 'identity') === 'identity';
-      const isStream = /^text\/event-stream\b/i.test(String(headers['content-type']));
-      restorer = isStream && isReadable ? createIdRestorer() : undefined;
+      const hasMessages = MESSAGES.test(String(headers['content-type']));
+      restorer = hasMessages && isReadable ? createIdRestorer() : undefined;
       handler.onResponseStart?.(controller, statusCode, restorer ? others : headers, statusMessage);
     },
     onResponseData(controller, chunk) {

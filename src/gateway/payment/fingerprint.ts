@@ -15,8 +15,6 @@ export type FingerprintParts = {
   /** Identifies the client that may retry the request: its Idempotency-Key, or else its address. */
   holder: string;
   payment: PresentedPayment;
-  /** The digest of the body, if it has already been read. */
-  bodyDigest?: string | undefined;
 };
 
 /**
@@ -42,7 +40,7 @@ export function fingerprintOf(parts: FingerprintParts): (bodyDigest: string | nu
   return (bodyDigest) =>
     createHash('sha256')
       // A JSON array is unambiguous: no two different requests produce the same one.
-      .update(JSON.stringify([projectId, method, target, ...identity, parts.bodyDigest ?? bodyDigest]))
+      .update(JSON.stringify([projectId, method, target, ...identity, bodyDigest]))
       .digest('hex');
 }
 

@@ -32,6 +32,8 @@ export type PaidRequest = {
   /** Why the payment doesn't meet the route's current terms. It may have met earlier terms. */
   unmet: string | undefined;
   fingerprint(bodyDigest: string | null): string;
+  /** The digest of what the buyer sent, if the whole body has been read already. Undefined if there is no body, or it hasn't. */
+  bodyDigest?: string | undefined;
   /**
    * A 402 response with the terms and the reason this payment isn't accepted. If the route has become free, this is the
    * upstream's response instead.

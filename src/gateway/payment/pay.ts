@@ -110,7 +110,9 @@ export function createPay(options: PayOptions) {
         body,
         durationMs,
         keepUntil: new Date(now().getTime() + keepSeconds(body) * 1000),
-        ...(requestBodyDigest && { requestFingerprint: request.fingerprint(requestBodyDigest) }),
+        ...(requestBodyDigest && {
+          requestFingerprint: request.fingerprint(request.bodyDigest ?? requestBodyDigest),
+        }),
       });
       return inStep('settle', {}, () => settle({ ...payment, status: 'SETTLING' }, request, result.response));
     }).catch((error) => {
@@ -166,7 +168,7 @@ export function createPay(options: PayOptions) {
   }
 
   function newPayment(request: PaidRequest) {
-    const { route, resource, network, method, payment, fingerprint } = request;
+    const { route, resource, network, method, payment, fingerprint, bodyDigest = null } = request;
     const { authorization, x402Version } = payment;
     return {
       ...authorizationOf(request),
@@ -183,7 +185,7 @@ export function createPay(options: PayOptions) {
       validBefore: new Date(authorization.validBefore * 1000),
       // This is stored without the declarations, which are only for catalogs.
       authorization: facilitatorRequest(network, route, resource, payment),
-      requestFingerprint: fingerprint(null),
+      requestFingerprint: fingerprint(bodyDigest),
       leaseSeconds: LEASE_SECONDS,
     };
   }

@@ -69,7 +69,9 @@ export function createRepeat(options: {
    */
   async function sameRequest(payment: Payment, request: PaidRequest): Promise<PaidRequest | undefined> {
     const known = payment.requestFingerprint;
+    const { bodyDigest } = request;
     if (request.fingerprint(null) === known) return request;
+    if (bodyDigest !== undefined) return request.fingerprint(bodyDigest) === known ? request : undefined;
     if (request.body === null) return undefined;
     if (payment.settlement === 'AFTER_RESPONSE') {
       return request.fingerprint(await digestOf(request.body)) === known ? request : undefined;

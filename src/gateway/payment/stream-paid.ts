@@ -5,6 +5,7 @@ import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { type CallEnd, MAX_CALLS, type PaidCall } from '../../features/payments/paid-calls.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
+import { restoringIds } from '../mcp/restoring-ids.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import { refusal, type StreamedResponse } from '../upstream/gateway-response.ts';
 import { type MeteredBody, meterBody } from '../upstream/request-body.ts';
@@ -87,7 +88,7 @@ export function createStreamPaid(options: {
       // Retries must have the same body, up to the point where the upstream stopped reading.
       const facts = () => ({
         durationMs: performance.now() - startedAt,
-        ...(body?.digest && { requestFingerprint: request.fingerprint(body.digest) }),
+        ...(body?.digest && { requestFingerprint: request.fingerprint(request.bodyDigest ?? body.digest) }),
       });
       const stream = await open(payment, { ...request, body }, lost).catch(async (error) => {
         log.info({ err: error, paymentId: payment.id }, 'an upstream call failed');
@@ -116,7 +117,9 @@ export function createStreamPaid(options: {
     request: PaidRequest & { body: MeteredBody | null },
     lost: AbortSignal,
   ): Promise<UpstreamStream> {
-    const stream = await streamUpstream(dispatcherOf(request.route), {
+    const dispatcher = dispatcherOf(request.route);
+    // If the endpoint wasn't an MCP server when the payment was made, the call can be a tool call only now.
+    const stream = await streamUpstream(request.toolCallId === undefined ? dispatcher : restoringIds(dispatcher), {
       ...upstreamRequestFor(payment, request, { signer, now }),
       body: request.body,
       idleMilliseconds: (request.route.timeoutSeconds ?? UPSTREAM_TIMEOUT_SECONDS) * 1000,

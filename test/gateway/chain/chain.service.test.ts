@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { custom, type EIP1193Parameters, numberToHex, parseAbi } from 'viem';
+import { custom, type EIP1193Parameters, encodeErrorResult, numberToHex, parseAbi } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 import { createEgress, type Egress } from '../../../src/egress/egress.ts';
@@ -151,6 +151,55 @@ test("a node that reports far more blocks than there are isn't asked for all of 
   expect(asked.filter((method) => method === 'eth_getLogs').length).toBeLessThan(5);
 });
 
+test('a settled authorization is found even if its block is replaced between two requests, which changes the log indexes', async () => {
+  const signed = await sign(await rails.wallet());
+  const transactionHash = await use(signed);
+  const transport = custom({
+    async request(call: EIP1193Parameters) {
+      const result = await rails.chain.client.request(call as never);
+      if (call.method !== 'eth_getLogs') return result;
+      return (result as { logIndex: string }[]).map((log) => ({ ...log, logIndex: numberToHex(7) }));
+    },
+  });
+  const replaced = createChain({ network: NETWORK, transport });
+  expect(await replaced.outcomeOf(sought(signed))).toMatchObject({ kind: 'settled', transactionHash });
+});
+
+test("a node whose receipt of the transaction doesn't have the authorization gives no result", async () => {
+  const signed = await sign(await rails.wallet());
+  await use(signed);
+  const transport = custom({
+    async request(call: EIP1193Parameters) {
+      const result = await rails.chain.client.request(call as never);
+      return call.method === 'eth_getTransactionReceipt' ? { ...(result as object), logs: [] } : result;
+    },
+  });
+  const lookup = createChain({ network: NETWORK, transport }).outcomeOf(sought(signed));
+  await expect(lookup).rejects.toThrow('no authorization in the receipt');
+});
+
+test("a node can't make the gateway send requests elsewhere (ERC-3668)", async () => {
+  await using elsewhere = await startReceiver(() => ({ body: '{"data":"0x01"}' }));
+  const data = encodeErrorResult({
+    abi: parseAbi(['error OffchainLookup(address, string[], bytes, bytes4, bytes)']),
+    args: [NETWORK.asset.address, [elsewhere.url], '0x', '0x00000000', '0x'],
+  });
+  const asked: string[] = [];
+  await using node = await startReceiver(async ({ body }) => {
+    const { method, params } = JSON.parse(body.toString());
+    asked.push(method);
+    if (method === 'eth_call')
+      return { body: JSON.stringify({ error: { code: 3, message: 'execution reverted', data } }) };
+    return { body: JSON.stringify({ result: await rails.chain.client.request({ method, params } as never) }) };
+  });
+  const hostile = createChain({ network: NETWORK, transport: egressTransport(egress, node.url) });
+  const signed = sought(await sign(await rails.wallet(0n)));
+  await expect(hostile.outcomeOf(signed)).rejects.toThrow();
+  await expect(hostile.fundsOf(signed, [signed.nonce])).rejects.toThrow();
+  expect(asked.filter((method) => method === 'eth_call')).toHaveLength(2);
+  expect(elsewhere.requests).toEqual([]);
+});
+
 // These run last because they move the chain's clock.
 test('an authorization is found among others, even many blocks back', async () => {
   const signed = await sign(await rails.wallet());
@@ -172,4 +221,28 @@ test('an authorization that was used long before it was presented counts as paym
     kind: 'voided',
     reason: 'authorization_used_elsewhere',
   });
+});
+
+test('only recent blocks are read, even if a chain adds two per second', async () => {
+  const signed = await sign(await rails.wallet(), { validBefore: '9999999999' });
+  const transactionHash = await use(signed);
+  const { blockNumber } = await rails.chain.client.getTransactionReceipt({ hash: transactionHash });
+  for (let round = 0; round < 10; round++) await rails.chain.client.mine({ blocks: 100 });
+  const timeOf = (number: bigint) => number / 2n;
+  const asked: bigint[] = [];
+  const transport = custom({
+    async request(call: EIP1193Parameters) {
+      const result = await rails.chain.client.request(call as never);
+      if (call.method !== 'eth_getBlockByNumber') return result;
+      const number = BigInt((result as { number: string }).number);
+      asked.push(number);
+      return { ...(result as object), timestamp: numberToHex(timeOf(number)) };
+    },
+  });
+  const since = new Date(Number(timeOf(blockNumber)) * 1000);
+  const fast = createChain({ network: NETWORK, transport });
+  expect(await fast.outcomeOf(sought(signed, { since }))).toMatchObject({ kind: 'settled', transactionHash });
+  const [latest] = asked;
+  // The lookup starts ten minutes before the payment was presented, which was 500 seconds ago.
+  for (const number of asked) expect(latest! - number).toBeLessThanOrEqual(2n * 1_100n);
 });

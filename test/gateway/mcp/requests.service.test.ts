@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { sign, v2Headers } from '../sign.ts';
@@ -339,6 +339,60 @@ describe('a paid tool call', () => {
     expect(await payFor(CALL)).toMatchObject({ status: 504, isCharged: false });
     expect((await payments()).map((payment) => payment.split(' ')[1])).toEqual(['upstream_error', 'upstream_timeout']);
   });
+});
+
+describe('an endpoint that becomes an MCP server between the requests of a buyer', () => {
+  /** Creates an endpoint for HTTP. Returns a function that changes it. */
+  async function addHttp(fields: object) {
+    const endpoint = { path: '/late', upstreamUrl: `${upstream.url}/late`, priceUsd: '0.01', ...fields };
+    const { body } = await alice.rest<{ id: string }>('POST', `${shop.base}/endpoints`, endpoint);
+    const change = { protocol: 'MCP', settlement: 'AFTER_RESPONSE' };
+    return async () => {
+      expect((await alice.rest('PATCH', `${shop.base}/endpoints/${body.id}`, change)).status).toBe(200);
+    };
+  }
+
+  test('recognizes the retry of a request that is in progress, and gives it the response', async () => {
+    const becomeMcp = await addHttp({});
+    const called = Promise.withResolvers<ServerResponse>();
+    upstream.handle((_request, response) => void called.resolve(response));
+    const payment = v2Headers(await sign(await rails.wallet(10_000n)));
+    const first = post(CALL, payment, '/late');
+    const response = await called.promise;
+    await becomeMcp();
+    const during = await post(CALL, payment, '/late');
+    expect([during.status, (await during.json()).code]).toEqual([409, 'PAYMENT_IN_PROGRESS']);
+    const other = await post({ ...CALL, id: 8 }, { ...payment, 'idempotency-key': 'other' }, '/late');
+    expect([other.status, (await other.json()).code]).toEqual([409, 'PAYMENT_REUSED']);
+    response.end('served');
+    expect(await (await first).text()).toBe('served');
+    const again = await post(CALL, payment, '/late');
+    expect([again.status, await again.text()]).toEqual([200, 'served']);
+    expect((await post({ ...CALL, id: 8 }, payment, '/late')).status).toBe(409);
+  });
+
+  test.each(['application/json', 'text/event-stream'])(
+    'answers a free second call with the ID of the buyer, as %s',
+    async (type) => {
+      const becomeMcp = await addHttp({ settlement: 'BEFORE_REQUEST' });
+      upstream.handle(() => ({ statusCode: 500 }));
+      const payment = v2Headers(await sign(await rails.wallet(10_000n)));
+      expect((await post(CALL, payment, '/late')).status).toBe(500);
+      await becomeMcp();
+      upstream.handle(({ body }) => ({
+        headers: { 'content-type': type },
+        body: answerTo(body, `data: ${JSON.stringify(RESULT)}\n\n`),
+      }));
+      const again = await vi.waitUntil(
+        async () => {
+          const response = await post(CALL, payment, '/late');
+          return response.status === 409 ? undefined : response;
+        },
+        { timeout: 60_000 },
+      );
+      expect([again.status, await again.text()]).toEqual([200, `data: ${JSON.stringify(RESULT)}\n\n`]);
+    },
+  );
 });
 
 test('the terms and the documents describe tool calls', async () => {

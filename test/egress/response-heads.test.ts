@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SkipContinue } from '../../src/egress/skip-continue.ts';
+import { ResponseHeads } from '../../src/egress/response-heads.ts';
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 const PROCESSING = 'HTTP/1.1 102 Continue\r\n\r\n';
@@ -7,12 +7,12 @@ const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </HTTP/1.1 100 x>\r\n\r\n';
 const OK = `HTTP/1.1 200 OK\r\nX-Note: HTTP/1.1 100 Continue\r\n\r\n${CONTINUE}`;
 
 /** What is left of these chunks, as one text. */
-function applied(chunks: string[], skip = new SkipContinue()): string {
-  skip.expectResponse();
+function applied(chunks: string[], heads = new ResponseHeads()): string {
+  heads.expectResponse();
   return chunks
     .map((chunk) => {
       const bytes = Buffer.from(chunk, 'latin1');
-      skip.apply(bytes);
+      heads.apply(bytes);
       return bytes.toString('latin1');
     })
     .join('');
@@ -54,14 +54,45 @@ describe('100 Continue becomes 102 Processing', () => {
   });
 
   test('again for the next response', () => {
-    const skip = new SkipContinue();
-    expect(applied([CONTINUE + OK], skip)).toBe(PROCESSING + OK);
-    expect(applied([CONTINUE + OK], skip)).toBe(PROCESSING + OK);
+    const heads = new ResponseHeads();
+    expect(applied([CONTINUE + OK], heads)).toBe(PROCESSING + OK);
+    expect(applied([CONTINUE + OK], heads)).toBe(PROCESSING + OK);
   });
 
   test('only after a request was sent', () => {
     const bytes = Buffer.from(CONTINUE);
-    new SkipContinue().apply(bytes);
+    new ResponseHeads().apply(bytes);
     expect(bytes.toString()).toBe(CONTINUE);
+  });
+});
+
+describe('a response with too many lines before its body is noticed', () => {
+  const LIMIT = 2_048;
+  /** Whether each of these chunks can be passed on. */
+  function passed(...chunks: string[]): boolean[] {
+    const heads = new ResponseHeads();
+    heads.expectResponse();
+    return chunks.map((chunk) => heads.apply(Buffer.from(chunk)));
+  }
+  const headers = (count: number) => `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(count - 1)}`;
+
+  test('if it has too many headers, and its body has any number of lines', () => {
+    expect(passed(headers(LIMIT), 'a:\r\n')).toEqual([true, false]);
+    expect(passed(`${headers(LIMIT)}\r\n${'\n'.repeat(10_000)}`, 'a:\r\n'.repeat(10_000))).toEqual([true, true]);
+  });
+
+  test('if it has too many informational responses, or too many headers in them', () => {
+    const hints = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+    expect(passed(hints.repeat(LIMIT), hints)).toEqual([true, false]);
+    const linked = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+    expect(passed(linked.repeat(LIMIT / 2), headers(1))).toEqual([true, false]);
+  });
+
+  test('but each response on a connection is counted by itself', () => {
+    const heads = new ResponseHeads();
+    for (let count = 0; count < 3; count++) {
+      heads.expectResponse();
+      expect(heads.apply(Buffer.from(`${headers(LIMIT)}\r\n`))).toBe(true);
+    }
   });
 });
