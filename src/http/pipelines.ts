@@ -5,12 +5,13 @@ import { addRawHandler } from './raw-handler.ts';
 /** Browsers and HTTP libraries wait for each response before they send the next request. */
 const MAX_UNANSWERED = 16;
 
-/** The responses of each connection that haven't ended. */
+/** The responses of each connection that haven't ended, in the order of their requests. */
 const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
 
 /** Whether a response has been started on a connection, so that whatever is written there would become part of it. */
 export function isResponding(socket: Socket): boolean {
-  return [...(unanswered.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+  const [current] = unanswered.get(socket) ?? [];
+  return current?.headersSent ?? false;
 }
 
 /**

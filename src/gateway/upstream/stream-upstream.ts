@@ -6,6 +6,7 @@ import { AppError } from '../../errors.ts';
 import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
 import type { UpstreamRequest } from './call.ts';
 import type { Headers } from './headers.ts';
+import { joiningChunks } from './joined-chunks.ts';
 import { requestThroughSlash } from './redirects.ts';
 import { GRACE_MILLISECONDS, InterruptedRequest, type MeteredBody } from './request-body.ts';
 import { headOf } from './response-head.ts';
@@ -88,7 +89,9 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
       stopPacing = body.requirePace(() => giveUp.abort(buyerSlow()));
     }
     const isBehind = () => stream?.isPaused() ?? false;
-    const pausing = dispatcher.compose((dispatch) => (sent, handler) => dispatch(sent, pausingWhen(isBehind, handler)));
+    const pausing = dispatcher.compose(
+      (dispatch) => (sent, handler) => dispatch(sent, joiningChunks(pausingWhen(isBehind, handler))),
+    );
     const requested = await requestThroughSlash(request, body, (path, sent) =>
       pausing.request({
         origin,
