@@ -19,6 +19,15 @@ export function joiningChunks(handler: Dispatcher.DispatchHandler): Dispatcher.D
     if (first) handler.onResponseData?.(controller, others.length > 0 ? Buffer.concat([first, ...others]) : first);
   }
 
+  function flushLater(controller: Dispatcher.DispatchController): void {
+    try {
+      flush(controller);
+    } catch (error) {
+      // undici does the same with errors from a handler that it calls itself.
+      controller.abort(error as Error);
+    }
+  }
+
   return {
     onRequestStart: (...start) => handler.onRequestStart?.(...start),
     onResponseStart: (...response) => handler.onResponseStart?.(...response),
@@ -26,7 +35,7 @@ export function joiningChunks(handler: Dispatcher.DispatchHandler): Dispatcher.D
       waiting.push(chunk);
       bytes += chunk.length;
       if (bytes >= MAX_JOINED_BYTES) flush(controller);
-      else if (waiting.length === 1) queueMicrotask(() => flush(controller));
+      else if (waiting.length === 1) queueMicrotask(() => flushLater(controller));
     },
     onResponseEnd(controller, trailers) {
       flush(controller);

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { joiningChunks } from '../../../src/gateway/upstream/joined-chunks.ts';
 
 /** A handler that notes what it gets, and a function that sends it chunks. */
@@ -50,4 +50,17 @@ test('a large chunk is passed on immediately, after the small ones before it', (
   send('x'.repeat(10_000));
   send('a', 'y'.repeat(5_000));
   expect(seen.map(({ length }) => length)).toEqual([10_000, 5_001]);
+});
+
+test('an error from the handler aborts the response', async () => {
+  const error = new Error('too much');
+  const abort = vi.fn();
+  const handler = joiningChunks({
+    onResponseData() {
+      throw error;
+    },
+  });
+  handler.onResponseData!({ abort } as unknown as Dispatcher.DispatchController, Buffer.from('a'));
+  await Promise.resolve();
+  expect(abort).toHaveBeenCalledExactlyOnceWith(error);
 });
