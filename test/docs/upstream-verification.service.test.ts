@@ -23,6 +23,9 @@ let prefix: string;
 let folder: string;
 let isFromTollgate: IsFromTollgate;
 
+/** What the gateway said about the last payment. */
+let said: Record<string, string> = {};
+
 /** What an API built with `Request` objects, and one that uses the target as it arrived, made of each request. */
 const verdicts: { asRequest: boolean; asReceived: boolean; target: string }[] = [];
 
@@ -51,6 +54,7 @@ beforeAll(async () => {
     url: '*',
     handler: async (request, reply) => {
       const { url: target, method, headers } = request;
+      said = headers as Record<string, string>;
       const id = String(headers['tollgate-payment-id']);
       const timestamp = new Date(Number(headers['tollgate-timestamp']) * 1000);
       const content = `${headers['tollgate-payer']}.${method}.${target}`;
@@ -117,6 +121,22 @@ test('a request that the gateway did not sign is rejected', async () => {
   expect(await buy('/a?b=c')).toBe(200);
   expect(isFromTollgate(new Request('http://api.example/api/a?b=c'))).toBe(false);
 });
+
+test.each(['the current time', 'NaN'])(
+  'a signature is not valid for other values that make up the same text, such as %s in the query',
+  async (time) => {
+    const timestamp = time === 'NaN' ? time : String(Math.floor(Date.now() / 1000));
+    expect(await buy(`/cheap?a=.${timestamp}.0xVictim.GET./api/expensive`)).toBe(200);
+    const paid = ['payment-id', 'timestamp', 'payer'].map((name) => said[`tollgate-${name}`]).join('.');
+    const headers = {
+      'tollgate-payment-id': `${paid}.GET./api/cheap?a=`,
+      'tollgate-timestamp': timestamp,
+      'tollgate-payer': '0xVictim',
+      'tollgate-signature': said['tollgate-signature']!,
+    };
+    expect(isFromTollgate(new Request('http://api.example/api/expensive', { headers }))).toBe(false);
+  },
+);
 
 const odd = fc.array(
   fc.oneof(

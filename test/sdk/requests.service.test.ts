@@ -220,6 +220,22 @@ test('the SDK reports a response that is not from Tollgate', async () => {
   await expect(client.webhooks.get('wh_1')).rejects.toMatchObject({ code: 'INVALID_RESPONSE', status: 404 });
 });
 
+test.each([301, 302, 307, 308])('the SDK does not follow redirects with status %i', async (statusCode) => {
+  const elsewhere = await startReceiver();
+  proxy.handle(({ path }) => ({ statusCode, headers: { location: `${elsewhere.url}${path}` } }));
+  const before = proxy.requests.length;
+  const client = new Tollgate({ baseUrl: proxy.url, token: alice.token, projectId });
+  const rejection = { code: 'INVALID_RESPONSE', status: statusCode, message: expect.stringContaining(elsewhere.url) };
+  await expect(client.endpoints.create(GOOD.endpoint)).rejects.toMatchObject(rejection);
+  await expect(client.events.export().file('csv')).rejects.toMatchObject(rejection);
+  await expect(client.events.follow({}, { after: 'cursor' })[Symbol.asyncIterator]().next()).rejects.toMatchObject(
+    rejection,
+  );
+  expect(proxy.requests.length - before).toBe(3);
+  expect(elsewhere.requests).toEqual([]);
+  await elsewhere.close();
+});
+
 test('an SDK request ends when its time is up or its signal is aborted', async () => {
   proxy.handle(() => undefined);
   const client = new Tollgate({ baseUrl: proxy.url, token: alice.token, projectId, maxRetries: 0 });

@@ -41,6 +41,8 @@ export class TollgateError extends Error {
   }
 }
 
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 type GraphQLError = {
   message: string;
   extensions?: { code?: Problem['code']; requestId?: string; errors?: FieldError[] };
@@ -61,11 +63,16 @@ export function errorOfResponse(response: Response, text: string): TollgateError
   }
   const [first] = Array.isArray(body?.errors) ? (body.errors as GraphQLError[]) : [];
   if (first?.extensions?.code) return errorOfGraphQL(first, details);
-  return new TollgateError(
-    'INVALID_RESPONSE',
-    `The response isn't from Tollgate (status ${response.status}).`,
-    details,
-  );
+  const message = redirectOf(response) ?? `The response isn't from Tollgate (status ${response.status}).`;
+  return new TollgateError('INVALID_RESPONSE', message, details);
+}
+
+/** Names only the origin, because the rest may contain a secret. Browsers hide it altogether. */
+function redirectOf({ type, status, headers, url }: Response): string | undefined {
+  if (type !== 'opaqueredirect' && !REDIRECTS.has(status)) return undefined;
+  const location = headers.get('location') ?? '';
+  const origin = location !== '' && URL.canParse(location, url) ? ` to ${new URL(location, url).origin}` : '';
+  return `The service can't be reached at this URL, which redirects${origin}. Redirects aren't followed.`;
 }
 
 export function errorOfGraphQL({ message, extensions }: GraphQLError, details: Details = {}): TollgateError {

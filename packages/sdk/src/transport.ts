@@ -24,7 +24,8 @@ export function createTransport({ baseUrl, apiKey, token, ...defaults }: Tollgat
   async function open(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
     const credential = apiKey ?? (typeof token === 'function' ? await token() : token);
     const headers = { ...init.headers, authorization: `Bearer ${credential}` };
-    return (defaults.fetch ?? fetch)(origin + path, { ...init, headers });
+    // The service never redirects these requests, so something else does. It must get neither the credential nor the body.
+    return (defaults.fetch ?? fetch)(origin + path, { ...init, headers, redirect: 'manual' });
   }
 
   async function attempt({ method, path, query, body, options }: Call, idempotencyKey: string): Promise<unknown> {
